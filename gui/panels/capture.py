@@ -48,17 +48,9 @@ class CaptureOf:
     of: Subject
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(self.of)
 
     def answer(self, about: QuestionContext) -> Captures:
-        """Sum the squared overlaps up.
-
-        Raises
-        ------
-        TensorUnavailable
-            The checkpoint lacks the matrix, or a map from P's space to its own.
-        """
         P, other = about.stream.pair(Subject("P"), self.of)
         by_rank = np.cumsum(squared_overlaps(P, other), axis=0)
         by_rank.flags.writeable = False

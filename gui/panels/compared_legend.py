@@ -75,7 +75,6 @@ class ComparedLegend(QWidget):
             self.chips[curve.key].show_curve(curve, self._theme, self._said)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self._theme = theme
         self.show_said()
 
@@ -92,7 +91,6 @@ class ComparedLegend(QWidget):
         self.chips = chips
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give each model as much of the new width as the others leave it."""
         super().resizeEvent(event)
         self._place()
 
@@ -172,16 +170,13 @@ class ComparedChip(QToolButton):
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Return the size that the whole name takes."""
         width = QFontMetrics(self._font()).horizontalAdvance(self._text)
         return QSize(SWATCH + width + 4 * GAP, HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size with a few letters."""
         return QSize(SWATCH + 2 * GAP, HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the piece of the curve and as much of the name as has room."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font())

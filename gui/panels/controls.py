@@ -158,7 +158,6 @@ class ControlRow:
         widget.setVisible(offered)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         for widget in self.widgets.values():
             if isinstance(widget, NumberSlider | SignButton):
                 widget.set_theme(theme)

@@ -102,13 +102,6 @@ class DimensionsOf:
     projected: bool = False
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Dimensions]:
-        """Yield the :class:`Dimensions` last.
-
-        Raises
-        ------
-        RangeError
-            The range has too few positions for components.
-        """
         # It brings parts of SciPy, which the window must not wait for.
         from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 

@@ -74,11 +74,9 @@ class DirectionsOf:
     with_E: bool
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(Subject("E")) if self.with_E else ()
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | TopDirections]:
-        """Yield the :class:`TopDirections` last."""
         yield Progress(None, "Decomposing P")
         found = about.stream.directions(Subject("P"))
         k = min(TOP, len(found.vectors))

@@ -114,7 +114,6 @@ class Choice(Control):
     listed: bool = False
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is one of the options."""
         # In Python, 1 is True as well.
         return any(type(value) is type(one.value) and value == one.value for one in self.options)
 
@@ -130,11 +129,9 @@ class Toggle(Control):
     unavailable: Callable[[PositionalModel], str] | None = None
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is true or false."""
         return isinstance(value, bool)
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether the model has what is switched on."""
         return not value or self.unavailable is None or not self.unavailable(model)
 
 
@@ -161,7 +158,6 @@ class Number(Control):
     check: Check | None = None
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is a whole number from ``least`` on."""
         if self.check is not None:
             return self.check(value)
         return whole_number(value, self.least)
@@ -178,11 +174,9 @@ class Layer(Control):
     note: Callable[[int], str] | None = None
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is a whole number."""
         return whole_number(value)
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether the model has this layer."""
         return isinstance(value, int) and value < (model.n_layers or 1)
 
 
@@ -191,17 +185,14 @@ class Matrices(Control):
     """Several matrices of the model, at least one: :class:`Subject` each."""
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is a list of matrices."""
         if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST:
             return False
         return all(is_matrix(one) for one in value)
 
     def fits(self, value: Any, model: PositionalModel) -> bool:
-        """Return whether the model has the layers and heads of all of them."""
         return all(is_of(matrix(one), model) for one in value)
 
     def decode(self, value: Any) -> tuple[Subject, ...]:
-        """Return the matrices."""
         return tuple(map(matrix, value))
 
 
@@ -258,15 +249,12 @@ class Saved(Control):
     read: Callable[[Any], Any] | None = None
 
     def accepts(self, value: object) -> bool:
-        """Ask :attr:`check`."""
         return self.check(value)
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Ask :attr:`suits`."""
         return self.suits is None or self.suits(value, model)
 
     def decode(self, value: Any) -> Any:
-        """Ask :attr:`read`."""
         return Control.decode(self, value) if self.read is None else self.read(value)
 
 
@@ -281,7 +269,6 @@ class Play(Control):
     stop_tip: str
 
     def accepts(self, value: object) -> bool:
-        """Return whether it is true or false."""
         return isinstance(value, bool)
 
     def fits(self, value: object, model: PositionalModel) -> bool:

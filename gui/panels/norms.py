@@ -110,13 +110,6 @@ class ValuesOf:
     components: tuple[int, ...] = ()
 
     def answer(self, about: QuestionContext) -> Values:
-        """Measure them.
-
-        Raises
-        ------
-        RangeError
-            One position has no steps, and too small a range no components.
-        """
         W_pos = about.model.W_pos
         if self.quantity == "norm":
             profile = norm_profile(W_pos, centred=self.centred)

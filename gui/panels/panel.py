@@ -557,18 +557,15 @@ class ResultPanel(Panel):
             self.unwatched.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Ask what was not asked while nobody could see it."""
         super().showEvent(event)
         self.ask()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the progress in its place."""
         super().resizeEvent(event)
         self._place_form()
         self._place_strip()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
@@ -579,7 +576,6 @@ class ResultPanel(Panel):
             self._draw()
 
     def release(self) -> None:
-        """Stop listening."""
         self.others.close()
         self.playback.stop()
         self._grid.stop()
@@ -602,11 +598,9 @@ class ResultPanel(Panel):
             self.content.focus_widget.setFocus(event.reason())
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least size in which a plot can be read."""
         return QSize(240, 176)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a dock under the viewport."""
         return QSize(960, 208)
 
     # ---- what the session says -----------------------------------------------------------------
@@ -736,7 +730,6 @@ class ResultPanel(Panel):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer to save and copy."""
         if self._ready is not None and self._ready.state == "ready":
             self._show_menu(event.globalPos())
 

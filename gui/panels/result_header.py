@@ -78,11 +78,9 @@ class ResultHeader(QWidget):
         self._arrange()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.caption.set_color(theme.muted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arrange the parts for the new width."""
         super().resizeEvent(event)
         self._arrange()
 

@@ -41,13 +41,6 @@ class SimilarityOf:
     components: tuple[int, ...] | None = None
 
     def answer(self, about: QuestionContext) -> Similarity:
-        """Compute them.
-
-        Raises
-        ------
-        RangeError
-            There are too many positions.
-        """
         check_size(self.positions)
         W_pos = about.model.W_pos
         if self.components is None:
@@ -66,7 +59,6 @@ class ByLagOf:
     components: tuple[int, ...] | None = None
 
     def answer(self, about: QuestionContext) -> ByLag:
-        """Compute it without the cosines of all pairs."""
         W_pos, pca = about.model.W_pos, None
         if self.components is not None:
             about.tell(None, "Fitting the components")

@@ -90,17 +90,9 @@ class SpectraOf:
     subjects: tuple[Subject, ...]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(*self.subjects)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Spectra]:
-        """Yield the :class:`Spectra` last.
-
-        Raises
-        ------
-        TensorUnavailable
-            There is none of them.
-        """
         found: list[NamedSpectrum] = []
         missing: list[tuple[Subject, str]] = []
         for number, subject in enumerate(self.subjects):
@@ -290,7 +282,6 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         return paint(self.plots(view), *self.heading(view), view.theme, others=names)
 
     def numbers(self, view: SpectraView) -> Mapping[str, np.ndarray]:
-        """Return, for each matrix, its singular values, those by chance and the energy."""
         columns: dict[str, np.ndarray] = {"index": np.arange(1, view.result.longest + 1)}
         for found in view.result.found:
             name = subject_name(found.subject).replace(" ", "_")

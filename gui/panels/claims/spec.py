@@ -62,7 +62,6 @@ class ClaimsOf:
     positions: tuple[int, int]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(
             Subject("E"),
             Subject("W_Q", LAYER),
@@ -73,13 +72,7 @@ class ClaimsOf:
         )
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Ledger]:
-        """Check one claim after another, telling what is known; yield the :class:`Ledger` last.
-
-        Raises
-        ------
-        HubError
-            A tensor is on the Hub and cannot be fetched: that is no finding about the model.
-        """
+        """Check one claim after another, telling what is known; yield the :class:`Ledger` last."""
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             about.once(("read", name, layer), partial(_read, about, name, layer))
@@ -192,7 +185,6 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         )
 
     def numbers(self, view: LedgerView) -> Mapping[str, np.ndarray]:
-        """Return the whole ledger; a quantity without a value is not a number."""
         verdicts = view.result.verdicts
         values = [np.nan if one.value is None else one.value for one in verdicts]
         return {

@@ -131,7 +131,6 @@ class ClaimRows(TitledRows):
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of claims."""
         return 0 if parent.isValid() else len(self.verdicts)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
@@ -193,7 +192,6 @@ class ClaimsTable(QTableView):
                 self.selectRow(row)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         colors: dict[Outcome, str] = {
             "holds": theme.text, "fails": theme.warning, "unknown": theme.muted,
             "pending": theme.muted,
@@ -204,14 +202,12 @@ class ClaimsTable(QTableView):
         self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the claim that was clicked."""
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
         if index.isValid() and event.button() is Qt.MouseButton.LeftButton:
             self.chosen.emit(self.rows.verdicts[index.row()].claim)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter chooses the marked claim."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if (marked := self._marked()) is not None:
                 self.chosen.emit(marked.claim)
@@ -228,7 +224,6 @@ class ClaimsTable(QTableView):
             self.selectRow(0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the claims room: the article goes first, then what was expected."""
         super().resizeEvent(event)
         self.setColumnHidden(ARTICLE, event.size().width() < _ROOM_FOR_ARTICLE)
         self.setColumnHidden(EXPECTED, event.size().width() < _ROOM_FOR_EXPECTED)
@@ -291,7 +286,6 @@ class TwoLines(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | Any
     ) -> None:
-        """Draw the line's background, then both texts, elided."""
         self.initStyleOption(option, index)
         option.text = ""
         style, widget = option.widget.style(), option.widget

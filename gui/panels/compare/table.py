@@ -141,13 +141,11 @@ class CompareRows(TitledRows):
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of models."""
         return 0 if parent.isValid() else len(self.lines)
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
     ) -> object:
-        """Return a title, with an arrow on that of the column that is sorted by."""
         found = super().headerData(section, orientation, role)
         if role == Role.DisplayRole and self.sorted_by is not None and section:
             column, falling = self.sorted_by
@@ -159,7 +157,6 @@ class CompareRows(TitledRows):
         return found
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        """Return a cell's text, colour, tip or alignment."""
         line, column = self.lines[index.row()], index.column()
         match role:
             case Role.DisplayRole:
@@ -254,13 +251,11 @@ class CompareTable(QWidget):
         return self.rows.lines[rows[0].row()] if rows else None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.rows.muted = QColor(theme.muted)
         for view in (self.names, self.values):
             view.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the names their part of the width."""
         super().resizeEvent(event)
         self._fit()
 

@@ -109,7 +109,6 @@ class ExperimentBody(PanelBody):
         self._listening.stop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the table beside the rest where there is room, else offer it as a page."""
         super().resizeEvent(event)
         wide = self.width() >= WIDE
         if wide == self._wide:
@@ -205,7 +204,6 @@ class ExperimentForm(QScrollArea):
             slider.show_value(_value(settings, name))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         for slider in self.sliders.values():
             slider.set_theme(theme)
 
@@ -243,7 +241,6 @@ class PlotPage(QWidget):
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.plot.set_theme(theme)
         for kind, color in colors_of(theme).items():
             self._names[kind].setStyleSheet(f"color: {color};")
@@ -283,7 +280,6 @@ class NumbersTable(QWidget):
                 cell.setText(text)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         for kind, color in colors_of(theme).items():
             self._swatches[kind].setStyleSheet(f"color: {color};")
 
@@ -306,11 +302,9 @@ class CurvePicture(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least in which a curve can be made out."""
         return QSize(8 * GRID, 5 * GRID)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a dock under the viewport."""
         return QSize(20 * GRID, 12 * GRID)
 
     def show_points(self, points: np.ndarray, reach: np.ndarray, colors: list[QColor]) -> None:
@@ -336,7 +330,6 @@ class CurvePicture(QWidget):
         return np.asarray(middle + scale * self.points * (1, -1))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line, then the points, the first position first."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(self.theme.viewport))
@@ -407,7 +400,6 @@ class ExperimentPictures(QWidget):
             self.readings[kind].setText(reading(view.result, kind, after=not choices.before))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; the curves keep theirs until they are drawn anew."""
         self.theme = theme
         for picture in self.pictures.values():
             picture.theme = theme

@@ -136,7 +136,6 @@ class ExperimentOf:
     settings: Settings
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
-        """Yield the :class:`Experiment` last."""
         yield from experiment_steps(self.settings)
 
 
@@ -147,13 +146,6 @@ class ExperimentLike:
     positions: tuple[int, int]
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
-        """Yield the :class:`Experiment` last.
-
-        Raises
-        ------
-        RangeError
-            There are too few positions.
-        """
         from geometry.claims.measurements import Measurements, Scope
         from geometry.measures.synthetic import curve_like
 

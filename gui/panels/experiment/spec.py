@@ -122,7 +122,6 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return ExperimentOf(choices.settings)
 
     def plots(self, view: ExperimentView) -> Sequence[Plot]:
-        """Return steps and prices, of which the panel shows one at a time."""
         return [_steps(view), _price(view)]
 
     def heading(self, view: ExperimentView) -> tuple[str, str]:
@@ -133,7 +132,6 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return scope(view.model, view.result)
 
     def figure(self, view: ExperimentView) -> Figure:
-        """Draw the curves, the steps between neighbours, and the price by number of positions."""
         from gui.plots.figure_base import POINTS
         from gui.plots.mpl_painter import name_axes, new_figures, paint_plot
 
@@ -155,7 +153,6 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return figure
 
     def numbers(self, view: ExperimentView) -> Mapping[str, np.ndarray]:
-        """Return steps and distances by position, and the price by number of positions."""
         result = view.result
         position: np.ndarray = np.arange(result.settings.curve.n_positions)
         found = {"position": position}
@@ -167,7 +164,6 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return found | {f"{kind}_mean_square": result.prices[kind] for kind in KINDS}
 
     def script(self, view: ExperimentView) -> str:
-        """Write Python that prints what is left of each curve after LayerNorm."""
         settings = view.result.settings
         return f"""from geometry import SyntheticCurve, line_or_helix
 

@@ -161,7 +161,6 @@ class HeadWall(QWidget):
         return "" if self._label.isHidden() else self._said
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.theme = theme
         self._label.set_theme(theme)
         self._images.clear()
@@ -178,7 +177,6 @@ class HeadWall(QWidget):
         return QRectF(2 + column * (side + GRID), 2 + row * step + self._title(), side, side)
 
     def sizeHint(self) -> QSize:
-        """Return room for a few heads side by side."""
         return QSize(4 * (SIDE + GRID), self._height())
 
     def set_room(self, height: int) -> None:
@@ -231,7 +229,6 @@ class HeadWall(QWidget):
     # Painting.
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the heads."""
         painter = QPainter(self)
         painter.setFont(self._font())
         for card in self.cards:
@@ -269,18 +266,15 @@ class HeadWall(QWidget):
         return self._images[card.head]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arrange the heads in the new width."""
         super().resizeEvent(event)
         self._fit()
 
     # The mouse and the keys.
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what is under the mouse."""
         self._hover(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Say nothing more."""
         self._hover(None)
 
     def _hover(self, point: QPointF | None) -> None:
@@ -295,13 +289,11 @@ class HeadWall(QWidget):
         self._label.say(self._said, point if self._said else None, QRectF(seen))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the clicked head."""
         head = self._head_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and head is not None:
             self.chosen.emit(head)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go through the heads in their order."""
         across, _ = self._arrangement()
         last = len(self.cards) - 1
         steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -across,
@@ -333,7 +325,6 @@ class WallArea(QScrollArea):
         self.setWidget(wall)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the wall fill what can be seen of it."""
         self.wall.set_room(self.viewport().height())
         super().resizeEvent(event)
 

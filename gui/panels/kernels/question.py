@@ -104,21 +104,12 @@ class KernelsOf:
     head: int | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         layer = self.of.layer
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
     def answer(self, about: QuestionContext) -> Kernels:
-        """Compute them; another head's map takes a moment only.
-
-        Raises
-        ------
-        RangeError
-            There are too many positions.
-        TensorUnavailable
-            The checkpoint or the family lacks what this needs.
-        """
+        """Compute them; another head's map takes a moment only."""
         check_size(self.positions)
         projections = about.once("last heads", lambda: Recent(KEPT))
         known = about.once("last kernels", lambda: Recent(KEPT))
@@ -176,19 +167,9 @@ class NearestHeadOf:
     positions: tuple[int, int]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return KernelsOf(self.of, self.positions).tensors()
 
     def answer(self, about: QuestionContext) -> NearestHead:
-        """Compute all heads' kernels, and keep one.
-
-        Raises
-        ------
-        RangeError
-            The range leaves the table.
-        TensorUnavailable
-            The checkpoint or the family lacks what this needs.
-        """
         found = _kernels_of(_projected(self.of, about), self.positions, about)
         head = int(found.mean_lag.argmin())
         return NearestHead(

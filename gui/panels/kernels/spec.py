@@ -213,7 +213,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return f"{view.model.name} · {title}", " · ".join(scope)
 
     def caption(self, view: KernelsView) -> str:
-        """Name the head, its scores (and those before averaging), and the scope."""
         result = _own(view)
         head = result.head
 
@@ -262,7 +261,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         )
 
     def figure(self, view: KernelsView) -> Figure:
-        """Draw the attention of every head by lag, and beside it the map of one."""
         from gui.plots.figure_base import POINTS
         from gui.plots.mpl_painter import (
             name_axes,
@@ -307,7 +305,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return figure
 
     def numbers(self, view: KernelsView) -> Mapping[str, np.ndarray]:
-        """Return the scores of all heads, their curves by lag, and the map."""
         result = view.result
         if isinstance(result, NearestHead):
             return {
@@ -330,7 +327,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return {**columns, f"map_of_head_{result.head}": result.weights}
 
     def script(self, view: KernelsView) -> str:
-        """Write a script that prints the scores of all heads and the map's size."""
         of, positions = view.result.of, view.result.positions
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
         imports = "attention_map, head_kernels"

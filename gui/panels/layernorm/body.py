@@ -201,7 +201,6 @@ class InterferenceView(QWidget):
         self.plot.show_counts(AXES[choices.measure], *histogram(result, choices.measure), mark)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; it is drawn again right after."""
         self.theme = theme
         self.plot.set_theme(theme)
 
@@ -210,7 +209,6 @@ class InterferenceView(QWidget):
         return QSize(self.form.minimumSizeHint().width(), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the parts beside each other or below, as there is room."""
         super().resizeEvent(event)
         self._arrange()
 

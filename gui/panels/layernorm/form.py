@@ -182,7 +182,6 @@ class InterferenceForm(QWidget):
         self.why.setVisible(bool(why))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         for field in (self.one, self.other):
             field.meant.set_color(theme.muted)
 

@@ -99,13 +99,6 @@ class LayerNormOf(ReadsTokens):
     positions: tuple[int, int]
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | LayerNorms]:
-        """Yield the :class:`LayerNorms` last.
-
-        Raises
-        ------
-        TensorUnavailable
-            There are no token embeddings, or none of the positions' size.
-        """
         yield Progress(None, "Reading token embeddings")
         measured = Measurements(about.model, Scope(self.positions), about.measured())
         _ = measured.layernorm
@@ -120,7 +113,6 @@ class ErrorsOf(ReadsTokens):
     positions: tuple[int, int]
 
     def answer(self, about: QuestionContext) -> ErrorsByPosition:
-        """Measure them; TensorUnavailable as :meth:`LayerNormOf.steps`."""
         about.tell(None, "Reading token embeddings")
         measured = Measurements(about.model, Scope(self.positions), about.measured())
         errors = measured.layernorm
@@ -218,13 +210,7 @@ class _OfTwoSums(ReadsTokens, ABC):
     __slots__ = ()
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | ComparedSums]:
-        """Yield the :class:`ComparedSums` last; a token that there is not is no error.
-
-        Raises
-        ------
-        TensorUnavailable
-            There are no token embeddings, or none of the positions' size.
-        """
+        """Yield the :class:`ComparedSums` last; a token that there is not is no error."""
         yield Progress(None, "Reading token embeddings")
         among = drawn(about)
         one, other = self._sums(about, among)

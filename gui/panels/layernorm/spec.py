@@ -206,7 +206,6 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         return self.question(reported.scope, choices), layernorms_of(reported.measured)
 
     def plots(self, view: LayerNormView) -> Sequence[Plot]:
-        """Return errors and cosines; or, for print, the random pairs before and after LayerNorm."""
         result = view.result
         if isinstance(result, ComparedSums):
             cosine = view.choices.measure.endswith("cosine")
@@ -234,7 +233,6 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         return [_errors(curves, hover), _cosines(view, result)]
 
     def figure(self, view: LayerNormView) -> Figure:
-        """Draw the errors of both versions and the cosines; or the two sums among random pairs."""
         result = view.result
         if not isinstance(result, LayerNorms):
             return super().figure(view)
@@ -275,7 +273,6 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         return f"{name} · {_both(result)} · {ranked}"
 
     def numbers(self, view: LayerNormView) -> Mapping[str, np.ndarray]:
-        """Return errors by position, cosines and tokens; or the two sums and all random pairs."""
         result = view.result
         if isinstance(result, ComparedSums):
             return _numbers_of_sums(result)

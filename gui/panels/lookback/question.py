@@ -123,13 +123,6 @@ class LookBackOf:
     scoring: Scoring
 
     def answer(self, about: QuestionContext) -> OfPositions:
-        """Fit the motions of all lags.
-
-        Raises
-        ------
-        RangeError
-            There are too few positions.
-        """
         about.tell(None, "Finding the components")
         back = look_back_range(
             about.model.W_pos,
@@ -150,19 +143,9 @@ class HeadsLookBackOf:
     scoring: Scoring
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return (("W_Q", 0), ("W_K", 0))
 
     def answer(self, about: QuestionContext) -> OfHeads:
-        """Fit the motions of all heads and lags.
-
-        Raises
-        ------
-        RangeError
-            There are too few positions.
-        TensorUnavailable
-            The checkpoint or the family lacks what this needs.
-        """
         from geometry.models.head_projections import project_heads
 
         about.tell(None, "Projecting positions into all heads")

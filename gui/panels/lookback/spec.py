@@ -213,7 +213,6 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         return " · ".join(parts)
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
-        """Return R² and angles by lag."""
         result, lag = view.result, lag_of(view)
         if isinstance(result, OfHeads):
             sides = {"query": result.queries, "key": result.keys}

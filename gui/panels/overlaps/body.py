@@ -153,7 +153,6 @@ class OverlapGrid(QWidget):
         return "" if self._label.isHidden() else self._said
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.theme = theme
         self._label.set_theme(theme)
         self.update()
@@ -204,7 +203,6 @@ class OverlapGrid(QWidget):
     # Painting.
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the cells."""
         if self.figure is None:
             return
         painter = QPainter(self)
@@ -251,7 +249,6 @@ class OverlapGrid(QWidget):
         return self._images[number]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Make the pictures anew in the new size."""
         super().resizeEvent(event)
         self._images.clear()
         self._hover(None)
@@ -259,11 +256,9 @@ class OverlapGrid(QWidget):
     # The mouse and the keys.
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what is under the mouse."""
         self._hover(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Say nothing more."""
         self._hover(None)
 
     def _hover(self, point: QPointF | None) -> None:
@@ -288,7 +283,6 @@ class OverlapGrid(QWidget):
         )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Open the clicked cell."""
         if event.button() is Qt.MouseButton.LeftButton:
             self._open(self._cell_at(event.position()))
 
@@ -352,12 +346,10 @@ class FigureView(QWidget):
         self.bar.setGeometry(used.right() + GAP, used.top() - ENDS, width, used.height() + 2 * ENDS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the parts in the new size."""
         super().resizeEvent(event)
         self.place_parts()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.grid.set_theme(theme)
         self.bar.set_theme(theme)
 

@@ -209,15 +209,12 @@ class SubjectPicker(QWidget):
     # The row's place.
 
     def sizeHint(self) -> QSize:
-        """Return the size of the row."""
         return self._row.sizeHint()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least size of the row."""
         return self._row.minimumSizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the row as large."""
         super().resizeEvent(event)
         self._row.setGeometry(self.rect())
 

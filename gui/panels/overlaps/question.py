@@ -98,17 +98,9 @@ class OverlapsOf:
     columns: Subject
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(self.rows, self.columns)
 
     def answer(self, about: QuestionContext) -> Overlap:
-        """Decompose both, or take their directions from where they are kept.
-
-        Raises
-        ------
-        TensorUnavailable
-            The checkpoint lacks one of them; it says what is there.
-        """
         try:
             return overlap_of(about, self.rows, self.columns)
         except TensorUnavailable as error:
@@ -124,17 +116,10 @@ class FigureOf:
     columns: tuple[Subject, ...]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(*self.rows, *self.columns)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapFigure]:
-        """Yield the :class:`OverlapFigure` last; a cell says why it is missing.
-
-        Raises
-        ------
-        TensorUnavailable
-            There is not one of its cells.
-        """
+        """Yield the :class:`OverlapFigure` last; a cell says why it is missing."""
         pairs = [(one, other) for one in self.rows for other in self.columns]
         cells: list[Overlap | Missing] = []
         for number, (one, other) in enumerate(pairs):

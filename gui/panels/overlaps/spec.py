@@ -193,7 +193,6 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         return question, shown
 
     def plots(self, view: OverlapsView) -> Sequence[Part]:
-        """Return the heatmap of a pair; a figure is for the body."""
         overlap, look = view.result, view.choices.look
         if not isinstance(overlap, Overlap):
             return []
@@ -229,21 +228,18 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         return figure_caption(view.model, result, blur)
 
     def figure(self, view: OverlapsView) -> Figure:
-        """Draw the heatmap or the cells of a figure, with the caption below."""
         from gui.panels.overlaps.figure import draw_cells, draw_pair
 
         draw = draw_pair if isinstance(view.result, Overlap) else draw_cells
         return draw(view, self.caption(view))
 
     def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
-        """Return the overlaps themselves, never blurred."""
         result = view.result
         if isinstance(result, Overlap):
             return {"overlap": result.values}
         return {f"{cell.rows.name}_{cell.columns.name}": cell.values for cell in result.found}
 
     def script(self, view: OverlapsView) -> str:
-        """Return a script that compares the same matrices and prints the corners."""
         listed = "".join(
             f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
             for cell in cells_of(view.result)

@@ -134,7 +134,6 @@ class ShapeBody(PanelBody):
         self.plots.set_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what there is no room for."""
         super().resizeEvent(event)
         self._fit()
 

@@ -139,13 +139,6 @@ class ShapeOf:
     components: tuple[int, ...]
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Shape]:
-        """Yield the :class:`Shape` last.
-
-        Raises
-        ------
-        RangeError
-            There are too few positions or dimensions.
-        """
         from geometry.measures.shape import fit_shapes
 
         check_positions(self.positions)
@@ -346,7 +339,6 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return f"{VERDICTS[shape.best]} · {self.heading(view)[1]} · {near}"
 
     def figure(self, view: ShapeView) -> Figure:
-        """Draw each component over position, with the shown curve and the distances from it."""
         from matplotlib.figure import Figure
 
         from gui.plots.figure_base import POINTS

@@ -80,7 +80,6 @@ class Thumbnail(QWidget):
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self._theme = theme
         self.update()
 
@@ -90,7 +89,6 @@ class Thumbnail(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the picture, as large as fits, in a frame."""
         painter = QPainter(self)
         ratio = self.devicePixelRatioF()
         fitting = self._pixmap.scaled(
@@ -110,7 +108,6 @@ class Thumbnail(QWidget):
             painter.drawRect(self.rect().adjusted(1, 1, -2, -2))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Do what the keys of a list do."""
         alt = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
         steps = {_Key.Key_Up: -1, _Key.Key_Down: 1}
         if event.key() in steps:
@@ -123,18 +120,15 @@ class Thumbnail(QWidget):
             super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go there."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.opened.emit()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Become the current one."""
         super().focusInEvent(event)
         self.chosen.emit()
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Draw it so."""
         super().focusOutEvent(event)
         self.update()
 
@@ -177,12 +171,10 @@ class NoteField(QPlainTextEdit):
             self.edited.emit(text)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Tell of another text."""
         super().focusOutEvent(event)
         self.commit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew."""
         super().resizeEvent(event)
         self._fit()
 
@@ -258,12 +250,10 @@ class BookmarkRow(QFrame):
         self.note.commit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show a larger picture where there is room."""
         super().resizeEvent(event)
         self.thumbnail.setFixedSize(PICTURE if event.size().width() >= ROOM else SMALLER)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with it."""
         self.thumbnail.setFocus(Qt.FocusReason.MouseFocusReason)
         self.menuRequested.emit(event.globalPos())
 

@@ -90,7 +90,6 @@ class BookmarksPanel(Panel):
         self._on_bookmarks_changed()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         for row in self.rows.values():
             row.thumbnail.set_theme(theme)
@@ -114,11 +113,9 @@ class BookmarksPanel(Panel):
         (self.add if row is None else row.thumbnail).setFocus(reason)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least size in which one bookmark can be seen."""
         return QSize(200, 200)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a column."""
         return QSize(280, 400)
 
     # ---- what the session says -----------------------------------------------------------

@@ -71,7 +71,6 @@ class ComponentChooser(QWidget):
         layout.addStretch(1)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.bars.set_theme(theme)
         self.foot.set_theme(theme)
 

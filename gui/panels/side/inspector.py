@@ -91,12 +91,10 @@ class InspectorPanel(Panel):
         self._show_all()
 
     def take_focus(self) -> None:
-        """Put the cursor into the go-to field, ready to type over what is there."""
         self.go_to.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.go_to.field.selectAll()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self._show_tints()
 

@@ -86,16 +86,13 @@ class LessonPanel(Panel):
         self._on_lesson_changed()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.page.set_theme(theme)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least size in which a text can be read."""
         return QSize(240, 200)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a column."""
         return QSize(320, 460)
 
     # ---- what the session says -----------------------------------------------------------

@@ -69,7 +69,6 @@ class LessonPage(QTextBrowser):
         self.verticalScrollBar().setValue(at)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self._theme = theme
         self.show_text(self._text, answered=self._answered, keep=True)
 

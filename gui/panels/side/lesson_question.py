@@ -25,17 +25,9 @@ class FactsOf:
     wanted: tuple[Wanted, ...]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_for([name for name, _ in self.wanted])
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Facts]:
-        """Yield the :data:`Facts` last.
-
-        Raises
-        ------
-        HubError
-            Something of it cannot be fetched.
-        """
         found: dict[Wanted, str | bool | None] = {}
         for name, positions in self.wanted:
             yield Progress(len(found) / len(self.wanted), "Measuring what the text speaks of")

@@ -69,7 +69,6 @@ class PositionsPanel(Panel):
         self._on_opening_changed()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.slider.set_theme(theme)
         for part in (self.count, self.components):

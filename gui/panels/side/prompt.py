@@ -55,7 +55,6 @@ class PromptField(QPlainTextEdit):
         return raw.replace("\u2029", "\n").replace("\u2028", "\n")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take the text on Enter."""
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.entered.emit()
@@ -108,12 +107,10 @@ class PromptPanel(Panel):
         self._show_tokens()
 
     def take_focus(self) -> None:
-        """Put the cursor into the text, ready to type over what is there."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.flow.set_theme(theme)
 

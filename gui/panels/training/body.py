@@ -118,12 +118,10 @@ class TrainingBody(PanelBody):
         return acts
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Offer checkpoints while there is a place to show them in."""
         super().showEvent(event)
         self._arrange()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Offer them no more."""
         super().hideEvent(event)
         self._arrange()
 

@@ -82,7 +82,6 @@ class DownloadForm(Panel):
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.progress.set_color(theme.muted)
 

@@ -131,7 +131,6 @@ class Player(QWidget):
         self.readout.set_text(said)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.slider.setStyleSheet(slider_style(theme))
         self.readout.set_color(theme.text)
         for button in (self.back, self.play, self.on):
@@ -209,7 +208,6 @@ class Scrubber(Slider):
     """A slider that goes where it is pressed, and is held there."""
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Bring the handle under the mouse, then take hold of it."""
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         style, parts = self.style(), QStyle.SubControl

@@ -58,15 +58,7 @@ class TrainingOf:
     given: History | None = field(default=None)
 
     def answer(self, about: QuestionContext) -> Training:
-        """Return the :class:`Training`; tells of it while it still lacks helices.
-
-        Raises
-        ------
-        NoHistory
-            The model has none, or none is here.
-        SourceError
-            It cannot be read.
-        """
+        """Return the :class:`Training`; tells of it while it still lacks helices."""
         history = self.given
         if history is None:
             about.tell(None, "Reading the history")

@@ -177,7 +177,6 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         return paint(self.plots(view), *self.heading(view), view.theme, size=FIGURE)
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
-        """Return a line for each snapshot."""
         training = view.result
         history, timeline, riddle = training.history, training.timelapse, training.riddle
         found: dict[str, np.ndarray] = {"step": history.steps}

@@ -31,7 +31,6 @@ class ModelDelegate(QStyledItemDelegate):
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the height of a heading or of a line; sentences take what they need."""
         row, width = index.data(ROLE), self._view.viewport().width()
         if isinstance(row, Group):
             return QSize(width, _HEADING_HEIGHT if row.title else GRID // 2)
@@ -41,7 +40,6 @@ class ModelDelegate(QStyledItemDelegate):
         return QSize(width, max(_ROW_HEIGHT, ceil(words.boundingRect().height()) + GRID))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one row."""
         painter.save()
         row, theme = index.data(ROLE), self.theme
         if isinstance(row, Group):

@@ -63,7 +63,6 @@ class ModelList(QListView):
         self.verticalScrollBar().rangeChanged.connect(self._place_offer)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self._delegate.theme = theme
         self.offer.set_theme(theme)
         self.viewport().update()
@@ -161,7 +160,6 @@ class ModelList(QListView):
                 event.accept()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the line under the mouse, or of the current one."""
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         line = index.data(ROLE)
@@ -184,7 +182,6 @@ class ModelList(QListView):
         return indexes[-1]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the open line in sight when the list gets its height."""
         super().resizeEvent(event)
         if not self._held:
             self._scroll_to_open()

@@ -89,13 +89,11 @@ class ModelPanel(Panel):
         self._on_opening_changed()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.list.set_theme(theme)
         self.working.set_theme(theme)
 
     def take_focus(self) -> None:
-        """Put the cursor in the search field, ready to replace what is there."""
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
 

@@ -29,7 +29,6 @@ class StickyOffer(QPushButton):
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         self.setStyleSheet(
             f"QPushButton {{ background: {theme.field}; color: {theme.text}; text-align: left;"
             f" border: none; border-top: 1px solid {theme.line}; border-radius: 0;"
@@ -46,7 +45,6 @@ class StickyOffer(QPushButton):
         self.show()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut what does not fit; the tooltip has it all."""
         super().resizeEvent(event)
         self._elide()
 
