@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 
 from geometry.hub.faults import Offline
@@ -42,8 +43,24 @@ def write(model, folder, **options):
 
 @pytest.fixture
 def only_svg(monkeypatch):
-    """Write each figure once, where it is asked which there are; PNG takes another drawing."""
+    """Write each figure once; PNG takes another drawing."""
     monkeypatch.setattr(report_files, "FORMATS", ("svg",))
+
+
+@pytest.fixture
+def sketched(only_svg, monkeypatch):
+    """Write figures as lists of their texts, where it is asked which there are: that is quick."""
+
+    def sketch(figure, path):
+        root = ElementTree.Element(f"{SVG}svg")
+        for artist in figure.findobj():
+            if isinstance(artist, Text):
+                ElementTree.SubElement(root, f"{SVG}text").text = artist.get_text()
+            else:
+                ElementTree.SubElement(root, f"{SVG}path")
+        ElementTree.ElementTree(root).write(path, "utf-8")
+
+    monkeypatch.setattr("gui.export.figures.save_figure", sketch)
 
 
 def check_files(folder, found, lacks):
@@ -70,7 +87,7 @@ def check_files(folder, found, lacks):
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.id in LACKS], ids=lambda case: case.id)
-def test_families(case, tmp_path, only_svg):
+def test_families(case, tmp_path, sketched):
     built(case).save_pretrained(tmp_path / "model")
     model = open_source(tmp_path / "model", table=case.table)
     found = write(model, tmp_path / "report")
@@ -100,7 +117,7 @@ def test_minilm(minilm_folder, tmp_path):
     assert len(rows) == 1 + len(found["claims"])
 
 
-def test_the_part_of_gpt2(gpt2_folder, tmp_path):
+def test_the_part_of_gpt2(gpt2_folder, tmp_path, sketched):
     found = write(open_source(gpt2_folder), tmp_path)
     check_files(tmp_path, found, NEED_E | {"overlaps-mlp"})
     skipped = found["figures"]["skipped"]
@@ -112,7 +129,7 @@ def test_the_part_of_gpt2(gpt2_folder, tmp_path):
     assert "No token" in attention
 
 
-def test_small_and_large_tables(tmp_path, only_svg):
+def test_small_and_large_tables(tmp_path, sketched):
     lacking = NEED_E | NEED_WEIGHTS
     for shape, more in (
         ((1, 1), {"helix", "shape", "lookback"}),
@@ -159,7 +176,7 @@ def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
-def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypatch, only_svg):
+def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypatch, sketched):
     calls: Counter[str] = Counter()
     for name in ("svd", "eigh", "eigvalsh"):
         plain = getattr(np.linalg, name)
