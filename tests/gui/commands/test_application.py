@@ -91,7 +91,8 @@ def test_an_empty_start_explains_itself(start_application, monkeypatch):
     assert application.session.notice is None
     assert window.empty_state.isVisible()
     assert window.empty_state.title.text() == WELCOME
-    assert not window.commands.by_name["frame"].isEnabled()
+    for name in ("frame", "save_picture"):
+        assert not window.commands.by_name[name].isEnabled()
 
 
 def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, monkeypatch):
@@ -112,20 +113,6 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, m
     assert application.session.notice is None
 
 
-def test_a_model_that_cannot_be_opened_is_a_notice_over_the_one_that_is(
-    application, wait_until_idle, tmp_path
-):
-    (tmp_path / "broken.safetensors").write_bytes(b"\xff" * 40)
-    application.controller.open(str(tmp_path / "broken.safetensors"))
-    wait_until_idle(application)
-    bar = application.window.notice_bar
-    assert bar.isVisible()
-    assert bar.text == application.session.notice.text
-    assert application.session.model.name == "tiny-gpt2"
-    application.session.notice = None
-    assert not bar.isVisible()
-
-
 def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, qapp):
     for choice in ("dark", "light"):
         application.choose_theme(choice)
@@ -137,6 +124,7 @@ def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, q
         assert qapp.palette().window().color().name() == theme.panel
         assert window.viewport.scene.theme is theme
         assert all(panel.theme is theme for panel in window.panels.values())
+        assert application.settings.theme == choice
         grabbed = window.panels["inspector"].grab().toImage().pixelColor(3, 3).name()
         assert grabbed == theme.panel
 

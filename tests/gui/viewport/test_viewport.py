@@ -186,22 +186,11 @@ def test_vtk_keys_are_dead(viewport: Viewport, qtbot: QtBot) -> None:
     camera = viewport.interactor.camera
     pose = (camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp())
     viewport.interactor.setFocus()
-    for key in "wserqtjua3vb":
+    for key in "wserqtjua3vbml":
         qtbot.keyClick(viewport.interactor, key)
     assert viewport.isVisible()
     assert [a.GetProperty().GetRepresentation() for a in actors] == styles
     assert (camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()) == pose
-
-
-def test_arrow_keys_walk_along_the_curve(viewport: Viewport, qtbot: QtBot) -> None:
-    viewport.interactor.setFocus()
-    viewport.session.selection = (50,)
-    for key, wanted in (
-        (Qt.Key.Key_Right, 51), (Qt.Key.Key_Right, 52), (Qt.Key.Key_Left, 51),
-        (Qt.Key.Key_Up, 61), (Qt.Key.Key_Down, 51),
-    ):  # fmt: skip
-        qtbot.keyClick(viewport.interactor, key)
-        assert viewport.session.selection == (wanted,)
 
 
 def test_double_click_centres_a_point_or_frames_the_curve(

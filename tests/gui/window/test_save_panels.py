@@ -8,18 +8,29 @@ import pytest
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
-from gui.window.settings.settings import Settings
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.training_stage import write_trained
 
 
 @pytest.fixture
-def reopen(start_application, tmp_path, wait_until_idle):
-    """Close a window and open its saved work in another one, which remembers nothing."""
+def show_model(application, wait_until_idle):
+    """Open a model; the application."""
 
-    def opened(application, path):
-        application.close()
-        fresh = start_application(path, settings=Settings(tmp_path / "fresh" / "settings.ini"))
+    def opened(source):
+        application.controller.open(str(source))
+        wait_until_idle(application)
+        return application
+
+    return opened
+
+
+@pytest.fixture
+def reopen(shared_window, wait_until_idle):
+    """Open saved work in a window that is as after a start, and remembers nothing."""
+
+    def opened(path):
+        fresh = shared_window.get(wait_until_idle)
+        fresh.controller.open(str(path))
         wait_until_idle(fresh)
         assert fresh.session.notice is None
         return fresh
@@ -50,9 +61,9 @@ def show(application, name, wait_until_idle, **options):
 
 
 def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
-    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle, reopen
+    show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle, reopen
 ):
-    application = start_application(write_gpt2())
+    application = show_model(write_gpt2())
     session, window = application.session, application.window
     key = application.controller.comparing.add(
         str(write_table(helix(120, 16, seed=9), "short")), (0, 119)
@@ -68,7 +79,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
     before = pixels(application)
     assert np.abs(before - bare).max() > 30
     path = save(application, tmp_path / "drawn.helix")
-    fresh = reopen(application, path)
+    fresh = reopen(path)
     after = pixels(fresh)
     assert after.shape == before.shape
     assert np.abs(after - before).max() <= 3
@@ -82,15 +93,15 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
 
 
 def test_a_panel_shows_what_it_did_when_it_is_first_seen(
-    start_application, tmp_path, wait_until_idle, reopen
+    show_model, tmp_path, wait_until_idle, reopen
 ):
-    application = start_application(write_small_gpt2(tmp_path / "small"))
+    application = show_model(write_small_gpt2(tmp_path / "small"))
     application.session.selection = (30,)
     kernels = {"layer": 1, "head": 1, "sort": "self", "averaged": True}
     chosen = show(application, "kernels", wait_until_idle, **kernels).options()
     lookback = show(application, "lookback", wait_until_idle, space="6", lag=7).options()
     path = save(application, tmp_path / "a.helix")
-    fresh = reopen(application, path)
+    fresh = reopen(path)
     window = fresh.window
     assert "kernels" not in window.panels
     assert window.panels["lookback"].options() == lookback
@@ -107,12 +118,12 @@ def test_a_panel_shows_what_it_did_when_it_is_first_seen(
 
 
 def test_another_model_is_shown_as_if_nothing_had_been_chosen(
-    start_application, tmp_path, wait_until_idle, reopen, write_table
+    show_model, tmp_path, wait_until_idle, reopen, write_table
 ):
-    application = start_application(write_table())
+    application = show_model(write_table())
     show(application, "similarity", wait_until_idle, rows="projected")
     application.window.bring("norms")
-    fresh = reopen(application, save(application, tmp_path / "a.helix"))
+    fresh = reopen(save(application, tmp_path / "a.helix"))
     assert "similarity" not in fresh.window.panels
     fresh.controller.open(str(write_table(None, "another")))
     wait_until_idle(fresh)
@@ -120,10 +131,8 @@ def test_another_model_is_shown_as_if_nothing_had_been_chosen(
     assert fresh.window.panels["similarity"].options() == {"rows": "raw"}
 
 
-def test_panels_that_are_there_show_it_at_once(
-    start_application, tmp_path, wait_until_idle, write_table
-):
-    application = start_application(write_table())
+def test_panels_that_are_there_show_it_at_once(show_model, tmp_path, wait_until_idle, write_table):
+    application = show_model(write_table())
     shape = show(application, "shape", wait_until_idle, curve="line", plotted="turning")
     path, chosen = save(application, tmp_path / "a.helix"), shape.options()
     shape.configure(curve="", plotted="distance", in_view=False)
@@ -132,24 +141,22 @@ def test_panels_that_are_there_show_it_at_once(
     assert shape.options() == chosen
 
 
-def test_what_the_model_found_lacks_is_left_out(
-    start_application, tmp_path, wait_until_idle, reopen
-):
-    application = start_application(write_small_gpt2(tmp_path / "small"))
+def test_what_the_model_found_lacks_is_left_out(show_model, tmp_path, wait_until_idle, reopen):
+    application = show_model(write_small_gpt2(tmp_path / "small"))
     panel = show(application, "kernels", wait_until_idle, sort="self")
     work = application.window.work.take()
     there = {**panel.options(), "layer": 7, "head": 9}
     write_work(replace(work, panels={"kernels": there}), path := tmp_path / "a.helix")
-    panel = reopen(application, path).window.panels["kernels"]
+    panel = reopen(path).window.panels["kernels"]
     assert panel.options() == {**there, "layer": 0, "head": None}
     assert panel.result is not None
 
 
 @pytest.mark.parametrize("snapshot", [None, 3], ids=["laid", "shown"])
 def test_a_step_of_the_training_is_there_again(
-    start_application, tmp_path, wait_until_idle, reopen, snapshot
+    show_model, tmp_path, wait_until_idle, reopen, snapshot
 ):
-    application = start_application(write_trained(tmp_path / "trained"))
+    application = show_model(write_trained(tmp_path / "trained"))
     session = application.session
     show(application, "training", wait_until_idle)
     if snapshot is None:
@@ -158,7 +165,7 @@ def test_a_step_of_the_training_is_there_again(
     session.snapshot = snapshot
     wait_until_idle(application)
     before = pixels(application)
-    fresh = reopen(application, save(application, tmp_path / "a.helix"))
+    fresh = reopen(save(application, tmp_path / "a.helix"))
     assert "training" in read_work(tmp_path / "a.helix").panels
     assert fresh.session.alignment == session.alignment
     assert (fresh.session.aligned is None) is (snapshot is not None)
@@ -167,9 +174,9 @@ def test_a_step_of_the_training_is_there_again(
 
 
 def test_a_bookmark_has_what_is_laid_over(
-    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle
+    show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle
 ):
-    application = start_application(write_gpt2())
+    application = show_model(write_gpt2())
     session, window = application.session, application.window
     add = application.controller.comparing.add
     keys = [add(str(write_table(helix(120, 16, seed), f"b{seed}"))) for seed in (9, 11)]

@@ -166,22 +166,3 @@ def test_numbers_open_panels(application, window):
         window.viewport.interactor.setFocus()
         QTest.keyClicks(window.viewport.interactor, str(number))
         assert window.docks[dock.name].isVisible()
-
-
-def test_vtks_own_keys_do_nothing(application, window):
-    """q would close the interactor, w show a wireframe, r reset the camera, s a surface."""
-    view = window.viewport.interactor
-    camera = view.camera.GetPosition()
-    for letter in "qwrsvbtjm3ul":
-        QTest.keyClicks(view, letter)
-    assert view.camera.GetPosition() == camera
-    assert window.isVisible()
-    shown = {
-        name: actor.prop.style for name, actor in application.window.viewport.scene._actors.items()
-    }
-    assert shown == {
-        "faint": "Wireframe",
-        "curve": "Wireframe",
-        "faint points": "Points",
-        "points": "Points",
-    }

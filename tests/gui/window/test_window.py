@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
@@ -16,10 +16,8 @@ from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
 from gui.commands.application import Application, _Interrupt
-from gui.style.theme import DARK, LIGHT
 from gui.window.docks import DOCKS
 from gui.window.main_window import TITLE_BAR, MainWindow, first_size
-from gui.window.settings.settings import Settings
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -222,40 +220,6 @@ def test_go_to_by_number(window: MainWindow, qtbot: QtBot) -> None:
     assert window.session.selection == ()
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_theme_reaches_viewport_and_panels(
-    window: MainWindow, application: Application, wait_until_idle: Callable, theme: object
-) -> None:
-    window.commands.by_name[f"theme_{theme.name}"].trigger()
-    wait_until_idle(application)
-    picture = window.grab().toImage()
-    viewport = window.viewport.interactor
-    corner = viewport.mapTo(window, QPoint(4, 4))
-    assert picture.pixelColor(corner) == QColor(theme.viewport)
-    panel = window.panels["inspector"]
-    beside = panel.mapTo(window, QPoint(2, panel.height() - 3))
-    assert picture.pixelColor(beside) == QColor(theme.panel)
-    assert application.settings.theme == theme.name
-
-
-def test_layout_model_and_switches_come_back(
-    start_application: Callable[..., Application], write_table: Callable[..., Path],
-    settings: Settings, wait_until_idle: Callable,
-) -> None:  # fmt: skip
-    first = start_application(write_table(name="kept"))
-    first.window.docks["norms"].close()
-    first.window.resize(1100, 700)
-    first.window.session.colormap = "viridis"
-    first.window.session.outside = "faint"
-    first.close()
-    second = start_application(None)
-    assert second.session.model.name == "kept"
-    assert not second.window.docks["norms"].isVisible()
-    assert second.window.docks["inspector"].isVisible()
-    assert (second.window.width(), second.window.height()) == (1100, 700)
-    assert (second.session.colormap, second.session.outside) == ("viridis", "faint")
-
-
 def test_full_screen_is_left_with_one_key_after_a_restart(
     start_application: Callable[..., Application], write_table: Callable[..., Path]
 ) -> None:
@@ -269,31 +233,12 @@ def test_full_screen_is_left_with_one_key_after_a_restart(
     assert not second.window.isFullScreen()
 
 
-def test_empty_state_explains_itself(
-    start_application: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
-    application = start_application(None)
-    window = application.window
-    assert application.session.model is None
-    assert window.empty_state.isVisible()
-    assert "Open a model" in window.empty_state.title.text()
-    assert not window.commands.by_name["save_picture"].isEnabled()
-
-
 def test_failing_start_shows_the_empty_state_and_why(
     start_application: Callable[..., Application], tmp_path: Path
 ) -> None:
     application = start_application(tmp_path / "nowhere")
     assert application.window.notice_bar.isVisible()
     assert application.window.empty_state.isVisible()
-
-
-def test_number_keys_open_panels(window: MainWindow, qtbot: QtBot) -> None:
-    window.docks["norms"].close()
-    window.viewport.interactor.setFocus()
-    qtbot.keyClick(window.viewport.interactor, Qt.Key.Key_6)
-    assert window.docks["norms"].isVisible()
 
 
 def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
