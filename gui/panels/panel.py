@@ -43,6 +43,7 @@ from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, LIGHT, Theme, format_bytes
+from gui.widgets.boxes import vbox
 from gui.widgets.tooltips import wrapped
 from gui.widgets.words_page import WordsPage
 from gui.widgets.working_strip import WorkingStrip
@@ -788,13 +789,10 @@ class ResultPanel(Panel):
     # ---- the parts -----------------------------------------------------------------------------
 
     def _build_layout(self) -> None:
-        page = QVBoxLayout(self)
-        page.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
-        page.setSpacing(GRID // 2)
+        margins = (GRID, GRID // 2, GRID, GRID // 2)
+        page = vbox(self.header, self.legend, parent=self, spacing=GRID // 2, margins=margins)
         # As a window of its own the panel would keep the least width of the widest arrangement.
         page.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
-        page.addWidget(self.header)
-        page.addWidget(self.legend)
         self._holder = QWidget()
         self._stack = QStackedLayout(self._holder)
         self._beside = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -804,8 +802,7 @@ class ResultPanel(Panel):
         self._beside.addWidget(self._holder, 1)
         page.addLayout(self._beside, 1)
         self._content_page = QWidget()
-        self._page = QVBoxLayout(self._content_page)
-        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page = vbox(parent=self._content_page)
         self._stack.addWidget(self.words)
         self._stack.addWidget(self._content_page)
         self.strip.setParent(self)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
 
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import grid, hbox
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -40,16 +41,8 @@ class ResultHeader(QWidget):
         self.caption = FixedText(1, SMALL)
         self._heading, self._controls = QWidget(self), QWidget(self)
         self._row = FlowRow(self._controls)
-        heading = QHBoxLayout(self._heading)
-        heading.setContentsMargins(0, 0, 0, 0)
-        heading.setSpacing(GRID)
-        for widget in (self.formula, self.meaning, self.help):
-            heading.addWidget(widget)
-        heading.addStretch(1)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(2 * GRID)
-        self._grid.setVerticalSpacing(GRID // 2)
+        hbox(self.formula, self.meaning, self.help, 1, parent=self._heading, spacing=GRID)
+        self._grid = grid(self, 2 * GRID, GRID // 2)
         self._grid.setColumnStretch(1, 1)
         self._grid.addWidget(self._heading, 0, 0)
         self._grid.addWidget(self.more, 0, 2)

@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -45,6 +44,7 @@ from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.table_text import Column
 from gui.widgets.titled_rows import Index, TitledRows
@@ -90,9 +90,7 @@ class ClaimsBody(PanelBody):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.nothing)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
+        vbox(self.pages, parent=self)
 
     def draw(self, view: View[Choices, Ledger]) -> None:
         chosen = view.choices.outcome

@@ -11,11 +11,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QSizePolicy,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +22,7 @@ from gui.services.alignment_text import other_model, readout, script
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
@@ -121,15 +120,8 @@ class AlignedRow(Panel):
             self.mirror, self.middle,
         ):  # fmt: skip
             row.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(controls)
-        line = QHBoxLayout()
-        line.setSpacing(GRID)
-        line.addWidget(self.readout, 1)
-        line.addWidget(self.copy)
-        column.addLayout(line)
+        line = hbox((self.readout, 1), self.copy, spacing=GRID)
+        vbox(controls, line, parent=self, spacing=GRID // 2)
 
     def _connect(self) -> None:
         self.what.activated.connect(self._on_what)

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,6 +32,7 @@ from gui.panels.kit import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
 from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.titled_rows import Index, TitledRows
 from gui.widgets.tooltips import wrapped
@@ -70,12 +70,7 @@ class CompareBody(PanelBody):
         self.aligned.alignmentRequested.connect(
             lambda alignment: self.intended.emit(AlignCurve(alignment))
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.aligned)
-        column.addWidget(self.table, 1)
-        column.addWidget(self.alone)
+        vbox(self.aligned, (self.table, 1), self.alone, parent=self, spacing=GRID // 2)
 
     def draw(self, view: CompareView) -> None:
         self._view = view

@@ -9,14 +9,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
-    QHBoxLayout,
     QLabel,
     QScrollArea,
     QSizePolicy,
     QStackedWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +28,7 @@ from gui.state.colors import legible, lookup_table
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.tooltips import wrapped
@@ -84,11 +82,7 @@ class ExperimentBody(PanelBody):
         self.stack = QStackedWidget()
         for page in (self.pictures, *self.plots.values(), self.table):
             self.stack.addWidget(page)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(2 * GRID)
-        self._row.addWidget(self.form)
-        self._row.addWidget(self.stack, 1)
+        self._row = hbox(self.form, (self.stack, 1), parent=self, spacing=2 * GRID)
         self._listening = Listening()
         self._listening.to(session.events.colormap, self._draw_page)
 
@@ -186,15 +180,12 @@ class ExperimentForm(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, GRID // 2, 0)
-        column.setSpacing(GRID // 2)
         self.sliders: dict[str, RealSlider] = {}
         for name, text, scale, tip in FIELDS:
             self.sliders[name] = slider = RealSlider(text, scale, tip, theme)
             slider.changed.connect(partial(self._on_changed, name))
-            column.addWidget(slider)
-        column.addStretch(1)
+        sliders = self.sliders.values()
+        vbox(*sliders, 1, parent=page, spacing=GRID // 2, margins=(0, 0, GRID // 2, 0))
         self.setWidget(page)
 
     def show_settings(self, settings: Settings) -> None:
@@ -227,17 +218,8 @@ class PlotPage(QWidget):
         super().__init__()
         self.plot, self.legend = PaintedRow(session, theme), QWidget()
         self._names = {kind: label(f"{SWATCH} {NAMES[kind]}") for kind in KINDS}
-        row = QHBoxLayout(self.legend)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2 * GRID)
-        for name in self._names.values():
-            row.addWidget(name)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.legend)
-        column.addWidget(self.plot, 1)
+        hbox(*self._names.values(), 1, parent=self.legend, spacing=2 * GRID)
+        vbox(self.legend, (self.plot, 1), parent=self, spacing=0)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -253,23 +235,20 @@ class NumbersTable(QWidget):
         super().__init__()
         self.rows: dict[CurveKind, list[QLabel]] = {}
         self._swatches: dict[CurveKind, QLabel] = {}
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GRID * 3 // 2)
-        grid.setVerticalSpacing(GRID // 2)
+        table = grid(self, GRID * 3 // 2, GRID // 2)
         right = Qt.AlignmentFlag.AlignRight
         for column, (title, tip) in enumerate(COLUMNS, start=2):
-            grid.addWidget(_told(title, tip, "small"), 0, column, right)
+            table.addWidget(_told(title, tip, "small"), 0, column, right)
         for row, kind in enumerate(KINDS, start=1):
             self._swatches[kind] = label(SWATCH)
             self.rows[kind] = [_told("", tip) for _, tip in COLUMNS]
-            grid.addWidget(self._swatches[kind], row, 0)
-            grid.addWidget(label(NAMES[kind]), row, 1)
+            table.addWidget(self._swatches[kind], row, 0)
+            table.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
-                grid.addWidget(cell, row, column, right)
+                table.addWidget(cell, row, column, right)
         # As a page of its own it is no wider than its numbers.
-        grid.setColumnStretch(len(COLUMNS) + 2, 1)
-        grid.setRowStretch(len(KINDS) + 1, 1)
+        table.setColumnStretch(len(COLUMNS) + 2, 1)
+        table.setRowStretch(len(KINDS) + 1, 1)
         self.set_theme(theme)
 
     def show_numbers(self, view: ExperimentView) -> None:
@@ -365,10 +344,7 @@ class ExperimentPictures(QWidget):
         self.pictures: dict[CurveKind, CurvePicture] = {}
         self.buttons: dict[CurveKind, QToolButton] = {}
         self.readings = {kind: label("", "small") for kind in KINDS}
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GRID)
-        grid.setVerticalSpacing(GRID // 4)
+        cells = grid(self, GRID, GRID // 4)
         for column, kind in enumerate(KINDS):
             self.pictures[kind] = picture = CurvePicture(theme)
             picture.setAccessibleName(NAMES[kind])
@@ -377,14 +353,11 @@ class ExperimentPictures(QWidget):
             said.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self.buttons[kind] = button = _open_button(kind)
             button.clicked.connect(partial(self.openRequested.emit, kind))
-            heading = QHBoxLayout()
-            heading.addWidget(label(NAMES[kind]), 1)
-            heading.addWidget(button)
-            grid.addLayout(heading, 0, column)
-            grid.addWidget(picture, 1, column)
-            grid.addWidget(said, 2, column)
-            grid.setColumnStretch(column, 1)
-        grid.setRowStretch(1, 1)
+            cells.addLayout(hbox((label(NAMES[kind]), 1), button), 0, column)
+            cells.addWidget(picture, 1, column)
+            cells.addWidget(said, 2, column)
+            cells.setColumnStretch(column, 1)
+        cells.setRowStretch(1, 1)
 
     def draw(self, view: ExperimentView, colormap: str) -> None:
         """Draw all three, and say what is left of each."""

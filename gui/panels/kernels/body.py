@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from gui.panels.kernels.question import Kernels
 from gui.panels.kernels.spec import (
@@ -37,6 +37,7 @@ from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import hbox
 
 SIDE, LARGE = 46, 132
 """Pixels of a small map, at least and at most."""
@@ -57,9 +58,7 @@ class KernelsBody(PanelBody):
         self.plots = PaintedRow(session, theme, self.area, 5)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.plots)
+        hbox(self.plots, parent=self)
 
     def draw(self, view: KernelsView) -> None:
         result, sort = view.result, view.choices.sort

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
     QPushButton,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +32,7 @@ from gui.plots.histogram_plot import HistogramPlot
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.label import label
 from gui.widgets.position_rows import Column, Row
@@ -73,11 +71,8 @@ class LayerNormBody(PanelBody):
         self.tokens.hovered.connect(self.hoverRequested)
         self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
         self.errors = QWidget()
-        row = QHBoxLayout(self.errors)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.plots, 6)
-        row.addWidget(self.tokens, 3, Qt.AlignmentFlag.AlignTop)
+        tokens = (self.tokens, 3, Qt.AlignmentFlag.AlignTop)
+        hbox((self.plots, 6), tokens, parent=self.errors, spacing=GRID)
         self.form = InterferenceForm(theme)
         self.form.changed.connect(self._take_sums)
         self.sums = InterferenceView(self.form, theme)
@@ -178,16 +173,8 @@ class InterferenceView(QWidget):
         self.parts = label(role="small")
         self.parts.setToolTip("How far apart the two tokens are, and the two positions")
         self._numbers = QWidget()
-        numbers = QVBoxLayout(self._numbers)
-        numbers.setContentsMargins(0, 0, 0, 0)
-        numbers.setSpacing(GRID // 2)
-        numbers.addWidget(self.table)
-        numbers.addWidget(self.parts)
-        numbers.addStretch(1)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(2 * GRID)
-        self._grid.setVerticalSpacing(GRID // 2)
+        vbox(self.table, self.parts, 1, parent=self._numbers, spacing=GRID // 2)
+        self._grid = grid(self, 2 * GRID, GRID // 2)
         self._place(((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)))
 
     def show_result(self, result: ComparedSums, choices: Choices) -> None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSpinBox, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSpinBox, QWidget
 
 from gui.panels.layernorm.question import Example, Term, Typed
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import grid
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -201,14 +202,11 @@ class InterferenceForm(QWidget):
             self.changed.emit()
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(GRID // 2)
-        grid.setVerticalSpacing(GRID // 2)
+        cells = grid(self, GRID // 2, GRID // 2)
         for row, field in enumerate((self.one, self.other)):
             parts = (field.heading, field.token, field.plus, field.position, field.meant)
             for column, part in enumerate(parts):
-                grid.addWidget(part, row, column)
-        grid.addWidget(self.why, 2, 0, 1, 5)
-        grid.setColumnStretch(1, 1)
+                cells.addWidget(part, row, column)
+        cells.addWidget(self.why, 2, 0, 1, 5)
+        cells.setColumnStretch(1, 1)
         self.setMaximumWidth(WIDTH)

@@ -10,8 +10,6 @@ from PySide6.QtGui import QColor, QIcon, QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
-    QGridLayout,
-    QHBoxLayout,
     QSizePolicy,
     QSpinBox,
     QWidget,
@@ -27,6 +25,7 @@ from gui.panels.subject_text import TABLES
 from gui.state.colors import lookup_table
 from gui.style.sentences import as_sentence
 from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.boxes import grid, hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
@@ -158,19 +157,17 @@ class OverlapsForm(PanelForm):
             self.colormap.addItem(_swatch(name), "grey" if name == GREY else name, name)
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, GRID, 0)
-        grid.setHorizontalSpacing(GRID)
-        grid.setVerticalSpacing(GRID // 2)
+        cells = grid(self, GRID, GRID // 2, margins=(0, 0, GRID, 0))
         for row, (title, picker) in enumerate(
             ((self._down, self.rows), (self._across, self.columns))
         ):
-            grid.addWidget(title, row, 0)
-            grid.addWidget(picker, row, 1)
-        grid.addLayout(_row(self.fold, self.centre), 2, 0, 1, 2)
-        grid.addLayout(_row(self.blur, self.colormap, self.scale), 3, 0, 1, 2)
-        grid.setRowStretch(4, 1)
-        grid.setColumnMinimumWidth(0, self.fontMetrics().horizontalAdvance("Weights"))
+            cells.addWidget(title, row, 0)
+            cells.addWidget(picker, row, 1)
+        look = hbox(self.blur, self.colormap, self.scale, 1, spacing=GRID)
+        cells.addLayout(hbox(self.fold, self.centre, 1, spacing=GRID), 2, 0, 1, 2)
+        cells.addLayout(look, 3, 0, 1, 2)
+        cells.setRowStretch(4, 1)
+        cells.setColumnMinimumWidth(0, self.fontMetrics().horizontalAdvance("Weights"))
 
 
 class SubjectPicker(QWidget):
@@ -341,25 +338,12 @@ class SubjectPicker(QWidget):
 def _kept_row(*widgets: QWidget) -> QWidget:
     """Put widgets side by side; each keeps its place while it is hidden."""
     made = QWidget()
-    row = QHBoxLayout(made)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(GRID // 2)
     for widget in widgets:
         policy = widget.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         widget.setSizePolicy(policy)
-        row.addWidget(widget)
-    row.addStretch(1)
+    hbox(*widgets, 1, parent=made, spacing=GRID // 2)
     return made
-
-
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(GRID)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return row
 
 
 def _check(text: str, tip: str) -> QCheckBox:

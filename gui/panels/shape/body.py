@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.measures.shape_fit import FREE
@@ -23,6 +23,7 @@ from gui.panels.shape.spec import (
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_number
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
@@ -114,11 +115,7 @@ class ShapeBody(PanelBody):
         self.plots = PaintedRow(session, theme)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2 * GRID)
-        row.addWidget(self._area)
-        row.addWidget(self.plots, 1)
+        hbox(self._area, (self.plots, 1), parent=self, spacing=2 * GRID)
 
     def draw(self, view: ShapeView) -> None:
         self.numbers.show_shape(view.result)
@@ -173,15 +170,11 @@ class ShapeNumbers(QWidget):
         for key, line in self.rough.items():
             line.setToolTip(wrapped(ROUGH_TIPS[key]))
             beside.addWidget(line)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, GRID // 2, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.verdict)
-        column.addWidget(self.meaning)
-        column.addWidget(reasons)
-        column.addWidget(self.table, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(smoothness)
-        column.addStretch(1)
+        table = (self.table, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(
+            self.verdict, self.meaning, reasons, table, smoothness, 1,
+            parent=self, spacing=GRID // 2, margins=(0, GRID // 2, 0, 0),
+        )  # fmt: skip
 
     def fit(self, room: int) -> int:
         """Keep the columns for which there is room, in pixels; return the width they take."""

@@ -16,16 +16,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -211,16 +210,9 @@ class BookmarkRow(QFrame):
         self.name.editingFinished.connect(self._on_name)
         self.name.returnPressed.connect(self.thumbnail.setFocus)
         self.note.edited.connect(self.noteEdited)
-        words = QVBoxLayout()
-        words.setSpacing(GRID // 2)
-        for part in (self.name, self.scope, self.note):
-            words.addWidget(part)
-        words.addStretch(1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, GRID)
-        row.setSpacing(GRID)
-        row.addWidget(self.thumbnail, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        words = vbox(self.name, self.scope, self.note, 1, spacing=GRID // 2)
+        picture = (self.thumbnail, 0, Qt.AlignmentFlag.AlignTop)
+        hbox(picture, (words, 1), parent=self, spacing=GRID, margins=(0, 0, 0, GRID))
         self._name = ""
 
     @property

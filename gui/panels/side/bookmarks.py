@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,6 +20,7 @@ from gui.panels.side.bookmark_row import BookmarkRow
 from gui.state.session import Session
 from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -252,48 +252,28 @@ class BookmarksPanel(Panel):
 
     def _lay_out(self) -> None:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(GRID, 0, GRID, 0)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(GRID)
-        column.addLayout(self._list)
-        column.addStretch(1)
+        self._list = vbox(spacing=GRID)
+        vbox(self._list, 1, parent=inside, margins=(GRID, 0, GRID, 0))
         self._scroll = QScrollArea()
         self._scroll.setWidget(inside)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        offer = QHBoxLayout(self._offer)
-        offer.setContentsMargins(0, 0, 0, 0)
-        offer.addWidget(self.removed, 1)
-        offer.addWidget(self.back)
+        hbox((self.removed, 1), self.back, parent=self._offer)
         self._offer.hide()
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GRID // 2)
-        for button in (self.go, self.up, self.down, self.remove):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, GRID // 2, 0, GRID // 2)
-        page.setSpacing(GRID)
-        for part, stretch in ((_framed(self.add), 0), (_framed(self.empty), 0)):
-            page.addWidget(part, stretch)
-        page.addWidget(self._scroll, 1)
-        page.addWidget(_framed(self._offer))
-        page.addWidget(_framed(buttons))
-        page.addStretch(0)
+        buttons = hbox(self.go, self.up, self.down, self.remove, 1, spacing=GRID // 2)
+        offer = _framed(self._offer)
+        vbox(
+            _framed(self.add), _framed(self.empty), (self._scroll, 1), offer, _framed(buttons), 0,
+            parent=self, spacing=GRID, margins=(0, GRID // 2, 0, GRID // 2),
+        )  # fmt: skip
 
 
 def _framed(part: QWidget | QHBoxLayout) -> QWidget:
     """Put something between the panel's margins."""
     frame = QWidget()
-    row = QHBoxLayout(frame)
-    row.setContentsMargins(GRID, 0, GRID, 0)
-    if isinstance(part, QWidget):
-        row.addWidget(part)
-    else:
-        row.addLayout(part)
+    hbox(part, parent=frame, margins=(GRID, 0, GRID, 0))
     return frame
 
 

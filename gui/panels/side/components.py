@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from geometry.pca.pca import PositionPCA
 from gui.style.theme import Theme, format_percent
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.readout import Readout
@@ -54,21 +55,14 @@ class ComponentChooser(QWidget):
                 " fitted: quickly while a handle is dragged, exactly after it"
             )
         )
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        row = hbox(spacing=4)
         for combo, name in zip(self.combos, "xyz", strict=True):
             title = label(name, "muted")
             title.setToolTip(_axis_tip(name))
             row.addWidget(title)
             row.addWidget(combo, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(row)
-        layout.addWidget(self.bars, 100)
-        layout.addWidget(self.foot)
         # In a tall dock what the bars do not take stays below, not between.
-        layout.addStretch(1)
+        vbox(row, (self.bars, 100), self.foot, 1, parent=self, spacing=4)
 
     def set_theme(self, theme: Theme) -> None:
         self.bars.set_theme(theme)

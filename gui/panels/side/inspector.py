@@ -7,11 +7,9 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +24,7 @@ from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.style.token_text import token_label
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.position_rows import REMOVE, Column, Row
 from gui.widgets.position_table import PositionTableView
@@ -283,15 +282,10 @@ class InspectorPanel(Panel):
             )
         )
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.card)
-        column.addWidget(self.beside)
-        column.addWidget(near_title)
-        column.addWidget(self.nearest)
-        column.addWidget(self._list_part(), 1)
-        column.addStretch(0)
+        vbox(
+            self.card, self.beside, near_title, self.nearest, (self._list_part(), 1), 0,
+            parent=content, spacing=GRID // 2,
+        )  # fmt: skip
         self._scroll = scroll = _Scroll(widgetResizable=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -300,27 +294,17 @@ class InspectorPanel(Panel):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.sentence)
         self._pages.addWidget(scroll)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(GRID, GRID, GRID, 0)
-        layout.setSpacing(GRID)
-        layout.addWidget(self.go_to)
-        layout.addWidget(self._pages, 1)
+        margins = (GRID, GRID, GRID, 0)
+        vbox(self.go_to, (self._pages, 1), parent=self, spacing=GRID, margins=margins)
 
     def _list_part(self) -> QWidget:
         self._list = QWidget()
-        head = QHBoxLayout()
-        head.setSpacing(GRID // 2)
-        head.addWidget(self.listed_title, 1)
-        head.addWidget(self.copy_list)
-        head.addWidget(self.clear)
-        column = QVBoxLayout(self._list)
-        column.setContentsMargins(0, GRID, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.pair)
-        column.addLayout(head)
-        column.addWidget(self.listed, 100)
+        head = hbox((self.listed_title, 1), self.copy_list, self.clear, spacing=GRID // 2)
         # In a tall dock what the list does not take stays below it.
-        column.addStretch(1)
+        vbox(
+            self.pair, head, (self.listed, 100), 1,
+            parent=self._list, spacing=GRID // 2, margins=(0, GRID, 0, 0),
+        )  # fmt: skip
         return self._list
 
 

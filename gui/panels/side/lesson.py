@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from gui.panels.base import Panel
 from gui.panels.side.lesson_page import ANSWER, LessonPage
@@ -16,6 +16,7 @@ from gui.state.answer import Answer
 from gui.state.lessons import PANEL_LINK, Course, Section
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -203,26 +204,15 @@ class LessonPanel(Panel):
     # ---- the parts -----------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        page = QVBoxLayout(self)
-        page.setContentsMargins(GRID, GRID // 2, GRID, GRID)
-        page.setSpacing(GRID // 2)
-        top, buttons = QHBoxLayout(), QHBoxLayout()
-        top.addWidget(self.choice)
-        top.addWidget(self.name, 1)
-        top.addWidget(self.count, 0, Qt.AlignmentFlag.AlignRight)
-        buttons.setSpacing(GRID)
-        buttons.addWidget(self.again)
-        buttons.addStretch(1)
-        buttons.addWidget(self.previous)
-        buttons.addWidget(self.next)
-        page.addLayout(top)
-        page.addWidget(self.title)
-        page.addSpacing(GRID // 2)
-        page.addWidget(self.page, 1)
-        page.addWidget(self.note)
-        page.addWidget(self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
-        page.addSpacing(GRID // 2)
-        page.addLayout(buttons)
+        top = hbox(self.choice, (self.name, 1), (self.count, 0, Qt.AlignmentFlag.AlignRight))
+        buttons = hbox(self.again, 1, self.previous, self.next, spacing=GRID)
+        fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
+        page = vbox(
+            top, self.title, (self.page, 1), self.note, fetch, buttons,
+            parent=self, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
+        )  # fmt: skip
+        page.insertSpacing(page.indexOf(self.page), GRID // 2)
+        page.insertSpacing(page.indexOf(buttons), GRID // 2)
 
 
 def _button(text: str, tip: str) -> QPushButton:

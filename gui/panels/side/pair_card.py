@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from geometry.measures.neighbours import PairDistance
 from gui.panels.side.position_card import Number
 from gui.style.theme import GRID, format_count, format_number
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -46,18 +47,10 @@ class PairCard(QWidget):
         self.distance = Number("", "")
         self.cosine = Number("Cosine", _COSINE_TIP)
         self.steps = Number("Steps", _STEPS_TIP)
-        head, row = QHBoxLayout(), QHBoxLayout()
-        head.setSpacing(GRID // 2)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.line)
-        row.setSpacing(GRID)
-        for number in (self.shown, self.distance, self.cosine, self.steps):
-            row.addWidget(number, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addLayout(head)
-        column.addLayout(row)
+        head = hbox((self.title, 1), self.line, spacing=GRID // 2)
+        numbers = (self.shown, self.distance, self.cosine, self.steps)
+        row = hbox(*((number, 1) for number in numbers), spacing=GRID)
+        vbox(head, row, parent=self, spacing=GRID // 2)
 
     def show_pair(self, pair: PairDistance | None, *, drawn: bool) -> None:
         """Show a distance, or nothing; ``drawn`` is whether the line is wanted."""

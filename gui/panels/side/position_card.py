@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 from superqt import QElidingLabel
 
 from geometry.measures.neighbours import PositionDetails
 from gui.style.theme import GRID, format_number
 from gui.style.token_text import token_label
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -36,11 +37,7 @@ class Number(QWidget):
         for part in (self._title, self.value):
             # The grid gives the width; a longer number must not move its neighbours.
             part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._title)
-        column.addWidget(self.value)
+        vbox(self._title, self.value, parent=self, spacing=0)
         self.set_title(title, tip)
 
     @property
@@ -75,7 +72,6 @@ class PositionCard(QWidget):
         self.range = label(role="small")
         self.outlier = label("Norm outlier", "badge")
         self.outlier.setToolTip(wrapped(_OUTLIER_TIP))
-        self.heading = QHBoxLayout()
         self._lay_out()
 
     def show_position(self, position: int, token: str | None) -> None:
@@ -124,9 +120,7 @@ class PositionCard(QWidget):
         self.outlier.setVisible(outlier)
 
     def _lay_out(self) -> None:
-        self.heading.setSpacing(GRID)
-        self.heading.addWidget(self.title)
-        self.heading.addWidget(self.token, 1)
+        self.heading = hbox(self.title, (self.token, 1), spacing=GRID)
         grid = QGridLayout()
         grid.setHorizontalSpacing(GRID)
         grid.setVerticalSpacing(GRID // 2)
@@ -135,16 +129,8 @@ class PositionCard(QWidget):
             grid.setColumnStretch(column, 1)
         grid.addWidget(self.norm, 0, 0)
         grid.addWidget(self.residual, 0, 1)
-        flags = QHBoxLayout()
-        flags.setSpacing(GRID)
-        flags.addWidget(self.range, 1)
-        flags.addWidget(self.outlier)
-        column_layout = QVBoxLayout(self)
-        column_layout.setContentsMargins(0, 0, 0, 0)
-        column_layout.setSpacing(GRID // 2)
-        column_layout.addLayout(self.heading)
-        column_layout.addLayout(flags)
-        column_layout.addLayout(grid)
+        flags = hbox((self.range, 1), self.outlier, spacing=GRID)
+        vbox(self.heading, flags, grid, parent=self, spacing=GRID // 2)
 
 
 def _component_tip(component: int) -> str:

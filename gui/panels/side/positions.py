@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QSizePolicy,
     QSpinBox,
     QStackedLayout,
@@ -18,6 +17,7 @@ from gui.panels.side.components import ComponentChooser
 from gui.panels.side.presets import Preset, range_presets
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
@@ -99,24 +99,15 @@ class PositionsPanel(Panel):
         return button
 
     def _arrange(self) -> None:
-        exact = QHBoxLayout()
-        exact.addWidget(self.first)
-        exact.addWidget(self.count, 1)
-        exact.addWidget(self.last)
-        shortcuts = QHBoxLayout()
-        shortcuts.setSpacing(GRID // 2)
-        for button, preset in zip(self.presets, range_presets(0, None), strict=True):
-            # Shares by length of text: in a narrow panel all five lose a little, none everything.
-            shortcuts.addWidget(button, len(preset.label) + 2)
+        exact = hbox(self.first, (self.count, 1), self.last)
+        # Shares by length of text: in a narrow panel all five lose a little, none everything.
+        shares = [len(preset.label) + 2 for preset in range_presets(0, None)]
+        shortcuts = hbox(*zip(self.presets, shares, strict=True), spacing=GRID // 2)
         self._controls = QWidget()
-        column = QVBoxLayout(self._controls)
-        column.setContentsMargins(GRID, GRID // 2, GRID, GRID)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.slider)
-        column.addLayout(exact)
-        column.addLayout(shortcuts)
-        column.addWidget(self.components, 100)
-        column.addStretch()
+        vbox(
+            self.slider, exact, shortcuts, (self.components, 100), 0,
+            parent=self._controls, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
+        )  # fmt: skip
         empty = QWidget()
         QVBoxLayout(empty).addWidget(self.message)
         self._stack = QStackedLayout(self)

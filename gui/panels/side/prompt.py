@@ -5,11 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QMimeData, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QPlainTextEdit,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -18,6 +16,7 @@ from gui.services.loading import short_name
 from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.token_flow import TokenFlow
 
@@ -222,28 +221,16 @@ class PromptPanel(Panel):
     def _lay_out_words(self) -> QWidget:
         """Put the button, where there is one, under the sentence."""
         page = QWidget()
-        words = QVBoxLayout(page)
-        words.setContentsMargins(0, 0, 0, 0)
-        words.setSpacing(GRID)
-        words.addWidget(self.sentence)
-        words.addWidget(self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
-        words.addStretch(1)
+        fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(self.sentence, fetch, 1, parent=page, spacing=GRID)
         return page
 
     def _lay_out(self) -> None:
         self.setFocusProxy(self.field)
         self.field.setFixedHeight(2 * (TEXT + 3) + 14)
-        row = QHBoxLayout()
-        row.setSpacing(GRID)
-        row.addWidget(self.count)
-        row.addWidget(self.surplus, 1)
-        row.addWidget(self.clear)
+        row = hbox(self.count, (self.surplus, 1), self.clear, spacing=GRID)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._lay_out_words())
         self._pages.addWidget(self.flow)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(GRID, GRID, GRID, GRID // 2)
-        layout.setSpacing(GRID // 2)
-        layout.addWidget(self.field)
-        layout.addLayout(row)
-        layout.addWidget(self._pages, 1)
+        margins = (GRID, GRID, GRID, GRID // 2)
+        vbox(self.field, row, (self._pages, 1), parent=self, spacing=GRID // 2, margins=margins)

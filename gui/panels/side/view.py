@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gui.panels.base import Panel
 from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.boxes import grid, hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
@@ -127,15 +128,9 @@ class ViewPanel(Panel):
         return combo
 
     def _arrange(self) -> None:
-        colors = QHBoxLayout()
-        colors.setSpacing(GRID // 2)
-        colors.addWidget(self.color_by, 3)
-        colors.addWidget(self.component)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(GRID, GRID // 2, GRID, GRID)
-        grid.setHorizontalSpacing(GRID)
-        grid.setVerticalSpacing(GRID // 2)
-        grid.setColumnStretch(1, 1)
+        colors = hbox((self.color_by, 3), self.component, spacing=GRID // 2)
+        cells = grid(self, GRID, GRID // 2, margins=(GRID, GRID // 2, GRID, GRID))
+        cells.setColumnStretch(1, 1)
         rows: tuple[tuple[str, QWidget | QHBoxLayout], ...] = (
             ("Colour by", colors),
             ("Colours", self.colormap),
@@ -145,14 +140,14 @@ class ViewPanel(Panel):
         )
         for row, (text, control) in enumerate(rows):
             title = label(text, "muted")
-            grid.addWidget(title, row, 0)
+            cells.addWidget(title, row, 0)
             if isinstance(control, QWidget):
-                grid.addWidget(control, row, 1)
+                cells.addWidget(control, row, 1)
                 title.setToolTip(control.accessibleName())
             else:
-                grid.addLayout(control, row, 1)
+                cells.addLayout(control, row, 1)
                 title.setToolTip("What the colours of the curve mean")
-        grid.setRowStretch(len(rows), 1)
+        cells.setRowStretch(len(rows), 1)
 
     def _connect(self) -> None:
         self.color_by.activated.connect(self._request_color_by)

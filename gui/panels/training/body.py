@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
 
 from gui.panels.kit import CancelCheckpoints, ChangeShared
 from gui.panels.panel import PanelBody
@@ -17,6 +17,7 @@ from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import vbox
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 
@@ -59,12 +60,8 @@ class TrainingBody(PanelBody):
 
     def _lay_out(self) -> None:
         self._played = QWidget()
-        page = QVBoxLayout(self._played)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.setSpacing(GRID // 2)
-        page.addWidget(self.player)
-        page.addWidget(self.plots, 1)
-        page.addWidget(self.verdict)
+        parts = self.player, (self.plots, 1), self.verdict
+        vbox(*parts, parent=self._played, spacing=GRID // 2)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._played)
         self._stack.addWidget(self.download)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
 from geometry.models.sources import is_on_hub
 from gui.panels.base import Panel
@@ -20,6 +20,7 @@ from gui.services.loading import short_name
 from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -159,41 +160,17 @@ class DownloadForm(Panel):
 
     def _lay_out(self) -> None:
         self._choice, self._working = QWidget(), QWidget()
-        choice = _row(self._choice)
-        choice.insertWidget(1, label("Take", "muted"))
-        choice.insertWidget(2, self.count)
-        choice.insertWidget(3, self.budget)
+        take = label("Take", "muted")
+        hbox(1, take, self.count, self.budget, 1, parent=self._choice, spacing=GRID)
         self._working.setFixedWidth(BAR_WIDTH)
-        working = QVBoxLayout(self._working)
-        working.setContentsMargins(0, 0, 0, 0)
-        working.setSpacing(GRID // 2)
-        working.addWidget(self.progress)
-        working.addWidget(self.bar)
+        vbox(self.progress, self.bar, parent=self._working, spacing=GRID // 2)
         self._buttons = QWidget()
-        buttons = _row(self._buttons)
-        buttons.insertWidget(1, self.button)
-        buttons.insertWidget(2, self.cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID)
-        column.addStretch(1)
-        column.addWidget(self.message)
-        column.addWidget(self.advice)
-        column.addWidget(self._choice)
-        column.addWidget(self._working, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self.skipped)
-        column.addWidget(self._buttons)
-        column.addStretch(1)
-
-
-def _row(holder: QWidget) -> QHBoxLayout:
-    """Make a row whose parts stand in the middle; they are put between two stretches."""
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(GRID)
-    row.addStretch(1)
-    row.addStretch(1)
-    return row
+        hbox(1, self.button, self.cancel, 1, parent=self._buttons, spacing=GRID)
+        working = (self._working, 0, Qt.AlignmentFlag.AlignHCenter)
+        vbox(
+            1, self.message, self.advice, self._choice, working, self.skipped, self._buttons, 1,
+            parent=self, spacing=GRID,
+        )  # fmt: skip
 
 
 def _line(role: str) -> QLabel:

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QPushButton,
     QStyle,
     QStyleOptionSlider,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from gui.state.timeline import TrainingTimeline
 from gui.style.theme import GRID, SMALL, Theme, format_count
+from gui.widgets.boxes import hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.number_slider import Slider, slider_style
@@ -75,19 +75,12 @@ class Player(QWidget):
         self.show_timeline(None)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID // 2)
-        for widget in (self.back, self.play, self.on):
-            row.addWidget(widget)
-        row.addSpacing(GRID // 2)
-        row.addWidget(self.first)
-        row.addWidget(self.slider, 2)
-        row.addWidget(self.last)
-        row.addSpacing(GRID // 2)
-        row.addWidget(self.readout, 1)
-        for control in (self.speed, self.loop, self.now):
-            row.addWidget(control)
+        row = hbox(
+            self.back, self.play, self.on, self.first, (self.slider, 2), self.last,
+            (self.readout, 1), self.speed, self.loop, self.now, parent=self, spacing=GRID // 2,
+        )  # fmt: skip
+        for part in (self.first, self.readout):
+            row.insertSpacing(row.indexOf(part), GRID // 2)
 
     def _connect(self) -> None:
         self.play.clicked.connect(self.toggle)

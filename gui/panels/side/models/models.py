@@ -5,13 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +21,7 @@ from gui.panels.side.models.model_rows import list_groups
 from gui.services.loading import has_versions, remembered_name, short_name
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.opening_row import OpeningRow
 from gui.widgets.tooltips import wrapped
@@ -120,18 +119,11 @@ class ModelPanel(Panel):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.list)
         self._stack.addWidget(self.message)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GRID)
-        buttons.addWidget(self.folder)
-        buttons.addWidget(self.file)
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(GRID, GRID // 2, GRID, GRID)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.search)
-        column.addWidget(self._stack, 1)
-        column.addWidget(self.explanation)
-        column.addWidget(self.working)
-        column.addLayout(buttons)
+        buttons = hbox(self.folder, self.file, spacing=GRID)
+        self._column = vbox(
+            self.search, (self._stack, 1), self.explanation, self.working, buttons,
+            parent=self, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
+        )  # fmt: skip
         self.explanation.hide()
 
     def _connect(self) -> None:

@@ -1,0 +1,73 @@
+"""Rows, columns and grids of widgets."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+Item = QWidget | QLayout
+Part = Item | int | tuple[Item, int] | tuple[Item, int, Qt.AlignmentFlag]
+"""A widget or a layout, perhaps with its stretch and its alignment; a number is a stretch alone."""
+Margins = tuple[int, int, int, int]
+Box = TypeVar("Box", bound=QBoxLayout)
+
+
+def hbox(
+    *parts: Part,
+    parent: QWidget | None = None,
+    spacing: int | None = None,
+    margins: Margins = (0, 0, 0, 0),
+) -> QHBoxLayout:
+    """Lay parts out side by side.
+
+    Parameters
+    ----------
+    parts
+        From left to right.
+    parent
+        The widget that gets this layout; None for a layout inside another one.
+    spacing
+        Pixels between the parts; the style's if None.
+    margins
+        Left, top, right and bottom, in pixels.
+    """
+    return _fill(QHBoxLayout(parent) if parent else QHBoxLayout(), parts, spacing, margins)
+
+
+def vbox(
+    *parts: Part,
+    parent: QWidget | None = None,
+    spacing: int | None = None,
+    margins: Margins = (0, 0, 0, 0),
+) -> QVBoxLayout:
+    """Lay parts out one below the other; parameters as of :func:`hbox`."""
+    return _fill(QVBoxLayout(parent) if parent else QVBoxLayout(), parts, spacing, margins)
+
+
+def _fill(box: Box, parts: tuple[Part, ...], spacing: int | None, margins: Margins) -> Box:
+    box.setContentsMargins(*margins)
+    if spacing is not None:
+        box.setSpacing(spacing)
+    for part in parts:
+        if isinstance(part, int):
+            box.addStretch(part)
+            continue
+        item, stretch, *alignment = part if isinstance(part, tuple) else (part, 0)
+        if isinstance(item, QLayout):
+            box.addLayout(item, stretch)
+        else:
+            box.addWidget(item, stretch, *alignment)
+    return box
+
+
+def grid(
+    parent: QWidget, across: int, down: int, *, margins: Margins = (0, 0, 0, 0)
+) -> QGridLayout:
+    """Return an empty grid with pixels between its columns and its rows."""
+    made = QGridLayout(parent)
+    made.setContentsMargins(*margins)
+    made.setHorizontalSpacing(across)
+    made.setVerticalSpacing(down)
+    return made
