@@ -184,15 +184,20 @@ def hover(widget: QWidget, point: QPoint) -> None:
     QApplication.processEvents()
 
 
-def drag(widget: QWidget, start: QPoint, end: QPoint) -> None:
+def drag(
+    widget: QWidget,
+    start: QPoint,
+    end: QPoint,
+    modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+) -> None:
     """Drag with the left button from one point of a widget to another."""
     window = widget.window()
-    handle, none = window.windowHandle(), Qt.KeyboardModifier.NoModifier
+    handle = window.windowHandle()
     first, last = (widget.mapTo(window, point) for point in (start, end))
-    QTest.mousePress(handle, Qt.MouseButton.LeftButton, none, first)
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, modifiers, first)
     QTest.mouseMove(handle, (first + last) / 2)
     QTest.mouseMove(handle, last)
-    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, none, last)
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, modifiers, last)
     QApplication.processEvents()
 
 

@@ -16,7 +16,7 @@ from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels.capture import CaptureOf
 from gui.services.questions import QuestionContext, resolve, tensors_of
-from gui.style.theme import DARK, LIGHT, SERIES
+from gui.style.theme import LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 from tests.scripts import run_script
 
@@ -107,15 +107,6 @@ def test_moving_k_computes_nothing_new(small, stage):
     assert "chance 0.725" in small.header.caption.text()
 
 
-def test_k_can_be_typed(small):
-    k(small).field.setFocus()
-    QTest.keyClick(k(small).field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClicks(k(small).field, "7")
-    QTest.keyClick(k(small).field, Qt.Key.Key_Return)
-    assert k(small).slider.value() == 7
-    assert (plot(small).curves[0].y == small.result.by_rank[6]).all()
-
-
 def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, tmp_path):
     stage.open(write_small_gpt2(tmp_path / "narrow", d_model=16))
     assert k(stage.panel).value == 16
@@ -163,11 +154,6 @@ def test_hover_says_how_many_times_chance(small):
     assert drawn.hover_text() == said
     hover(small, QPoint(2, 2))
     assert drawn.hover_text() == ""
-
-
-def test_themes(small):
-    small.set_theme(DARK)
-    assert plot(small).curves[0].color == SERIES[DARK.name][1]
 
 
 def test_another_panel_can_point_here(small, stage):

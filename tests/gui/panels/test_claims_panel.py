@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QTabBar
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
-from gui.panels.claims.spec import ClaimsOf
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
 from gui.panels.claims.words import counts, outcome
 from gui.panels.panel import CANCELLED
@@ -195,20 +194,6 @@ def test_a_dark_theme_reaches_the_marks(claims):
 
 
 # ---- ranges, cancelling -----------------------------------------------------------------------
-
-
-def test_a_drag_is_waited_for(claims, wait_until_idle):
-    session, asked = claims.app.session, []
-    claims.panel.asked.connect(lambda question, fetch: asked.append(question))
-    session.dragging = True
-    session.positions = (10, 150)
-    session.positions = (20, 160)
-    assert asked == []
-    session.dragging = False
-    assert asked == [ClaimsOf((20, 160))]
-    wait_until_idle(claims.app)
-    assert claims.panel.result.positions == (20, 160)
-    assert "positions 20–160" in claims.panel.header.caption.text()
 
 
 def test_the_window_answers_and_cancels_meanwhile(

@@ -87,15 +87,6 @@ def test_what_is_taken_away_is_followed_no_more(three):
     assert len(asked) == 1
 
 
-def test_a_released_panel_hears_nothing(three):
-    three.panel.release()
-    asked = []
-    three.panel.asked.connect(lambda question, fetch: asked.append(question))
-    three.session.compared[0].session.positions = (2, 60)
-    three.session.positions = (2, 60)
-    assert asked == []
-
-
 def test_too_short_a_range_says_why(three):
     three.session.compared[1].session.positions = (4, 6)
     number = TITLES.index("Loops")

@@ -20,7 +20,14 @@ from gui.services.compared_curves import compared_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
+from tests.gui.result_stage import (
+    ResultStage,
+    double_click,
+    drag,
+    hover,
+    named,
+    write_small_gpt2,
+)
 from tests.scripts import run_script
 
 CHOSEN: dict[str, dict[str, object]] = {
@@ -34,6 +41,11 @@ CHOSEN: dict[str, dict[str, object]] = {
 """Other choices than the defaults, of panels whose choices have no control."""
 RETRIED = {"training"}
 """Panels that may find later what a model lacks: a history may be put beside it."""
+BY_POSITION = {"norms", "directions", "dimensions", "layernorm", "shape"}
+"""Panels with a plot over positions."""
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.spec.defaults)]
 
 
@@ -209,8 +221,8 @@ def test_themes_and_the_mouse(name, show):
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_a_closed_panel_hears_nothing(name, show, monkeypatch):
-    stage = show(name)
+def test_a_closed_panel_hears_nothing(name, compared, monkeypatch):
+    stage, _ = compared(name)
     panel = stage.panel
     panel.release()
     drawn = []
@@ -218,6 +230,7 @@ def test_a_closed_panel_hears_nothing(name, show, monkeypatch):
     panel.asked.connect(lambda *_: drawn.append(2))
     stage.controller.request_positions(3, 50)
     stage.controller.select((5,))
+    stage.session.compared[0].session.positions = (3, 60)
     stage.session.components = (2, 1, 3)
     stage.session.hover = 4
     assert drawn == []
@@ -235,6 +248,105 @@ def test_what_is_drawn_is_kept_while_it_is_hidden(name, show):
     assert asked == []
     panel.set_in_front(True)
     assert stage.answer.question == panel.spec.question(panel.view().scope, panel.choices)
+
+
+# ---- what the user does in it ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_plots_over_positions_hover_and_select_them(name, show):
+    stage = show(name)
+    panel, session = stage.panel, stage.session
+    plots = [p for p in panel.spec.plots(panel.view()) if getattr(p, "over", "") == "position"]
+    assert any(isinstance(one, Plot) for one in plots) is (name in BY_POSITION)
+    for part in (one for one in plots if isinstance(one, Plot)):
+        plot, xs = named(panel, part.name), part.curves[0].x.astype(int)
+
+        def at(index, plot=plot):
+            return plot.point_of(0, index).toPoint()
+
+        hover(plot.viewport(), at(20))
+        assert session.hover == xs[20]
+        session.hover = int(xs[25])
+        assert plot.hover_text() == part.hover(0, 25)
+        session.hover = int(xs[-1]) + 1
+        assert plot.hover_text() == ""
+        for index, modifier, chosen in (
+            (22, NONE, [22]),
+            (33, SHIFT | CONTROL, range(22, 34)),
+            (20, NONE, [20]),
+            (25, SHIFT, [20, 25]),
+            (30, SHIFT, [20, 25, 30]),
+            (25, SHIFT, [20, 30]),
+        ):
+            QTest.mouseClick(plot.viewport(), LEFT, modifier, at(index))
+            assert session.selection == tuple(xs[[*chosen]])
+        assert plot.marked() == tuple(xs[[20, 30]])
+        drag(plot.viewport(), at(35), at(40), SHIFT)
+        assert session.selection == tuple(xs[35:41])
+        session.selection = (int(xs[7]), int(xs[8]))
+        plot.view.zoom_x(0.2)
+        double_click(plot.viewport(), plot.viewport().rect().center())
+        assert session.selection == tuple(xs[7:9])
+        assert not plot.view.is_zoomed
+        # Keys step within the shown positions, from the first of them if none is selected.
+        stage.controller.request_positions(10, 50)
+        first, last = (10, 50) if len(named(panel, part.name).curves[0].x) < 50 else xs[[0, -1]]
+        session.selection = ()
+        for key, modifier, chosen in (
+            (Qt.Key.Key_Right, NONE, (10,)),
+            (Qt.Key.Key_Right, NONE, (11,)),
+            (Qt.Key.Key_Right, SHIFT, (11, 12)),
+            (Qt.Key.Key_Left, NONE, (11,)),
+        ):
+            QTest.keyClick(plot, key, modifier)
+            assert session.selection == chosen
+        session.selection = (int(last),)
+        QTest.keyClick(plot, Qt.Key.Key_Right)
+        assert session.selection == (last,)
+        session.selection = (0, 30, 63)
+        assert plot.marked() == tuple(one for one in (0, 30, 63) if first <= one <= last)
+        stage.controller.request_positions(1, 63)
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_a_dragged_range_is_asked_about_at_its_end_or_calmly(name, show, qtbot):
+    stage = show(name)
+    panel, session, asked = stage.panel, stage.session, []
+    before = stage.answer.question
+    panel.asked.connect(lambda question, _: asked.append(question))
+
+    def wanted():
+        return panel.spec.question(panel.view().scope, panel.choices)
+
+    session.dragging = True
+    stage.controller.request_positions(4, 60)
+    assert asked == []
+    if panel.spec.follows_drag and wanted() != before:
+        qtbot.waitUntil(lambda: asked == [wanted()])
+    asked.clear()
+    stage.controller.request_positions(5, 50)
+    session.dragging = False
+    assert stage.answer.question == wanted()
+    assert asked == ([] if wanted() == before else [wanted()])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [(name, control.field) for name, entry in PANELS.items() for control in entry.spec.controls
+     if isinstance(control, Number)],
+)  # fmt: skip
+def test_numbers_are_typed_and_stepped(name, field, show):
+    panel = show(name).panel
+    (control,) = [one for one in panel.spec.controls if one.field == field]
+    number = panel.controls.widgets[field]
+    number.field.setFocus()
+    number.field.selectAll()
+    QTest.keyClicks(number.field, "5")
+    QTest.keyClick(number.field, Qt.Key.Key_Return)
+    QTest.keyClick(number.slider, Qt.Key.Key_Right)
+    assert number.value == number.slider.value() == number.field.value() == 6
+    assert getattr(panel.choices, field) == (6 if control.chosen is None else control.chosen(6))
 
 
 # ---- what can be taken away ------------------------------------------------------------------
@@ -280,7 +392,7 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     assert "# Beside it, short:" in panel.python()
     assert panel.legend.chips[1].toolTip()
 
-    QTest.mouseClick(panel.legend.chips[1], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.legend.chips[1], LEFT)
     (wanted,) = stage.intents
     assert wanted.hidden == {(name, 1)}
     stage.session.hidden_curves = wanted.hidden

@@ -17,7 +17,7 @@ from gui.panels.kit import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
-from tests.gui.result_stage import named, open_in, show_panel
+from tests.gui.result_stage import hover, named, open_in, show_panel
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -74,12 +74,6 @@ def drawn(panel):
 
 def place(panel, curve, position):
     return plot(panel).point_of(curve, position - panel.result.positions[0]).toPoint()
-
-
-def move(widget, point):
-    """Move the mouse there; through the window, because a widget's move is only asked of X."""
-    window = widget.window()
-    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
 
 
 # What it measures.
@@ -168,14 +162,6 @@ def test_something_stays_and_no_more_than_can_be_told_apart():
     assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
 
 
-def test_an_entry_can_be_typed(small):
-    entry_field(small).setFocus()
-    entry_field(small).selectAll()
-    QTest.keyClicks(entry_field(small), "19")
-    QTest.keyClick(entry_field(small), Qt.Key.Key_Return)
-    assert drawn(small) == (19,)
-
-
 def test_another_panel_may_refer_to_an_entry(start_application, gpt2_folder, wait_until_idle):
     application = start_application(gpt2_folder)
     window = application.window
@@ -188,11 +174,6 @@ def test_another_panel_may_refer_to_an_entry(start_application, gpt2_folder, wai
     assert drawn(panel) == (138,)
     row = table(panel).visualRect(table(panel).model().index(listed(panel).index(138), 0))
     assert table(panel).viewport().rect().contains(row.center())
-
-
-def test_options_that_are_none_are_refused(small):
-    with pytest.raises(TypeError, match="whatever"):
-        small.configure(whatever=1)
 
 
 def test_another_model_begins_with_its_own_first_entry(small, controller, gpt2_folder):
@@ -225,70 +206,12 @@ def test_projection_is_a_switch(small, session, qtbot):
     assert len(plot(small).curves) == 2
 
 
-# Brushing.
-
-
-def test_hover_is_shared(small, session):
+def test_hover_tells_the_nearest_entry_and_its_wave(small):
     click_row(small, 7)
     click_row(small, 3, SHIFT)
-    move(plot(small), place(small, 1, 50))
-    assert session.hover == 50
+    hover(plot(small).viewport(), place(small, 1, 50))
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
     assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
-    session.hover = 120
-    assert plot(small).hover_text().startswith("position 120 · ")
-    session.hover = 0
-    assert plot(small).hover_text() == ""
-
-
-def test_click_and_sweep_select_positions(small, session):
-    QTest.mouseClick(plot(small).viewport(), LEFT, NONE, place(small, 0, 60))
-    assert session.selection == (60,)
-    QTest.mouseClick(plot(small).viewport(), LEFT, SHIFT, place(small, 0, 80))
-    assert session.selection == (60, 80)
-    window = small.window().windowHandle()
-
-    def at(position):
-        return plot(small).viewport().mapTo(small.window(), place(small, 0, position))
-
-    QTest.mousePress(window, LEFT, SHIFT, at(100))
-    QTest.mouseMove(window, (at(100) + at(110)) / 2)
-    QTest.mouseMove(window, at(110))
-    QTest.mouseRelease(window, LEFT, SHIFT, at(110))
-    assert session.selection == tuple(range(100, 111))
-
-
-def test_arrows_step_and_stop_at_the_ends_of_the_range(small, session):
-    session.positions = (20, 90)
-    plot(small).setFocus()
-    QTest.keyClick(plot(small), Qt.Key.Key_Right)
-    assert session.selection == (20,)
-    QTest.keyClick(plot(small), Qt.Key.Key_Right)
-    QTest.keyClick(plot(small), Qt.Key.Key_Right, SHIFT)
-    assert session.selection == (21, 22)
-    session.selection = (90,)
-    QTest.keyClick(plot(small), Qt.Key.Key_Right)
-    assert session.selection == (90,)
-
-
-def test_a_double_click_shows_everything_and_selects_nothing(small, session):
-    session.selection = (7, 8)
-    plot(small).view.zoom_x(0.2)
-    window = small.window()
-    point = plot(small).viewport().mapTo(window, place(small, 0, 100))
-    asked = []
-    small.selectionRequested.connect(asked.append)
-    QTest.mouseDClick(window.windowHandle(), LEFT, NONE, point)
-    assert len(asked) == 2
-    assert session.selection == (7, 8)
-    assert not plot(small).view.is_zoomed
-
-
-def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
-    session.selection = (0, 30, 199)
-    assert plot(small).marked() == (30, 199)
-    session.positions = (20, 90)
-    assert plot(small).marked() == (30,)
 
 
 # What can be taken away.

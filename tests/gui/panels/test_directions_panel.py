@@ -23,7 +23,7 @@ from gui.panels.directions import (
 )
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
-from tests.gui.result_stage import named, open_in, show_panel
+from tests.gui.result_stage import hover, named, open_in, show_panel
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -69,12 +69,6 @@ def over_position(panel):
 
 def table(panel):
     return named(panel, "Directions")
-
-
-def move(widget, point):
-    """Move the mouse there; through the window, because a widget's move is only asked of X."""
-    window = widget.window()
-    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
 
 
 def caption(panel):
@@ -183,13 +177,6 @@ def test_clicks_choose_what_is_drawn(gpt2):
     assert drawn(gpt2) == (3, 1)
 
 
-def test_another_panel_may_refer_to_directions(gpt2):
-    gpt2.configure(directions=(2,))
-    assert drawn(gpt2) == (2,)
-    with pytest.raises(TypeError, match="whatever"):
-        gpt2.configure(whatever=1)
-
-
 def test_a_small_table_has_fewer(panel, controller, write_table):
     controller.open(str(write_table(np.random.default_rng(0).normal(size=(30, 3)))))
     assert drawn(panel) == (1, 2, 3)
@@ -230,24 +217,15 @@ def test_a_click_on_an_index_opens_it_in_dimensions(
 def test_hover_tells_the_entry(gpt2):
     click_row(gpt2, 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
-    move(over_index(gpt2), over_index(gpt2).point_of(0, index).toPoint())
+    hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
     value = gpt2.result.over_index[0, index]
     assert over_index(gpt2).hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
 
 
-def test_hover_and_selection_of_positions_are_shared(gpt2, session):
+def test_hover_tells_the_position(gpt2, session):
     click_row(gpt2, 2)
-    plot = over_position(gpt2)
-    move(plot, plot.point_of(0, 500).toPoint())
-    hovered = session.hover
-    assert abs(hovered - 500) <= 2
-    assert plot.hover_text().startswith(f"{hovered} · u₂ ")
     session.hover = 300
-    assert plot.hover_text().startswith("300 · u₂ ")
-    QTest.mouseClick(plot.viewport(), LEFT, NONE, plot.point_of(0, 500).toPoint())
-    assert session.selection == (hovered,)
-    session.selection = (7, 8)
-    assert plot.marked() == (7, 8)
+    assert over_position(gpt2).hover_text().startswith("300 · u₂ ")
 
 
 def test_what_was_hovered_before_is_told_beside_its_point(

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from geometry.measures.synthetic import KINDS
 from gui.panels import kit
 from gui.panels.experiment.body import FIELDS, thinned
-from gui.panels.experiment.question import ExperimentLike, ExperimentOf
+from gui.panels.experiment.question import ExperimentOf
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, reading
 from gui.style.theme import DARK
@@ -178,16 +178,6 @@ def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(st
     stage.open(write_table(np.random.default_rng(1).normal(size=(60, 9)), "other"))
     assert panel.result.positions == (1, 59)
     assert panel.result.settings.curve.d_model == 9
-
-
-def test_a_drag_of_the_range_is_waited_for(stage):
-    questions = []
-    stage.panel.asked.connect(lambda question, fetch: questions.append(question))
-    stage.session.dragging = True
-    stage.session.positions = (10, 150)
-    assert questions == []
-    stage.session.dragging = False
-    assert questions == [ExperimentLike((10, 150))]
 
 
 @pytest.mark.parametrize("kind", KINDS)

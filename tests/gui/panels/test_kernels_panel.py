@@ -358,15 +358,6 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, tmp_path):
     others.close()
 
 
-def test_it_asks_when_the_drag_of_a_range_ends(stage):
-    before = stage.panel.result
-    stage.session.dragging = True
-    stage.session.positions = (10, 50)
-    assert stage.panel.result is before
-    stage.session.dragging = False
-    assert stage.panel.result.positions == (10, 50)
-
-
 # What can be taken away.
 
 

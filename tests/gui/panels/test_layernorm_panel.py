@@ -21,7 +21,7 @@ from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import Beside, drawn_names
-from tests.gui.result_stage import hover, named
+from tests.gui.result_stage import named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -153,16 +153,6 @@ def test_a_click_on_a_token_selects_its_position(layernorm):
     assert layernorm.session.selection == (30,)
 
 
-def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
-    plot = error_plot(layernorm.panel)
-    spot = plot.point_of(0, 99).toPoint()
-    hover(plot, spot)
-    assert layernorm.session.hover is not None
-    assert abs(layernorm.session.hover - 100) <= 2
-    QTest.mouseClick(plot.viewport(), LEFT, pos=spot)
-    assert abs(layernorm.session.selection[-1] - 100) <= 2
-
-
 def test_a_position_hovered_elsewhere_is_shown(layernorm):
     panel = layernorm.panel
     layernorm.session.hover = 50
@@ -178,18 +168,6 @@ def test_a_bar_of_the_histogram_says_its_count(layernorm):
     plot.pointHovered.emit((0, at))
     count = f"{panel.result.histogram[at]:,}".replace(",", "\N{THIN SPACE}")
     assert f"{count} pairs" in plot.hover_text()
-
-
-def test_a_drag_is_waited_for(layernorm, wait_until_idle):
-    asked = []
-    layernorm.panel.asked.connect(lambda question, fetch: asked.append(question))
-    layernorm.session.dragging = True
-    layernorm.session.positions = (10, 150)
-    assert asked == []
-    layernorm.session.dragging = False
-    assert asked == [LayerNormOf((10, 150))]
-    wait_until_idle(layernorm.app)
-    assert error_plot(layernorm.panel).curves[0].x.tolist() == list(range(10, 151))
 
 
 def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_idle):

@@ -261,28 +261,6 @@ def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, drawn):
 # ---- selecting and hovering ----------------------------------------------------------------
 
 
-def test_clicks_drags_and_keys_select_as_everywhere(shown):
-    session = shown.session
-    for position, modifier, selection in (
-        (150, NONE, (150,)),
-        (160, SHIFT, (150, 160)),
-        (150, SHIFT, (160,)),
-        (163, SHIFT | CONTROL, (160, 161, 162, 163)),
-        (20, NONE, (20,)),
-    ):
-        shown.click(position, modifier)
-        assert session.selection == selection
-    shown.plot.setFocus()
-    QTest.keyClick(shown.plot, Qt.Key.Key_Right)
-    QTest.keyClick(shown.plot, Qt.Key.Key_Right, SHIFT)
-    assert session.selection == (21, 22)
-    session.selection = (7, 8)
-    shown.plot.view.zoom_x(0.2)
-    double_click(shown.plot.viewport(), shown.at(150))
-    assert session.selection == (7, 8)
-    assert shown.plot.view.spans()[0][1] > N - 1
-
-
 def test_hover_is_told_and_described(shown):
     session = shown.session
     session.tokens = TokenizedPrompt(

@@ -4,15 +4,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.sources import open_source
 from gui.panels.shape.body import NAMES
 from gui.panels.shape.spec import ShapeOf, axis_line, chosen, shape_guide
 from gui.services.questions import QuestionContext, resolve
-from gui.style.theme import DARK
-from tests.gui.result_stage import hover, named
+from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -179,16 +178,11 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
 # ---- the distances by position ------------------------------------------------------------
 
 
-def test_the_plot_and_the_curve_point_at_the_same_position(shape):
+def test_hover_tells_the_distance(shape):
     panel = shape.panel
-    hover(plot_of(panel).viewport(), point_at(panel, 60))
-    assert shape.session.hover == 60
+    shape.session.hover = 60
     distance = panel.result.distances(panel.result.best)[59]
     assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
-    shape.session.hover = 90
-    assert plot_of(panel).hover_text().startswith("position 90 · ")
-    shape.session.hover = 199
-    assert plot_of(panel).hover_text() == "", "that one is not in the range"
 
 
 def test_the_hovered_position_says_its_token(shape, wait_until_idle):
@@ -196,27 +190,6 @@ def test_the_hovered_position_says_its_token(shape, wait_until_idle):
     wait_until_idle(shape.app)
     shape.session.hover = 2
     assert plot_of(shape.panel).hover_text().startswith("position 2 my · ")
-
-
-def test_clicks_and_keys_select(shape):
-    panel, session = shape.panel, shape.session
-    QTest.mouseClick(plot_of(panel).viewport(), LEFT, NONE, point_at(panel, 60))
-    assert session.selection == (60,)
-    QTest.mouseClick(plot_of(panel).viewport(), LEFT, SHIFT, point_at(panel, 120))
-    assert session.selection == (60, 120)
-    assert plot_of(panel).marked() == (60, 120)
-    plot_of(panel).setFocus()
-    QTest.keyClick(plot_of(panel), Qt.Key.Key_Right)
-    assert session.selection == (121,)
-    session.selection = (199, 10)
-    assert plot_of(panel).marked() == (10,)
-
-
-def test_another_theme_reaches_plot_and_table(shape, wait_until_idle):
-    shape.window.set_theme(DARK, "dark")
-    wait_until_idle(shape.app)
-    assert plot_of(shape.panel).curves[0].color == DARK.text
-    assert plot_of(shape.panel).to_data(QPointF(0, 0)) is not None
 
 
 def test_another_panel_can_ask_for_a_curve(shape):

@@ -155,16 +155,6 @@ def test_other_positions_and_components_are_asked_for(shape, wait_until_idle):
     assert "positions 20–120, centred · PC 2, 3, 4" in shape.panel.header.caption.text()
 
 
-def test_a_drag_is_waited_for(shape):
-    session, questions = shape.app.session, []
-    shape.panel.asked.connect(lambda question, fetch: questions.append(question))
-    session.dragging = True
-    session.positions = (10, 150)
-    assert questions == []
-    session.dragging = False
-    assert questions == [ShapeOf((10, 150), (1, 2, 3))]
-
-
 def test_too_short_a_range_says_so_and_comes_back(shape, wait_until_idle):
     session = shape.app.session
     session.positions = (5, 7)

@@ -136,17 +136,6 @@ def test_the_switch_and_the_components_ask_anew(small, stage):
     assert small.view().question == SimilarityOf((20, 119))
 
 
-def test_another_range_is_asked_for_calmly(small, stage, qtbot):
-    stage.session.dragging = True
-    stage.controller.request_positions(30, 99)
-    assert small.view().question.positions == (20, 119)
-    qtbot.waitUntil(lambda: small.view().question.positions == (30, 99))
-    stage.controller.request_positions(40, 99)
-    stage.session.dragging = False
-    assert small.view().question.positions == (40, 99)
-    assert heatmap(small).first == (40, 40)
-
-
 def test_a_range_of_one_position_is_shown(stage, write_table):
     stage.open(write_table(), positions=(5, 5))
     assert stage.panel.result.cosines.shape == (1, 1)

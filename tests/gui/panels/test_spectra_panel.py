@@ -17,7 +17,7 @@ from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
 from gui.services.compared_curves import compared_color
 from gui.services.questions import QuestionContext, resolve
-from gui.style.theme import DARK, LIGHT, SERIES
+from gui.style.theme import LIGHT
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, drag, hover, named, write_small_gpt2
 from tests.scripts import run_script
@@ -178,16 +178,6 @@ def test_k_is_dragged_in_the_plot(small):
     assert not plot.view.is_zoomed, "the drag moved the line and not the view"
 
 
-def test_k_can_be_typed_and_stays_in_bounds(small):
-    assert k_of(small).field.maximum() == 40
-    assert k_of(small).value == 30
-    k_of(small).field.setFocus()
-    QTest.keyClick(k_of(small).field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClicks(k_of(small).field, "3")
-    QTest.keyClick(k_of(small).field, Qt.Key.Key_Return)
-    assert rows(small)[0][0] == "first 3"
-
-
 def test_hover_says_what_is_there(small):
     plot = plot_of(small)
     hover(plot.viewport(), plot.point_of(0, 2).toPoint())
@@ -197,12 +187,6 @@ def test_hover_says_what_is_there(small):
     assert "first 3: " in said
     hover(small, QPoint(2, 2))
     assert plot.hover_text() == ""
-
-
-def test_colours_follow_the_theme(small):
-    assert plot_of(small).curves[0].color == SERIES[LIGHT.name][0]
-    small.set_theme(DARK)
-    assert plot_of(small).curves[0].color == SERIES[DARK.name][0]
 
 
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, tmp_path):

@@ -124,14 +124,6 @@ def test_a_shorter_range_holds_the_lag_only_while_it_is_shown(panel, stage):
     assert panel.controls.number.value == 100
 
 
-def test_the_range_is_asked_for_when_the_drag_is_over(panel, stage):
-    stage.session.dragging = True
-    stage.controller.request_positions(30, 150)
-    assert panel.view().question.positions == (1, 198)
-    stage.session.dragging = False
-    assert panel.view().question.positions == (30, 150)
-
-
 # Other spaces and scorings.
 
 
