@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from safetensors.numpy import save_file
@@ -19,11 +19,20 @@ from gui.panels import kit
 from gui.panels.kit import AnyPanel
 from gui.panels.panel import ResultPanel, connect
 from gui.panels.table import PANELS
+from gui.plots.plot import PlotWidget
 from gui.services.answers import Answers
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
+
+FRESH = Session()
+WISHES = (
+    "dragging", "components", "selection", "hover", "prompt", "tokens", "norms_centred",
+    "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "snapshot", "basis",
+    "colormap", "compared", "notice", "status",
+)  # fmt: skip
+"""Fields of the session that tests of panels change."""
 
 
 class ResultStage:
@@ -32,7 +41,7 @@ class ResultStage:
     Parameters
     ----------
     qtbot
-        Takes the panel away after the test.
+        Takes the panel away after the test; None if :meth:`close` does.
     panel
         Its name, or its spec.
     jobs
@@ -61,11 +70,43 @@ class ResultStage:
         self.panel: Any = ResultPanel(spec, self.session, theme, saver)
         self.slot = spec.name
         connect(self.panel, self.controller, self._intend)
-        qtbot.addWidget(self.panel, before_close_func=self._release)
+        if qtbot is not None:
+            qtbot.addWidget(self.panel, before_close_func=self._release)
+        self._size, self._at_first = size, self.panel.choices
+        self._model: Any = None
         self.panel.resize(*size)
         if show:
-            with qtbot.waitExposed(self.panel):
-                self.panel.show()
+            self.panel.show()
+            assert QTest.qWaitForWindowExposed(self.panel, 60_000)
+
+    def again(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
+        """Show a source in the panel as at first, whatever a test did with both."""
+        panel, session = self.panel, self.session
+        session.change(**{name: getattr(FRESH, name) for name in WISHES})
+        if session.model is None or session.model is not self._model:
+            panel._set_choices(self._at_first)
+            self.open(source, positions)
+            self._model, self._opened = session.model, (session.positions, panel.choices)
+        session.positions, choices = self._opened
+        panel._set_choices(choices)
+        self.intents.clear()
+        panel.set_in_front(True)
+        if panel.theme is not LIGHT:
+            panel.set_theme(LIGHT)
+        panel.resize(*self._size)
+        panel.show()
+        hover(panel, QPoint(1, 1))
+        # Plots of other pages, which were exchanged.
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        for plot in panel.findChildren(PlotWidget):
+            plot.view.show_all()
+            QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
+
+    def close(self) -> None:
+        """Take the panel away."""
+        self._release(self.panel)
+        self.panel.close()
+        self.panel.deleteLater()
 
     def open(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
         """Open a source; the panel asks about it."""
@@ -175,6 +216,38 @@ def write_small_gpt2(
     arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
     save_file(arrays, folder / "model.safetensors")
     return folder
+
+
+def enter(field: Any, text: str) -> None:
+    """Type a text into a field, in place of what is there, and press Enter."""
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    QApplication.processEvents()
+
+
+def choose(box: Any, value: Any) -> None:
+    """Go to an entry of a drop-down list with the arrow keys, by its data, or by its text."""
+    wanted = box.findData(value) if box.findData(value) >= 0 else box.findText(value)
+    assert wanted >= 0
+    box.setFocus()
+    while (left := wanted - box.currentIndex()) != 0:
+        QTest.keyClick(box, Qt.Key.Key_Down if left > 0 else Qt.Key.Key_Up)
+        QApplication.processEvents()
+        assert abs(wanted - box.currentIndex()) < abs(left)
+
+
+def click_row(
+    table: Any,
+    key: int,
+    modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+) -> None:
+    """Click a row of a table, by its key."""
+    table.show_row(key)
+    row = [row.position for row in table.rows].index(key)
+    point = table.visualRect(table.model().index(row, 0)).center()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, modifiers, point)
 
 
 def hover(widget: QWidget, point: QPoint) -> None:

@@ -7,49 +7,37 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 from geometry.pca.pca import fit_pca
 from gui.panels.dimensions import MOST, DimensionsOf, _colors
-from gui.panels.kit import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
-from tests.gui.result_stage import hover, named, open_in, show_panel
+from tests.gui.result_stage import click_row, hover, named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
+SIZE = (1000, 420)
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, "dimensions", controller)
+def gpt2(stage_of, gpt2_folder):
+    return stage_of("dimensions", gpt2_folder, size=SIZE).panel
 
 
 @pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
-
-
-@pytest.fixture
-def small(panel, opened):
+def stage(stage_of, helix_table):
     """The panel on the small helix: 200 positions, 24 entries."""
-    QApplication.processEvents()
-    return panel
+    return stage_of("dimensions", helix_table, size=SIZE)
 
 
-def click_row(panel, entry, modifiers=NONE):
-    shown = table(panel)
-    shown.show_row(entry)
-    row = listed(panel).index(entry)
-    point = shown.visualRect(shown.model().index(row, 0)).center()
-    QTest.mouseClick(shown.viewport(), LEFT, modifiers, point)
+@pytest.fixture
+def small(stage):
+    return stage.panel
 
 
 def plot(panel):
@@ -125,8 +113,8 @@ def _resolved(table, question):
     return resolve(question, QuestionContext(SimpleNamespace(W_pos=table)))
 
 
-def test_minilm_has_entries_too(panel, controller, minilm_folder):
-    controller.open(str(minilm_folder))
+def test_minilm_has_entries_too(stage_of, minilm_folder):
+    panel = stage_of("dimensions", minilm_folder).panel
     assert panel.result.positions == (1, 511)
     assert len(listed(panel)) == 384
 
@@ -144,15 +132,15 @@ def test_by_fit_the_best_wave_comes_first(small, qtbot):
 
 
 def test_a_click_draws_one_entry_and_shift_click_several(small):
-    click_row(small, 7)
+    click_row(table(small), 7)
     assert drawn(small) == (7,)
-    click_row(small, 3, SHIFT)
-    click_row(small, 11, CONTROL)
+    click_row(table(small), 3, SHIFT)
+    click_row(table(small), 11, CONTROL)
     assert drawn(small) == (7, 3, 11)
     assert entry_field(small).value() == 7
     colors = [curve.color for curve in plot(small).curves if not curve.silent]
     assert colors == list(SERIES["light"][1:4])
-    click_row(small, 7, SHIFT)
+    click_row(table(small), 7, SHIFT)
     assert drawn(small) == (3, 11)
     np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
 
@@ -162,29 +150,22 @@ def test_something_stays_and_no_more_than_can_be_told_apart():
     assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
 
 
-def test_another_panel_may_refer_to_an_entry(start_application, gpt2_folder, wait_until_idle):
-    application = start_application(gpt2_folder)
-    window = application.window
-    window.docks["spectra"].raise_()
-    wait_until_idle(application)
-    window.results._intend(ShowPanel("dimensions", {"dimensions": (138,)}))
-    wait_until_idle(application)
-    panel = window.panels["dimensions"]
-    assert panel.isVisible()
-    assert drawn(panel) == (138,)
-    row = table(panel).visualRect(table(panel).model().index(listed(panel).index(138), 0))
-    assert table(panel).viewport().rect().contains(row.center())
+def test_an_entry_that_another_panel_refers_to_is_in_sight(gpt2):
+    gpt2.configure(dimensions=(138,))
+    assert drawn(gpt2) == (138,)
+    row = table(gpt2).visualRect(table(gpt2).model().index(listed(gpt2).index(138), 0))
+    assert table(gpt2).viewport().rect().contains(row.center())
 
 
-def test_another_model_begins_with_its_own_first_entry(small, controller, gpt2_folder):
-    click_row(small, 7)
-    controller.open(str(gpt2_folder))
+def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder):
+    click_row(table(small), 7)
+    stage.open(gpt2_folder)
     assert drawn(small) == (724,)
 
 
-def test_the_choice_stays_when_the_range_changes(small, session, controller):
-    click_row(small, 7)
-    session.positions = (20, 90)
+def test_the_choice_stays_when_the_range_changes(small):
+    click_row(table(small), 7)
+    small.session.positions = (20, 90)
     assert small.result.positions == (20, 90)
     assert drawn(small) == (7,)
     assert len(plot(small).curves[0].x) == 71
@@ -193,22 +174,22 @@ def test_the_choice_stays_when_the_range_changes(small, session, controller):
 # Before and after projection.
 
 
-def test_projection_is_a_switch(small, session, qtbot):
+def test_projection_is_a_switch(small, qtbot):
     qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     values, before, _ = plot(small).curves
     entry = drawn(small)[0]
     np.testing.assert_allclose(values.y, small.result.projected(entry))
     np.testing.assert_array_equal(before.y, small.result.rows[:, entry])
     assert "projected on PC 1, 2, 3" in caption(small)
-    session.components = (1, 2, 2)
+    small.session.components = (1, 2, 2)
     assert "projected on PC 1, 2 ·" in caption(small)
     qtbot.mouseClick(small.controls.widgets["rows"].buttons["raw"], LEFT)
     assert len(plot(small).curves) == 2
 
 
 def test_hover_tells_the_nearest_entry_and_its_wave(small):
-    click_row(small, 7)
-    click_row(small, 3, SHIFT)
+    click_row(table(small), 7)
+    click_row(table(small), 3, SHIFT)
     hover(plot(small).viewport(), place(small, 1, 50))
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
     assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
@@ -220,7 +201,7 @@ def test_hover_tells_the_nearest_entry_and_its_wave(small):
 @pytest.mark.parametrize("rows", ["raw", "projected"])
 def test_python_prints_the_same_numbers(small, rows, qtbot):
     qtbot.mouseClick(small.controls.widgets["rows"].buttons[rows], LEFT)
-    click_row(small, 7)
+    click_row(table(small), 7)
     entry, cycles, r2, after = map(float, run_script(small.python()).split())
     result = small.result
     assert entry == 7
@@ -230,7 +211,7 @@ def test_python_prints_the_same_numbers(small, rows, qtbot):
 
 
 def test_numbers_and_figure_hold_what_is_drawn(small, qtbot):
-    click_row(small, 7)
+    click_row(table(small), 7)
     qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     numbers = small.numbers()
     np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
@@ -257,8 +238,8 @@ def test_a_narrow_panel_leaves_its_room_to_the_plot(small):
     assert table(small).width() == wide
 
 
-def test_a_few_positions_are_enough(small, session):
-    session.positions = (5, 7)
+def test_a_few_positions_are_enough(small):
+    small.session.positions = (5, 7)
     assert small.result.positions == (5, 7)
     assert "shown positions 5–7" in caption(small)
     np.testing.assert_allclose(small.result.sinusoids.r2, 1.0)

@@ -21,9 +21,10 @@ from gui.panels.directions import (
     _union,
     column_energy,
 )
+from gui.panels.kit import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
-from tests.gui.result_stage import hover, named, open_in, show_panel
+from tests.gui.result_stage import ResultStage, click_row, hover, named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -33,26 +34,18 @@ ALL = (1, 2, 3, 4, 5)
 
 
 @pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, "directions", controller, (1100, 420))
+def stage(stage_of, gpt2_folder):
+    return stage_of("directions", gpt2_folder, size=(1100, 420))
 
 
 @pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
+def gpt2(stage):
+    return stage.panel
 
 
 @pytest.fixture
-def minilm(panel, controller, minilm_folder):
-    return open_in(panel, controller, minilm_folder)
-
-
-def click_row(panel, number, modifiers=NONE):
-    shown = table(panel)
-    row = [row.position for row in shown.rows].index(number)
-    point = shown.visualRect(shown.model().index(row, 0)).center()
-    QTest.mouseClick(shown.viewport(), LEFT, modifiers, point)
+def minilm(stage_of, minilm_folder):
+    return stage_of("directions", minilm_folder).panel
 
 
 def drawn(panel):
@@ -164,21 +157,21 @@ def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
 
 def test_clicks_choose_what_is_drawn(gpt2):
     assert drawn(gpt2) == ALL
-    click_row(gpt2, 3)
+    click_row(table(gpt2), 3)
     assert drawn(gpt2) == (3,)
     assert "22 of 768 entries above 0.1 in direction 3" in caption(gpt2)
-    click_row(gpt2, 1, SHIFT)
+    click_row(table(gpt2), 1, SHIFT)
     assert drawn(gpt2) == (3, 1)
     assert "in directions 1, 3" in caption(gpt2)
     curve = over_index(gpt2).curves[1]
     np.testing.assert_array_equal(curve.y, gpt2.result.over_index[0])
     assert curve.color == SERIES["light"][1]
-    click_row(gpt2, RANDOM)
+    click_row(table(gpt2), RANDOM)
     assert drawn(gpt2) == (3, 1)
 
 
-def test_a_small_table_has_fewer(panel, controller, write_table):
-    controller.open(str(write_table(np.random.default_rng(0).normal(size=(30, 3)))))
+def test_a_small_table_has_fewer(stage_of, write_table):
+    panel = stage_of("directions", write_table(np.random.default_rng(0).normal(size=(30, 3)))).panel
     assert drawn(panel) == (1, 2, 3)
     assert len(table(panel).rows) == 4
 
@@ -196,47 +189,35 @@ def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
 # Hover and clicks.
 
 
-def test_a_click_on_an_index_opens_it_in_dimensions(
-    start_application, gpt2_folder, wait_until_idle
-):
-    application = start_application(gpt2_folder)
-    window = application.window
-    window.docks["directions"].raise_()
-    wait_until_idle(application)
-    panel = window.panels["directions"]
-    index = int(np.abs(panel.result.over_index[0]).argmax())
-    click_row(panel, 1)
-    point = over_index(panel).point_of(0, index).toPoint()
-    QTest.mouseClick(over_index(panel).viewport(), LEFT, NONE, point)
-    wait_until_idle(application)
-    dimensions = window.panels["dimensions"]
-    assert dimensions.isVisible()
-    assert dimensions.choices.dimensions == (index,)
+def test_a_click_on_an_index_opens_it_in_dimensions(gpt2, stage):
+    index = int(np.abs(gpt2.result.over_index[0]).argmax())
+    click_row(table(gpt2), 1)
+    point = over_index(gpt2).point_of(0, index).toPoint()
+    QTest.mouseClick(over_index(gpt2).viewport(), LEFT, NONE, point)
+    assert stage.intents == [ShowPanel("dimensions", {"dimensions": (index,)})]
 
 
 def test_hover_tells_the_entry(gpt2):
-    click_row(gpt2, 1)
+    click_row(table(gpt2), 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
     hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
     value = gpt2.result.over_index[0, index]
     assert over_index(gpt2).hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
 
 
-def test_hover_tells_the_position(gpt2, session):
-    click_row(gpt2, 2)
-    session.hover = 300
+def test_hover_tells_the_position(gpt2):
+    click_row(table(gpt2), 2)
+    gpt2.session.hover = 300
     assert over_position(gpt2).hover_text().startswith("300 · u₂ ")
 
 
-def test_what_was_hovered_before_is_told_beside_its_point(
-    start_application, gpt2_folder, wait_until_idle
-):
-    application = start_application(gpt2_folder)
-    window = application.window
-    window.session.hover = 400
-    window.docks["directions"].raise_()
-    wait_until_idle(application)
-    plot = over_position(window.panels["directions"])
+def test_what_was_hovered_before_is_told_beside_its_point(qtbot, gpt2_folder):
+    stage = ResultStage(qtbot, "directions", size=(1100, 420), show=False)
+    stage.open(gpt2_folder)
+    stage.session.hover = 400
+    with qtbot.waitExposed(stage.panel):
+        stage.panel.show()
+    plot = over_position(stage.panel)
     assert plot.hover_text().startswith("400 · u₁ ")
     assert plot._label.text().startswith("400 ")
     assert plot.view.sceneBoundingRect().contains(plot._label.geometry().toRectF())
@@ -258,7 +239,7 @@ def test_python_prints_the_share_of_E(minilm):
 
 
 def test_numbers_and_figure_hold_what_is_drawn(gpt2):
-    click_row(gpt2, 4)
+    click_row(table(gpt2), 4)
     numbers = gpt2.numbers()
     np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
     assert "right_1" not in numbers

@@ -13,14 +13,13 @@ from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
 from gui.services.questions import QuestionContext, resolve
-from tests.gui.result_stage import write_small_gpt2
 
 RANGE = (4, 60)
 
 
 @pytest.fixture
-def source(tmp_path):
-    return write_small_gpt2(tmp_path / "small")
+def source(small_gpt2):
+    return small_gpt2()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
 """The shape panel's curve in the viewport, and its distances by position, by mouse and keys."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.sources import open_source
+from geometry.models.tokens import TokenizedPrompt
 from gui.panels.shape.body import NAMES
 from gui.panels.shape.spec import ShapeOf, axis_line, chosen, shape_guide
+from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.result_stage import named
 
@@ -22,31 +22,15 @@ def plot_of(panel):
 
 
 @pytest.fixture
-def shape(start_application, write_gpt2, wait_until_idle):
-    """The panel in front, answered about a tiny GPT-2 whose positions are a helix."""
-    app = start_application(write_gpt2(), positions=(1, 198))
-    app.window.docks["shape"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["shape"]
-    assert panel.result is not None
-
-    def guides():
-        wait_until_idle(app)
-        return app.window.viewport.scene.state.guides
-
-    return SimpleNamespace(
-        app=app, session=app.session, window=app.window, panel=panel, guides=guides
-    )
+def shape(stage_of, helix_table):
+    """The panel with a helix of 200 positions, all but both ends of them shown."""
+    return stage_of("shape", helix_table, (1, 198), size=(960, 260))
 
 
 def click_row(panel, name, modifiers=NONE):
     table = panel.content.numbers.table
     where = table.visualRect(table.model().index(list(NAMES).index(name), 1)).center()
     QTest.mouseClick(table.viewport(), LEFT, modifiers, where)
-
-
-def point_at(panel, position):
-    return plot_of(panel).point_of(0, position - panel.result.positions[0]).toPoint()
 
 
 def drawn(panel):
@@ -57,7 +41,7 @@ def drawn(panel):
 
 
 def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
-    (guide,) = shape.guides()
+    (guide,) = shape.session.shown_guides
     result = shape.panel.result
     fit = result.fits[result.best]
     assert result.best in ("helix", "drifting_helix")
@@ -70,7 +54,7 @@ def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
     along = axis[1] - axis[0]
     np.testing.assert_allclose(np.cross(along, fit.frame[2]), 0, atol=1e-9)
     np.testing.assert_allclose(axis.mean(axis=0), fit.centre)
-    caption = shape.window.viewport.scene.state.caption[2]
+    caption = resolve_scene(shape.session).caption[2]
     assert caption.startswith(f"thin line: the {fit.name.replace('_', ' ')} fitted to them, R² ")
     assert caption.endswith("dashed: its axis")
 
@@ -79,7 +63,7 @@ def test_a_click_on_a_row_shows_another_curve(shape):
     panel = shape.panel
     for name in ("circle", "line", "helix"):
         click_row(panel, name)
-        (guide,) = shape.guides()
+        (guide,) = shape.session.shown_guides
         fit = panel.result.fits[name]
         np.testing.assert_allclose(guide.lines[0][0], fit.values[0], atol=1e-9)
         np.testing.assert_array_equal(drawn(panel), panel.result.distances(name))
@@ -98,58 +82,54 @@ def test_keys_choose_a_row_too(shape):
     assert chosen(shape.panel.view()) == list(NAMES)[marked] != "helix"
 
 
-def test_the_choice_stays_with_the_range_and_goes_with_the_model(
-    shape, wait_until_idle, write_table, helix
-):
+def test_the_choice_stays_with_the_range_and_goes_with_the_model(shape, write_table, helix):
     panel = shape.panel
     click_row(panel, "circle")
     shape.session.positions = (20, 150)
-    wait_until_idle(shape.app)
     assert chosen(panel.view()) == "circle"
     assert len(drawn(panel)) == 131
-    shape.app.controller.open(str(write_table(helix(90, 12), "other")))
-    wait_until_idle(shape.app)
+    shape.open(write_table(helix(90, 12), "other"))
     assert chosen(panel.view()) == panel.result.first_choice
-    assert len(shape.guides()) == 1
+    assert len(shape.session.shown_guides) == 1
 
 
 def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
     box = shape.panel.controls.widgets["in_view"]
     assert box.isChecked()
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
-    assert shape.guides() == ()
+    assert shape.session.shown_guides == ()
     click_row(shape.panel, "circle")
-    assert shape.guides() == ()
+    assert shape.session.shown_guides == ()
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
-    (guide,) = shape.guides()
+    (guide,) = shape.session.shown_guides
     assert "the circle" in guide.caption
 
 
 def test_it_is_there_only_while_the_panel_is_in_front(shape):
-    assert len(shape.guides()) == 1
-    shape.window.docks["norms"].raise_()
-    assert shape.guides() == ()
-    shape.window.docks["shape"].raise_()
-    assert len(shape.guides()) == 1
+    assert len(shape.session.shown_guides) == 1
+    shape.panel.set_in_front(False)
+    assert shape.session.shown_guides == ()
+    shape.panel.set_in_front(True)
+    assert len(shape.session.shown_guides) == 1
 
 
 def test_what_is_stale_is_hidden_until_the_drag_ends(shape):
     shape.session.dragging = True
     shape.session.positions = (30, 160)
-    assert shape.guides() == ()
+    assert shape.session.shown_guides == ()
     shape.session.dragging = False
-    (guide,) = shape.guides()
+    (guide,) = shape.session.shown_guides
     assert guide.pca.positions == (30, 160)
     shape.session.components = (2, 1, 3)
-    (guide,) = shape.guides()
+    (guide,) = shape.session.shown_guides
     assert guide.components == (2, 1, 3)
 
 
 def test_too_short_a_range_has_none(shape):
     shape.session.positions = (5, 7)
-    assert shape.guides() == ()
+    assert shape.session.shown_guides == ()
     shape.session.positions = (5, 150)
-    assert len(shape.guides()) == 1
+    assert len(shape.session.shown_guides) == 1
 
 
 def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table):
@@ -185,19 +165,18 @@ def test_hover_tells_the_distance(shape):
     assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
 
 
-def test_the_hovered_position_says_its_token(shape, wait_until_idle):
-    shape.session.prompt = "hello my name"
-    wait_until_idle(shape.app)
+def test_the_hovered_position_says_its_token(shape):
+    shape.session.tokens = TokenizedPrompt((0, 1, 2), ("a", " b", " my"))
     shape.session.hover = 2
-    assert plot_of(shape.panel).hover_text().startswith("position 2 my · ")
+    assert plot_of(shape.panel).hover_text().startswith("position 2 ·my · ")
 
 
 def test_another_panel_can_ask_for_a_curve(shape):
     shape.panel.configure(curve="line", in_view=False)
     assert chosen(shape.panel.view()) == "line"
-    assert shape.guides() == ()
+    assert shape.session.shown_guides == ()
     shape.panel.configure(in_view=True)
-    (guide,) = shape.guides()
+    (guide,) = shape.session.shown_guides
     assert "the line" in guide.caption
     with pytest.raises(ValueError, match="spiral"):
         shape.panel.configure(curve="spiral")

@@ -1,7 +1,6 @@
 """The shape panel: curves fitted to real and made tables, through the window."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from geometry.models.sources import open_source
 from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
-from tests.gui.result_stage import ResultStage, named, shape_view
+from tests.gui.result_stage import named, shape_view
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -36,14 +35,9 @@ def of_gpt2(gpt2_folder):
 
 
 @pytest.fixture
-def shape(start_application, write_gpt2, wait_until_idle):
-    """The panel in the window, answered about a tiny GPT-2 whose positions are a helix."""
-    app = start_application(write_gpt2())
-    app.window.docks["shape"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["shape"]
-    assert panel.result is not None
-    return SimpleNamespace(app=app, window=app.window, panel=panel, shown=panel.content.numbers)
+def shape(stage_of, helix_table):
+    """The panel with a helix of 200 positions."""
+    return stage_of("shape", helix_table)
 
 
 def line(shown, name):
@@ -115,11 +109,9 @@ def test_the_verdict_its_reasons_and_the_marked_line(qtbot, of_gpt2):
     assert line(shown, "helix")[3].startswith("−")
 
 
-def test_no_clear_helix_is_an_answer(start_application, minilm_folder, wait_until_idle):
-    app = start_application(minilm_folder)
-    app.window.docks["shape"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["shape"]
+def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
+    stage = stage_of("shape", minilm_folder)
+    panel = stage.panel
     assert panel.content.numbers.verdict.text() == "No clear helix"
     assert "the better helix is shown" in panel.content.numbers.meaning.text()
     assert marked(panel.content.numbers) == []
@@ -129,7 +121,7 @@ def test_no_clear_helix_is_an_answer(start_application, minilm_folder, wait_unti
         "No clear helix · all-MiniLM-L6-v2 · positions 1–511, centred · PC 1, 2, 3"
         f" · the drifting helix: RMS distance {near:.3f}"
     )
-    (guide,) = app.window.viewport.scene.state.guides
+    (guide,) = stage.session.shown_guides
     assert guide.pale, "what describes hardly anything is not drawn dark"
 
 
@@ -144,32 +136,26 @@ def test_each_condition_is_told_apart(of_gpt2, r2, simple, turns, met):
     assert [one for one, _ in conditions(replace(of_gpt2, curves=curves))] == met
 
 
-def test_other_positions_and_components_are_asked_for(shape, wait_until_idle):
-    session = shape.app.session
+def test_other_positions_and_components_are_asked_for(shape):
+    session = shape.session
     session.positions = (20, 120)
-    wait_until_idle(shape.app)
     assert shape.panel.result.positions == (20, 120)
     session.components = (2, 3, 4)
-    wait_until_idle(shape.app)
     assert shape.panel.result.components == (2, 3, 4)
     assert "positions 20–120, centred · PC 2, 3, 4" in shape.panel.header.caption.text()
 
 
-def test_too_short_a_range_says_so_and_comes_back(shape, wait_until_idle):
-    session = shape.app.session
+def test_too_short_a_range_says_so_and_comes_back(shape):
+    session = shape.session
     session.positions = (5, 7)
-    wait_until_idle(shape.app)
     assert "the range is 5–7" in shape.panel.words.message.text()
     assert shape.panel.words.advice.text().startswith("Show a longer range.")
     session.positions = (5, 150)
-    wait_until_idle(shape.app)
-    assert shape.shown.isVisible()
+    assert shape.panel.content.numbers.isVisible()
 
 
-def test_what_there_is_no_room_for_is_left_out(qtbot, write_gpt2):
-    stage = ResultStage(qtbot, "shape")
-    stage.open(write_gpt2())
-    panel, table = stage.panel, stage.panel.content.numbers.table
+def test_what_there_is_no_room_for_is_left_out(shape):
+    panel, table = shape.panel, shape.panel.content.numbers.table
 
     def at(width):
         panel.resize(width, 300)
@@ -242,9 +228,8 @@ def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
         assert numbers["rms_distance"][number] ** 2 == pytest.approx((distances**2).mean())
 
 
-def test_the_copied_python_prints_the_same(shape, wait_until_idle):
-    shape.app.session.change(positions=(10, 150), components=(2, 1, 3))
-    wait_until_idle(shape.app)
+def test_the_copied_python_prints_the_same(shape):
+    shape.session.change(positions=(10, 150), components=(2, 1, 3))
     shape.panel.configure(curve="circle")
     best, *lines, farthest, rough = run_script(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best

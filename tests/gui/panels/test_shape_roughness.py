@@ -23,10 +23,8 @@ def plot_of(panel):
 
 
 @pytest.fixture
-def stage(qtbot, write_table):
-    made = ResultStage(qtbot, "shape", size=(960, 260))
-    made.open(write_table())
-    return made
+def stage(stage_of, helix_table):
+    return stage_of("shape", helix_table, size=(960, 260))
 
 
 def texts(panel):

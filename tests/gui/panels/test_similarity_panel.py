@@ -16,7 +16,7 @@ from gui.panels.similarity import MOST, SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import ResultStage, double_click, hover, named
+from tests.gui.result_stage import double_click, hover, named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -25,14 +25,13 @@ NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
-def stage(qtbot):
-    return ResultStage(qtbot, "similarity", size=(900, 320))
+def stage(stage_of, helix_table):
+    """The panel with the helix of 200 positions, 20–119 of them shown."""
+    return stage_of("similarity", helix_table, (20, 119), size=(900, 320))
 
 
 @pytest.fixture
-def small(stage, write_table):
-    """The panel with the helix of 200 positions, 20–119 of them shown."""
-    stage.open(write_table(), positions=(20, 119))
+def small(stage):
     return stage.panel
 
 
@@ -225,12 +224,11 @@ def test_colours_can_be_dragged_and_reset(small):
 # What can be taken away.
 
 
-def test_numbers(small, stage, monkeypatch, tmp_path):
-    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "similarity.npz")
-    with np.load(path) as file:
-        assert (file["cosine"] == small.result.cosines).all()
-        assert (file["position"] == np.arange(20, 120)).all()
-        assert (file["mean_cosine_at_lag"] == small.result.by_lag).all()
+def test_numbers(small):
+    numbers = small.numbers()
+    assert (numbers["cosine"] == small.result.cosines).all()
+    assert (numbers["position"] == np.arange(20, 120)).all()
+    assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
 
 
 def test_figure(small):

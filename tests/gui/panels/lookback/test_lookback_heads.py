@@ -8,7 +8,7 @@ from gui.style.theme import format_number
 from tests.gui.panels.lookback.lookback_stage import LEFT, NONE, curves, guide, head_table
 
 
-def test_heads_are_listed_with_the_lag_they_prefer(heads, stage):
+def test_heads_are_listed_with_the_lag_they_prefer(heads, gpt2):
     assert heads.view().question == HeadsLookBackOf((1, 63), "even_odd")
     back = heads.result.back
     assert [row.position for row in head_table(heads).rows] == [0, 1]
@@ -16,7 +16,7 @@ def test_heads_are_listed_with_the_lag_they_prefer(heads, stage):
     for head, row in enumerate(head_table(heads).rows):
         r2 = [side[head].r2["screw"][lag - 1] for side in (back.queries, back.keys)]
         assert row.cells == (str(head), str(back.preferred[head]), *map(format_number, r2))
-    assert guide(stage) is None
+    assert guide(gpt2) is None
     assert not heads.controls.play.isEnabled()
     assert "head 0, N = " in heads.caption()
 

@@ -11,6 +11,7 @@ from gui.panels.lookback.question import LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import Beside
+from tests.gui.panels.lookback.conftest import SIZE
 from tests.gui.panels.lookback.lookback_stage import (
     LEFT,
     NONE,
@@ -22,7 +23,7 @@ from tests.gui.panels.lookback.lookback_stage import (
     press,
     readings,
 )
-from tests.gui.result_stage import drag, named
+from tests.gui.result_stage import ResultStage, drag, enter, named
 
 # What is shown.
 
@@ -49,7 +50,8 @@ def test_the_angle_grows_with_the_lag(panel):
     assert "° a token" in readings(panel, "Angle")
 
 
-def test_the_empty_state_says_what_it_will_show(stage):
+def test_the_empty_state_says_what_it_will_show(qtbot):
+    stage = ResultStage(qtbot, "lookback")
     assert stage.panel.words.message.text().startswith("Open a model to see")
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Space):
         QTest.keyClick(stage.panel, key)
@@ -71,10 +73,7 @@ def test_slider_and_field_choose_a_lag(panel):
     press(panel.controls.number.slider, Qt.Key.Key_Right)
     assert (panel.controls.number.value, panel.controls.number.slider.value()) == (51, 51)
     assert all(now > then for now, then in zip(cursors(panel), before, strict=True))
-    panel.controls.number.field.setFocus()
-    panel.controls.number.field.selectAll()
-    QTest.keyClicks(panel.controls.number.field, "20")
-    QTest.keyClick(panel.controls.number.field, Qt.Key.Key_Return)
+    enter(panel.controls.number.field, "20")
     assert (panel.controls.number.value, panel.controls.number.slider.value()) == (20, 20)
 
 
@@ -138,7 +137,7 @@ def test_scoring_and_space_are_part_of_the_question(panel):
 
 
 def test_in_all_dimensions_there_are_no_angles(noisy):
-    panel = noisy
+    panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
     k = panel.result.back.coordinates.shape[1]
     assert k > 6
@@ -148,7 +147,7 @@ def test_in_all_dimensions_there_are_no_angles(noisy):
 
 
 def test_where_lags_are_spread_a_step_goes_to_the_next(noisy):
-    panel = noisy
+    panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
     lags = panel.result.lags
     wide = int(lags[-10])
@@ -169,13 +168,10 @@ def test_themes_and_options(panel, stage):
     assert panel.playback.is_playing
     panel.configure(in_view=False)
     assert guide(stage) is None
-    with pytest.raises(TypeError, match="wrong"):
-        panel.configure(wrong=1)
 
 
-def test_gpt2(stage, gpt2_folder, qtbot):
-    stage.open(gpt2_folder, positions=(100, 1022))
-    panel = stage.panel
+def test_gpt2(stage_of, gpt2_folder):
+    panel = stage_of("lookback", gpt2_folder, (100, 1022), size=SIZE).panel
     assert "N = 50: R² 0.983, turns 33.5°" in panel.caption()
     QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
     assert "R² 0.942" in panel.caption()

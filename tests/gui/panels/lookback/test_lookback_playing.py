@@ -8,8 +8,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gui.panels.kit import usable
+from gui.panels.lookback.guide import LINES, MOST, Carried
+from gui.panels.lookback.question import LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN
 from gui.panels.playback import DURATION_MS
+from gui.services.questions import QuestionContext, resolve
 from tests.gui.panels.lookback.lookback_stage import LEFT, guide, press
 
 
@@ -67,12 +70,13 @@ def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, sp
     start = panel.result.back.coordinates[FIRST_LAG:, :3]
     end = panel.result.back.found.motion(FIRST_LAG).carry(panel.result.back.coordinates[50:])
     shown = []
-    panel.guideRequested.connect(lambda one: shown.append(one.points))
+    watching = panel.guideRequested.connect(lambda one: shown.append(one.points))
     began = time.monotonic()
     press(panel.controls.number.slider, Qt.Key.Key_Space)
     assert panel.playback.is_playing
     assert panel.controls.play.sign == "pause"
     qtbot.waitUntil(lambda: not panel.playback.is_playing, timeout=20_000)
+    panel.disconnect(watching)
     assert time.monotonic() - began >= DURATION_MS / 1000
     assert panel.controls.play.sign == "play"
     np.testing.assert_allclose(shown[0], start, atol=1e-9)
@@ -140,3 +144,35 @@ def test_what_cannot_move_does_not_play(panel):
     panel.configure(space="3")
     assert not panel.playback.is_playing
     assert not panel.choices.play
+
+
+def test_playing_moves_points_in_the_scene(application, qtbot, wait_until_idle):
+    application.window.focus_on("lookback")
+    wait_until_idle(application)
+    panel, scene = application.window.panels["lookback"], application.window.viewport.scene
+
+    def points():
+        return np.array(scene.plotter.actors["guide points"].mapper.dataset.points)
+
+    back, end, seen = panel.result.back, points(), []
+    np.testing.assert_allclose(end, back.found.motion(50).carry(back.coordinates[50:]), atol=1e-4)
+    watching = panel.guideRequested.connect(lambda _: seen.append(points()))
+    QTest.mouseClick(panel.controls.play, LEFT)
+    qtbot.waitUntil(lambda: not panel.playback.is_playing, timeout=20_000)
+    panel.disconnect(watching)
+    wait_until_idle(application)
+    np.testing.assert_allclose(points(), end, atol=1e-4)
+    moved = [np.abs(one - end).max() for one in seen]
+    assert max(moved) > 0.5
+    assert len({round(float(one), 4) for one in moved}) > 3
+
+
+def test_of_many_positions_some_are_carried(open_table):
+    t = np.linspace(0, 1, 3 * MOST)
+    model = open_table(np.column_stack([np.cos(20 * t), np.sin(20 * t), t]))
+    found = resolve(LookBackOf((0, 3 * MOST - 1), "3", "even_odd"), QuestionContext(model))
+    guide = Carried(found, 7, (1, 2, 3)).at(1.0)
+    assert len(guide.points) == 4094
+    assert len(guide.segments) <= LINES
+    apart = np.linalg.norm(guide.segments[:, 0] - guide.segments[:, 1], axis=1)
+    assert apart.max() < 1e-6

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gui.result_stage import open_in, show_panel
+SIZE = (1000, 420)
 
 
 @pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, "overlaps", controller)
+def gpt2(stage_of, gpt2_folder):
+    return stage_of("overlaps", gpt2_folder, size=SIZE).panel
 
 
 @pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
-
-
-@pytest.fixture
-def minilm(panel, controller, minilm_folder):
-    return open_in(panel, controller, minilm_folder)
+def minilm(stage_of, minilm_folder):
+    return stage_of("overlaps", minilm_folder, size=SIZE).panel

@@ -1,37 +1,11 @@
-"""The overlaps panel, driven as a user drives it."""
+"""Parts of the overlaps panel."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
-
-
-def choose(box, text):
-    """Choose from a drop-down list with the keyboard, as one who types what it says."""
-    box.setFocus()
-    wanted = box.findText(text)
-    assert wanted >= 0
-    QTest.keyClick(box, Qt.Key.Key_Home)
-    for _ in range(wanted):
-        QTest.keyClick(box, Qt.Key.Key_Down)
-    assert box.currentText() == text
-
-
-def enter(spin, text):
-    """Type into a spin box."""
-    spin.setFocus()
-    spin.selectAll()
-    QTest.keyClicks(spin, text)
-    QTest.keyClick(spin, Qt.Key.Key_Return)
-
-
-def move(widget, point):
-    """Move the mouse there; through the window, because a widget's move is only asked of X."""
-    window = widget.window()
-    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
 
 
 def pair_of(panel):

@@ -14,13 +14,11 @@ from tests.gui.panels.overlaps.overlaps_stage import (
     LEFT,
     NONE,
     caption,
-    choose,
-    enter,
     figure_of,
-    move,
     pair_of,
     view_of,
 )
+from tests.gui.result_stage import choose, enter, hover
 from tests.scripts import run_script
 
 
@@ -48,13 +46,13 @@ def test_eight_panels_of_minilm_in_one_click(minilm):
     assert "P and E uncentred, all stored rows" in caption(minilm)
 
 
-def test_gpt2s_part_has_the_column_of_p(gpt2, qtbot):
+def test_gpt2s_part_has_the_column_of_p(gpt2):
     show(gpt2, "attention")
     assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
     assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
     assert gpt2.result.cells[1].why == "No token embeddings in this checkpoint."
-    move(figure_of(gpt2).grid, middle(gpt2, 1))
-    qtbot.waitUntil(lambda: "W_Q × E · No token embeddings" in figure_of(gpt2).grid.hover_text())
+    hover(figure_of(gpt2).grid, middle(gpt2, 1))
+    assert "W_Q × E · No token embeddings" in figure_of(gpt2).grid.hover_text()
     QTest.mouseClick(figure_of(gpt2).grid, LEFT, NONE, middle(gpt2, 1))
     assert view_of(gpt2).value() == "attention", "there is nothing to open"
 
@@ -65,19 +63,14 @@ def test_every_cell_has_its_whole_frame(gpt2):
     picture = grid.grab().toImage()
     for number in range(1, 8, 2):
         area = grid.area_of(number)
-        x, y = round(area.center().x()), round(area.top() + area.height() / 4)
-        sides = {
-            "left": [(round(area.left()) + step, y) for step in (-1, 0)],
-            "right": [(round(area.right()) + step, y) for step in (-1, 0)],
-            "top": [(x, round(area.top()) + step) for step in (-1, 0)],
-            "bottom": [(x, round(area.bottom()) + step) for step in (-1, 0)],
-        }
-        for side, points in sides.items():
-            inside = [picture.rect().contains(*point) for point in points]
-            shown = {
-                picture.pixelColor(*p).name() for p, ok in zip(points, inside, strict=True) if ok
-            }
-            assert gpt2.theme.line in shown, (number, side)
+        x, y = area.center().x(), area.top() + area.height() / 4
+        for at in ((area.left(), y), (area.right(), y), (x, area.top()), (x, area.bottom())):
+            points = [
+                (round(at[0]) - step * (at[1] == y), round(at[1]) - step * (at[0] == x))
+                for step in (0, 1)
+            ]
+            shown = {picture.pixelColor(*p).name() for p in points if picture.rect().contains(*p)}
+            assert gpt2.theme.line in shown, (number, at)
 
 
 def test_two_panels_of_the_mlp(minilm):
@@ -108,12 +101,11 @@ def test_a_figure_of_another_layer_and_head_folded(minilm):
     assert "gain folded" in caption(minilm)
 
 
-def test_a_cell_says_its_value_and_opens_with_a_click(minilm, qtbot):
+def test_a_cell_says_its_value_and_opens_with_a_click(minilm):
     show(minilm, "attention")
     grid = figure_of(minilm).grid
     area = grid.area_of(3)
-    move(grid, middle(minilm, 3))
-    qtbot.waitUntil(lambda: grid.hover_text() != "")
+    hover(grid, middle(minilm, 3))
     i = 1 + int((middle(minilm, 3).y() - area.top()) / area.height() * 384)
     j = 1 + int((middle(minilm, 3).x() - area.left()) / area.width() * 384)
     times = minilm.result.cells[3].values[i - 1, j - 1] * 384
@@ -147,7 +139,7 @@ def test_a_figures_cells_are_painted_in_its_colours(minilm):
     assert figure_of(minilm).bar.levels[0] == pytest.approx(1 / 3840)
 
 
-def test_a_figure_stays_inside_and_its_bar_beside(minilm, qtbot):
+def test_a_figure_stays_inside_and_its_bar_beside(minilm):
     show(minilm, "attention")
     for size in ((1000, 420), (720, 208), (500, 900)):
         minilm.resize(*size)
@@ -166,9 +158,7 @@ def test_cells_are_as_large_as_they_can_be():
     assert arrange(2, 2, (900.0, 450.0), gap, title) == (2, 434)
 
 
-def test_the_eight_panel_figure_for_print(minilm, tmp_path):
-    from gui.plots.figure_base import save_figure
-
+def test_the_eight_panel_figure_for_print(minilm):
     show(minilm, "attention")
     figure = minilm.figure()()
     titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
@@ -177,9 +167,6 @@ def test_the_eight_panel_figure_for_print(minilm, tmp_path):
     assert figure.axes[7].get_xlabel() == "E direction j"
     limits = {axes.images[0].get_clim() for axes in figure.axes[:8]}
     assert limits == {figure_of(minilm).bar.levels}, "all in the same colours"
-    for ending in ("png", "svg", "pdf"):
-        save_figure(figure, tmp_path / f"figure.{ending}")
-        assert (tmp_path / f"figure.{ending}").stat().st_size > 10_000
     numbers = minilm.numbers()
     assert set(numbers) == {f"{w}_{t}" for w in ("W_Q", "W_K", "W_V", "W_O") for t in "PE"}
 

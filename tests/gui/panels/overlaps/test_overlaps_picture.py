@@ -17,24 +17,22 @@ from tests.gui.panels.overlaps.overlaps_stage import (
     NONE,
     caption,
     cell,
-    choose,
-    move,
     pair_of,
 )
+from tests.gui.result_stage import choose, hover
 
 
-def test_hover_says_where_and_how_much(gpt2, qtbot):
+def test_hover_says_where_and_how_much(gpt2):
     heatmap = pair_of(gpt2).widget
     for _ in range(12):
         _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
     i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
-    move(heatmap.viewport(), cell(gpt2, i, j))
-    qtbot.waitUntil(lambda: heatmap.hover_text() != "")
+    hover(heatmap.viewport(), cell(gpt2, i, j))
     value = gpt2.result.values[i - 1, j - 1]
     assert value > 0.7
     assert heatmap.hover_text() == (f"i {i} · j {j} · {value:.3f} · {value * 768:.1f} × chance")
-    move(gpt2, QPoint(4, 4))
-    qtbot.waitUntil(lambda: heatmap.hover_text() == "")
+    hover(gpt2, QPoint(4, 4))
+    assert heatmap.hover_text() == ""
 
 
 def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
@@ -42,9 +40,8 @@ def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
     heatmap = pair_of(gpt2).widget
     view = heatmap.view
     qtbot.waitUntil(lambda: view.height() < 150 and abs(view.width() - view.height()) < 3)
-    move(gpt2, QPoint(4, 4))
-    move(heatmap.viewport(), cell(gpt2, 400, 700))
-    qtbot.waitUntil(lambda: heatmap.hover_text() != "")
+    hover(gpt2, QPoint(4, 4))
+    hover(heatmap.viewport(), cell(gpt2, 400, 700))
     label = pair_of(gpt2).findChild(HoverLabel)
     assert label.text() == heatmap.hover_text()
     assert label.text().endswith("× chance")
@@ -95,7 +92,7 @@ def test_the_colour_range_is_dragged_and_comes_back(gpt2):
     top = QPoint(6, 12)
     QTest.mousePress(bar, LEFT, NONE, top)
     QTest.mouseMove(bar, top + QPoint(0, 60))
-    move(bar, top + QPoint(0, 60))
+    hover(bar, top + QPoint(0, 60))
     QTest.mouseRelease(bar, LEFT, NONE, top + QPoint(0, 60))
     assert bar.levels[0] == low
     assert bar.levels[1] < high

@@ -1,0 +1,57 @@
+"""Panels and small models that the tests of a module share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.conftest import _helix
+from tests.gui.result_stage import ResultStage, write_small_gpt2
+
+
+@pytest.fixture(scope="session")
+def small_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return the folder of a small GPT-2 of random numbers, by its name and sizes."""
+    return cache(
+        lambda name="small", **sizes: write_small_gpt2(
+            tmp_path_factory.mktemp("models") / name, **sizes
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def helix_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a table of 200 positions, a helix."""
+    path = tmp_path_factory.mktemp("tables") / "helix.npy"
+    np.save(path, _helix())
+    return path
+
+
+@pytest.fixture(scope="module")
+def stage_of(qapp: QApplication) -> Iterator[Callable[..., ResultStage]]:
+    """Return the stage of a panel with a source open, as it is at first: one for the module.
+
+    It takes the panel's name, the source, its range, and what :class:`ResultStage` takes.
+    """
+    made: dict[object, ResultStage] = {}
+
+    def get(
+        panel: str, source: Path, positions: tuple[int, int] | None = None, **options: Any
+    ) -> ResultStage:
+        key = panel, source, positions, *options.items()
+        for other in made.values():
+            other.panel.hide()
+        if key not in made:
+            made[key] = ResultStage(None, panel, **options)
+        made[key].again(source, positions)
+        return made[key]
+
+    yield get
+    for one in made.values():
+        one.close()
