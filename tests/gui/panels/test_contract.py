@@ -144,6 +144,8 @@ def test_it_says_what_it_is(name):
     assert spec.empty.startswith("Open a model to see ")
     assert spec.formula
     assert kit.has_fields_for_controls(spec)
+    for choices in (*spec.claims.values(), *spec.figures.values()):
+        kit.changed(spec, spec.defaults, choices)
     assert set(spec.figures) <= set(PANELS[name].figures)
 
 
