@@ -258,12 +258,17 @@ def wait_until_idle(qtbot: QtBot) -> Callable[[Application], None]:
 
 
 @pytest.fixture
+def no_user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the user of this machine has in the Hub cache is none of a test's business."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
+@pytest.fixture
 def start_application(
     qapp: QApplication,
     shared_window: SharedWindow,
     settings: Settings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    no_user_cache: None,
     nothing_left_behind: None,
     wait_until_idle: Callable[[Application], None],
 ) -> Iterator[Callable[..., Application]]:
@@ -273,8 +278,6 @@ def start_application(
     fixture's; ``wait``.
     """
     shared_window.close()  # one window has the focus
-    # What the user of this machine has in the Hub cache is none of a test's business.
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     palette = qapp.palette()
     started: list[Application] = []
 
@@ -323,16 +326,34 @@ def shared_window(
 
 
 @pytest.fixture
-def application(
+def show_model(
     shared_window: SharedWindow,
     wait_until_idle: Callable[[Application], None],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Application:
-    """The running application as after a start, with a tiny GPT-2 with a tokenizer painted.
+    no_user_cache: None,
+) -> Callable[[str | Path], Application]:
+    """Show a model in the running application as after a start: ``show_model(source)``.
 
     Its window is that of the module's other tests: for one to close, there is
     ``start_application``.
     """
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    application = shared_window.get(wait_until_idle)
+
+    def show(source: str | Path) -> Application:
+        application.controller.open(str(source))
+        wait_until_idle(application)
+        return application
+
+    return show
+
+
+@pytest.fixture
+def application(
+    shared_window: SharedWindow,
+    wait_until_idle: Callable[[Application], None],
+    no_user_cache: None,
+) -> Application:
+    """The running application as after a start, with a tiny GPT-2 with a tokenizer painted.
+
+    As with ``show_model``, its window is that of the module's other tests.
+    """
     return shared_window.get(wait_until_idle)

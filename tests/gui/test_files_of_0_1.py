@@ -234,11 +234,11 @@ def assert_same_view(shown, expected):
 
 
 @each("work")
-def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_idle):
+def test_a_window_shows_the_work(name, show_model, tmp_path, wait_until_idle):
     file = tmp_path / name
     shutil.copyfile(FOLDER / "work" / name, file)
     expected = EXPECTED["work"][name]
-    application = start_application(file)
+    application = show_model(file)
     window, session = application.window, application.session
     wait_until_idle(application)
     assert session.notice is None

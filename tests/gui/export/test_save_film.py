@@ -31,9 +31,9 @@ def trained(tmp_path):
 
 
 @pytest.fixture
-def application(start_application, wait_until_idle, trained):
+def application(show_model, wait_until_idle, trained):
     """The application, with a training ready to be played."""
-    made = start_application(trained)
+    made = show_model(trained)
     made.window.focus_on("training")
     wait_until_idle(made)
     assert made.session.timeline is not None
@@ -249,8 +249,8 @@ def test_coordinates_from_the_menu(application, finish, wait_until_idle, tmp_pat
     assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
-def test_without_a_time_lapse_there_is_nothing_to_save(start_application, write_table):
-    application = start_application(write_table())
+def test_without_a_time_lapse_there_is_nothing_to_save(show_model, write_table):
+    application = show_model(write_table())
     application.window.focus_on("training")
     menu = application.window.panels["training"].menu()
     enabled = {action.text(): action.isEnabled() for action in menu.actions()}

@@ -17,8 +17,8 @@ LACKING = {
 
 
 @pytest.mark.parametrize("source", ["sinusoidal:128x32", "synthetic:helix,n=128,d=32,offset=1"])
-def test_every_panel_shows_it_or_says_why_not(start_application, wait_until_idle, source):
-    app = start_application(source, offline=True)
+def test_every_panel_shows_it_or_says_why_not(show_model, wait_until_idle, source):
+    app = show_model(source)
     window = app.window
     for dock in (dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM):
         window.docks[dock.name].raise_()
@@ -35,14 +35,14 @@ def test_every_panel_shows_it_or_says_why_not(start_application, wait_until_idle
     assert app.session.notice is None
 
 
-def test_the_caption_says_that_it_is_computed(start_application):
-    app = start_application("sinusoidal:64x16", offline=True)
+def test_the_caption_says_that_it_is_computed(show_model):
+    app = show_model("sinusoidal:64x16")
     said = app.window.viewport.scene.state.caption[0]
     assert said == "sinusoidal-64x16 · positions 1–63 · centred · computed, not learned"
 
 
-def test_it_is_typed_into_the_search_and_remembered(start_application, wait_until_idle):
-    app = start_application("sinusoidal:64x16", offline=True)
+def test_it_is_typed_into_the_search_and_remembered(show_model, wait_until_idle):
+    app = show_model("sinusoidal:64x16")
     panel = app.window.docks["models"].widget()
     panel.search.setFocus()
     QTest.keyClicks(panel.search, "sinusoidal:48x12")
@@ -54,8 +54,8 @@ def test_it_is_typed_into_the_search_and_remembered(start_application, wait_unti
     assert (line.source, line.state) == ("sinusoidal:48x12", "open")
 
 
-def test_a_size_that_cannot_be_is_a_notice(start_application, wait_until_idle):
-    app = start_application("sinusoidal:64x16", offline=True)
+def test_a_size_that_cannot_be_is_a_notice(show_model, wait_until_idle):
+    app = show_model("sinusoidal:64x16")
     app.controller.open("sinusoidal:64")
     wait_until_idle(app)
     assert "should end in positions x dimensions" in app.session.notice.text

@@ -337,9 +337,9 @@ def test_panels_built_after_the_models_ask_about_all(
 
 
 def test_real_models_and_tiny_ones(
-    start_application, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
+    show_model, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
 ):
-    application = start_application(gpt2_folder)
+    application = show_model(gpt2_folder)
     comparing, grid = application.controller.comparing, application.window.grid
     keys = [comparing.add(str(one)) for one in (minilm_folder, "sample", write_gpt2())]
     wait_until_idle(application)

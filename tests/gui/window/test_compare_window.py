@@ -10,9 +10,9 @@ from tests.gui.compare_stage import TITLES
 
 
 @pytest.fixture
-def window(start_application, write_gpt2, write_table, helix, wait_until_idle):
+def window(application, write_table, helix, wait_until_idle):
     """A tiny GPT-2 open, and beside it a bare table and a model made by formula."""
-    app = start_application(write_gpt2())
+    app = application
     app.window.docks["compare"].raise_()
     wait_until_idle(app)
     for source in (write_table(helix(90, 12, 3), "bare"), "synthetic:helix,n=128,d=32,turns=3"):
@@ -79,9 +79,9 @@ def test_a_range_of_the_open_model_is_measured_anew(window, wait_until_idle):
 
 
 def test_real_models_and_tiny_ones(
-    start_application, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
+    show_model, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
 ):
-    app = start_application(gpt2_folder)
+    app = show_model(gpt2_folder)
     app.window.docks["compare"].raise_()
     for source in (minilm_folder, "sample", write_gpt2()):
         app.controller.comparing.add(str(source))

@@ -31,9 +31,9 @@ MOST = 400
 
 
 @pytest.fixture
-def window(start_application, qtbot, wait_until_idle):
+def window(show_model, qtbot, wait_until_idle):
     """The window with the bundled model, of which every panel has something to show."""
-    application = start_application("sample")
+    application = show_model("sample")
     window = application.window
     window.resize(1280, 800)
     window.activateWindow()

@@ -13,18 +13,6 @@ from tests.gui.training_stage import write_trained
 
 
 @pytest.fixture
-def show_model(application, wait_until_idle):
-    """Open a model; the application."""
-
-    def opened(source):
-        application.controller.open(str(source))
-        wait_until_idle(application)
-        return application
-
-    return opened
-
-
-@pytest.fixture
 def reopen(shared_window, wait_until_idle):
     """Open saved work in a window that is as after a start, and remembers nothing."""
 

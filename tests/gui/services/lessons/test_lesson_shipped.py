@@ -38,8 +38,8 @@ def source(request, gpt2_folder, minilm_folder, write_table, helix):
 @pytest.mark.parametrize(
     ("source", "name"), [(name, name) for name in MODELS], ids=MODELS, indirect=["source"]
 )
-def test_every_step_sets_up_what_it_says(source, name, start_application, qtbot):
-    stage = LessonStage(qtbot, start_application(source))
+def test_every_step_sets_up_what_it_says(source, name, show_model, qtbot):
+    stage = LessonStage(qtbot, show_model(source))
     stage.begin()
     course = stage.session.lesson
     assert len(course.steps) == STEPS[name]
@@ -91,10 +91,8 @@ def check_text(stage, step):
     assert stage.panel.fetch.isHidden()
 
 
-def test_options_that_are_numbers_of_the_model_reach_the_panels(
-    gpt2_folder, start_application, qtbot
-):
-    stage = LessonStage(qtbot, start_application(gpt2_folder))
+def test_options_that_are_numbers_of_the_model_reach_the_panels(gpt2_folder, show_model, qtbot):
+    stage = LessonStage(qtbot, show_model(gpt2_folder))
     stage.begin()
     while stage.session.lesson.step.title != "Looking back":
         stage.press(Qt.Key.Key_F8)
