@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from psygnal import SignalInstance
 from PySide6.QtCore import QObject, QTimer
@@ -39,7 +38,7 @@ class Panel(QWidget):
         self._listening = Listening()
         self._throttle: Throttle | None = None
 
-    def listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
+    def listen(self, signal: SignalInstance, slot: Callable[..., object]) -> None:
         """Call ``slot`` on every change until :meth:`release`; a released panel hears nothing."""
         self._listening.to(signal, slot)
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 from geometry.models.model import PositionalModel
 from gui.panels.kit import (
     AnyPanel,
+    AnyView,
     Choice,
     Control,
     Layer,
@@ -21,7 +22,6 @@ from gui.panels.kit import (
     Saved,
     Shared,
     Toggle,
-    View,
 )
 from gui.panels.matrix_chips import MatrixChips
 from gui.style.theme import Theme
@@ -100,7 +100,7 @@ class ControlRow:
                     wrapped(f"{control.tip} (not here: {why})" if why else control.tip)
                 )
 
-    def follow_view(self, view: View[Any, Any]) -> None:
+    def follow_view(self, view: AnyView) -> None:
         """Bound numbers by what a result has, and offer what does something in a view."""
         result = view.result
         for name, widget in self.widgets.items():

@@ -23,6 +23,7 @@ from gui.services.compared_curves import unique_names
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.aligned_curve import CurveAlignment
 from gui.state.guides import Guide
+from gui.state.values import Fields
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Json = bool | int | float | str | None | list[Any] | dict[str, Any]
-"""What a file of saved work can hold."""
 Check = Callable[[object], bool]
 
 MOST = 2**31 - 1
@@ -81,7 +80,7 @@ class Control:
 
     field: str
     tip: str = ""
-    works: Callable[[View[Any, Any]], bool] | None = None
+    works: Callable[[AnyView], bool] | None = None
     when: Callable[[Any], bool] | None = None
     shared: bool = False
     kept: bool = True
@@ -94,8 +93,8 @@ class Control:
         """Return whether a model has what a value that makes sense refers to."""
         return True
 
-    def encode(self, value: Any) -> Json:
-        """Return a value as it is written into a file: tuples as lists, dataclasses as dicts."""
+    def encode(self, value: object) -> object:
+        """Return a value as JSON has it: tuples as lists, dataclasses as dicts."""
         if is_dataclass(value) and not isinstance(value, type):
             return {one.name: self.encode(getattr(value, one.name)) for one in fields(value)}
         return [self.encode(one) for one in value] if isinstance(value, tuple) else value
@@ -305,7 +304,7 @@ class ShowPanel:
     """Another panel is to be shown, by its name, with some choices."""
 
     name: str
-    choices: Mapping[str, Any]
+    choices: Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -599,9 +598,9 @@ class PanelSpec(ABC, Generic[C, R]):
     """"module:class" of the widget that shows it, where a row of plots does not fit."""
     form: ClassVar[str] = ""
     """"module:class" of a widget with controls for which the row of them has no room."""
-    figures: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    figures: ClassVar[Mapping[str, Fields]] = {}
     """Choices of the figures that a report draws, by their names, where these are no defaults."""
-    claims: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    claims: ClassVar[Mapping[str, Fields]] = {}
     """Claims of the ledger that the panel shows with choices of their own, by their ids."""
 
     @property
@@ -727,9 +726,10 @@ class PanelSpec(ABC, Generic[C, R]):
 # ---- what follows from a spec ----------------------------------------------------------------
 
 AnyPanel = PanelSpec[Any, Any]
+AnyView = View[Any, Any]
 
 
-def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
+def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
     """Return choices with some of them others.
 
     Raises
@@ -760,9 +760,9 @@ def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
     return replace(choices, **found) if found else choices
 
 
-def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
+def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
     """Return choices as a file of saved work has them."""
-    found: dict[str, Json] = {}
+    found: dict[str, object] = {}
     for control in kept_controls(spec):
         value = getattr(choices, control.field)
         if not (isinstance(control, Saved) and control.optional and value is None):
@@ -770,7 +770,7 @@ def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
     return found
 
 
-def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
+def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str, object]:
     """Return the choices in a file that can be made of a model.
 
     Those that the panel does not know are left out, as are those that make no sense, and those of
@@ -792,7 +792,7 @@ def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
     return tuple(one for one in spec.controls if one.kept and not one.shared)
 
 
-def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:
+def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
     """Return the numbers of a view: the open model's, then the others' under their names."""
     columns = dict(spec.numbers(view))
     names = unique_names(other.name for other in view.others)
@@ -801,13 +801,13 @@ def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:
     return columns
 
 
-def all_scripts(spec: AnyPanel, view: View[Any, Any]) -> str:
+def all_scripts(spec: AnyPanel, view: AnyView) -> str:
     """Return the script of a view, with those of the other models behind it."""
     parts = [f"# Beside it, {other.name}:\n{spec.script(other)}" for other in view.others]
     return "\n".join([spec.script(view), *parts])
 
 
-def report_view(spec: AnyPanel, reported: Reported, figure: str) -> View[Any, Any]:
+def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
     """Return the view that a figure of a report shows.
 
     Raises

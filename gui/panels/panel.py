@@ -18,10 +18,10 @@ from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
 from gui.panels.kit import (
     AnyPanel,
+    AnyView,
     Button,
     ChangeShared,
     HideCurves,
-    Json,
     MenuEntry,
     Play,
     Scope,
@@ -38,8 +38,10 @@ from gui.panels.result_header import ResultHeader
 from gui.services.compared_curves import ComparedCurve, ComparedCurves, compared_color
 from gui.services.controller import Controller
 from gui.services.loading import short_name
+from gui.services.questions import Question
 from gui.state.answer import Answer
 from gui.state.session import MAIN, Session
+from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, LIGHT, Theme, format_bytes
@@ -99,7 +101,7 @@ class PanelBody(QWidget):
     def show_choices(self, choices: Any) -> None:
         """Show what was chosen, whether there is a result or not."""
 
-    def draw(self, view: View[Any, Any]) -> None:
+    def draw(self, view: AnyView) -> None:
         """Show a view."""
         raise NotImplementedError
 
@@ -293,7 +295,7 @@ class ResultPanel(Panel):
     def configure(self, **options: object) -> None:
         self._set_choices(changed(self.spec, self.choices, options))
 
-    def options(self) -> dict[str, Json]:
+    def options(self) -> Fields:
         return saved(self.spec, self.choices)
 
     def _choose(self, field: str, value: object) -> None:
@@ -302,7 +304,7 @@ class ResultPanel(Panel):
         else:
             self._take({field: value})
 
-    def _take(self, changes: dict[str, Any]) -> None:
+    def _take(self, changes: Mapping[str, object]) -> None:
         choices = replace(self.choices, **changes)
         self._set_choices(self.spec.agreeing(choices, changes.keys()))
 
@@ -372,10 +374,10 @@ class ResultPanel(Panel):
         others = self.session.compared if self.spec.about_grid else ()
         return any(one.dragging for one in (self.session, *(other.session for other in others)))
 
-    def _question(self, session: Session) -> Any:
+    def _question(self, session: Session) -> Question[object] | None:
         return self.spec.question(_scope(session), self.choices)
 
-    def _compared_question(self, session: Session) -> Any:
+    def _compared_question(self, session: Session) -> Question[object] | None:
         if session.model is None or not self.spec.compares(self.choices):
             return None
         return self.spec.compared_question(_scope(session), self.choices)
@@ -387,7 +389,7 @@ class ResultPanel(Panel):
 
     # ---- what is shown -----------------------------------------------------------------------
 
-    def view(self, theme: Theme | None = None) -> View[Any, Any]:
+    def view(self, theme: Theme | None = None) -> AnyView:
         """Return what is shown; there is a result."""
         assert self._ready is not None
         assert self.session.model is not None

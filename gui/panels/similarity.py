@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -217,7 +217,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         return f"Mean cosine at {means}" if means else ""
 
     def script(self, view: SimilarityView) -> str:
-        rows: Any = view.question
+        rows = view.question
         positions, components = rows.positions, rows.components
         fit, imports, prepare, first = "similarity(model.W_pos, positions)", "", "", ""
         if components is not None:

@@ -196,7 +196,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         measured = reported.measured
         subjects = tuple(measured.of_model.subject(name) for name in FIGURES[figure])
-        chance = self.figures.get(figure, {}).get("chance", True)
+        chance = bool(self.figures.get(figure, {}).get("chance", True))
         return Choices(subjects, measured.rank, chance)
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[SpectraOf, Spectra]:

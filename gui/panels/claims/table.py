@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -131,7 +130,7 @@ class ClaimRows(TitledRows):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
         return 0 if parent.isValid() else len(self.verdicts)
 
-    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         """Return a cell's text, mark, tip or alignment; as ``UserRole``, the line below a claim."""
         verdict, column = self.verdicts[index.row()], index.column()
         match role:
@@ -281,9 +280,7 @@ class TwoLines(QStyledItemDelegate):
         super().__init__(parent)
         self.muted = QColor(theme.muted)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | Any
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)
         option.text = ""
         style, widget = option.widget.style(), option.widget

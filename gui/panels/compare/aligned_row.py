@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QStandardItemModel
 from PySide6.QtWidgets import (
     QCheckBox,
     QSizePolicy,
@@ -172,8 +172,8 @@ class AlignedRow(Panel):
             box.addItem(other.name, other.key)
         box.addItem(WHATS[RANGE], RANGE)
         box.addItem(WHATS[STEP], STEP)
-        item: Any = box.model()
-        item.item(box.count() - 1).setEnabled(history is not None)
+        items = cast(QStandardItemModel, box.model())
+        items.item(box.count() - 1).setEnabled(history is not None)
         why = "" if history is not None else "Open Training once, so that its steps are read"
         box.setItemData(box.count() - 1, why, Qt.ItemDataRole.ToolTipRole)
         box.setCurrentIndex(max(box.findData(_kind(alignment)), 0))

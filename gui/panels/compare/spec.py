@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import ref
 
 import numpy as np
@@ -114,12 +114,14 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         return words.numbers(sorted_lines(view))
 
     def script(self, view: CompareView) -> str:
-        shown: list[tuple[Any, tuple[int, int], tuple[int, ...]]] = []
-        for line in sorted_lines(view):
-            model = None if line.row.model is None else line.row.model()
-            if model is not None:
-                shown.append((model, line.row.positions, line.row.components))
-        return words.script(shown)
+        rows = [line.row for line in sorted_lines(view)]
+        return words.script(
+            [
+                (model, row.positions, row.components)
+                for row in rows
+                if row.model is not None and (model := row.model()) is not None
+            ]
+        )
 
 
 def sorted_lines(view: CompareView) -> tuple[Line, ...]:

@@ -221,7 +221,7 @@ for model, positions, components in shown:
 """
 
 
-def _value(line: Line, number: int) -> Any:
+def _value(line: Line, number: int) -> float | str | None:
     return None if line.scalars is None else line.scalars[number].value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,6 +52,7 @@ from gui.panels.overlaps.question import (
 )
 from gui.plots.spec import Axis, Image, Part
 from gui.services.snippets import opening, written
+from gui.state.values import Fields
 from gui.style.sentences import as_sentence
 from gui.style.theme import COLORMAPS
 
@@ -91,7 +92,7 @@ def _matrix(field: str) -> Saved:
     )
 
 
-def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Mapping[str, Any]:
+def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Fields:
     return {"rows": Subject(rows, fold_ln=fold_ln), "columns": Subject(columns)}
 
 

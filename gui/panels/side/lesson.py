@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -54,7 +54,7 @@ class LessonPanel(Panel):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        self._shown: tuple[Course | None, Any] = (None, None)
+        self._shown: tuple[Course | None, Answer | None] = (None, None)
         self._answered = False
         self.choice = DropDown()
         self.choice.setAccessibleName("Lesson")
