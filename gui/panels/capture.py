@@ -117,7 +117,7 @@ class CapturePanel(PanelSpec[Choices, Captures]):
         chance = k / result.d
         own = Curve(_index(values), values, color, width=1.5 if view.others else 1.0)
         others = [
-            Curve(_index(_captured(other)), _captured(other), other.color, name=other.name)
+            other.curve(_index(_captured(other)), _captured(other), silent=False)
             for other in view.others
         ]
         top = max(1.0, highest([own, *others]))

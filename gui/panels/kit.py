@@ -18,7 +18,7 @@ import numpy as np
 
 from geometry.measures.directions import Side
 from geometry.models.residual_stream import NAMES, Subject
-from gui.plots.spec import Part
+from gui.plots.spec import Curve, Part
 from gui.services.compared_curves import unique_names
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.aligned_curve import CurveAlignment
@@ -513,6 +513,15 @@ class View(Generic[C, R]):
         token = self.token_at(position)
         return f"{position}" if token is None else f"{position} {token!r}"
 
+    def curve(self, x: np.ndarray, y: np.ndarray, *, silent: bool = True) -> Curve:
+        """Return a compared model's curve, with its colour and its name."""
+        return Curve(x, y, self.color, silent=silent, name=self.name)
+
+    @property
+    def other_names(self) -> list[tuple[str, str]]:
+        """Names and colours of the compared models, for a legend."""
+        return [(other.name, other.color) for other in self.others]
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reported:
@@ -686,7 +695,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """Draw the view for print; its theme is the one for print."""
         from gui.plots.mpl_painter import paint
 
-        names = [(other.name, other.color) for other in view.others]
+        names = view.other_names
         own = (view.name, view.color or view.theme.text) if names else None
         return paint(
             self.plots(view), *self.heading(view), view.theme,

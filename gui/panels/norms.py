@@ -224,14 +224,10 @@ class NormsPanel(PanelSpec[Choices, Values]):
         alone = not view.others
         curves = [
             Curve(
-                np.arange(float(len(own))), own, theme.muted if alone else theme.text,
+                _positions(own), own, theme.muted if alone else theme.text,
                 width=1.0 if alone else 1.5,
             ),
-            *(
-                Curve(np.arange(float(len(_drawn(other)))), _drawn(other), other.color,
-                      silent=True, name=other.name)
-                for other in view.others
-            ),
+            *(other.curve(_positions(_drawn(other)), _drawn(other)) for other in view.others),
         ]  # fmt: skip
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
         margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
@@ -330,6 +326,10 @@ def _drawn(view: NormsView) -> np.ndarray:
     """Return the values on the axis."""
     values = view.result.values
     return values / (_stretch(view).mean or 1.0) if _relative(view) else values
+
+
+def _positions(values: np.ndarray) -> np.ndarray:
+    return np.arange(float(len(values)))
 
 
 def _table(view: NormsView) -> Table:

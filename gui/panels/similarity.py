@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit import Choice, Option, PanelSpec, Reported, Scope, View
-from gui.plots.spec import Axis, Curve, Image, Part, Plot
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.style.theme import DIVERGING, format_count, format_number
@@ -172,13 +172,8 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         margin = 0.04 * (1.0 - low)
 
         def at_lag(_: int, lag: int) -> str:
-            parts = [f"Δ = {lag}", f"mean cosine {format_number(by_lag[lag])}"]
-            parts += [
-                f"{other.name} {format_number(float(other.y[lag]))}"
-                for other in others
-                if lag < len(other.y)
-            ]
-            return " · ".join(parts)
+            own = f"Δ = {lag} · mean cosine {format_number(by_lag[lag])}"
+            return " · ".join([own, *values_at(others, lag)])
 
         lags = Plot(
             "Mean cosine by lag",
@@ -250,7 +245,7 @@ def _components(scope: Scope, choices: Choices) -> tuple[int, ...] | None:
 
 def _by_lag(other: SimilarityView) -> Curve:
     values = other.result.by_lag
-    return Curve(np.arange(len(values)), values, other.color, silent=True, name=other.name)
+    return other.curve(np.arange(len(values)), values)
 
 
 def _image(view: SimilarityView, result: Similarity) -> Image:

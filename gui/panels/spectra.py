@@ -235,7 +235,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
             )
         for other in view.others:
             (found,) = other.result.found
-            curves.append(Curve(_index(found), found.singular_values, other.color, name=other.name))
+            curves.append(other.curve(_index(found), found.singular_values, silent=False))
 
         def hover(curve: int, at: int) -> str:
             where = f"i = {at + 1} · σ {_sigma(curves[curve].y[at])}"
@@ -278,7 +278,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         from gui.plots.mpl_painter import paint
 
         of = subject_name(view.choices.subjects[0])
-        names = [(f"{other.name} · {of}", other.color) for other in view.others]
+        names = [(f"{name} · {of}", color) for name, color in view.other_names]
         return paint(self.plots(view), *self.heading(view), view.theme, others=names)
 
     def numbers(self, view: SpectraView) -> Mapping[str, np.ndarray]:

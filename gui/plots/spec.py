@@ -414,6 +414,16 @@ def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
     return max([least, *(float(one.y.max()) for one in curves if len(one.y))])
 
 
+def values_at(curves: Sequence[Curve], x: int) -> list[str]:
+    """Return name and value of each curve over consecutive integers, of those that reach x."""
+    places = [(one, x - int(one.x[0])) for one in curves if len(one.x)]
+    return [
+        f"{one.name} {format_number(float(one.y[at]))}"
+        for one, at in places
+        if 0 <= at < len(one.y)
+    ]
+
+
 def outline(counts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the line around the bars of a histogram.
 

@@ -297,8 +297,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
         size = SMALL * POINTS
         left.legend(fontsize=size, frameon=False, labelcolor=theme.text, loc="upper right")
-        names = [(other.name, other.color) for other in view.others]
-        name_models(figure, names, theme=theme, what="The head of each that looks nearest")
+        what = "The head of each that looks nearest"
+        name_models(figure, view.other_names, theme=theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
         paint_image(right, replace(_map(view, result), unit="A(i, j)"), theme)
         title_axes(left, *self.heading(view), theme)
@@ -471,7 +471,7 @@ def _values(found: HeadKernels | NearestHead, what: str) -> np.ndarray:
 
 def _by_lag(other: KernelsView, what: str) -> Curve:
     assert isinstance(other.result, NearestHead)
-    return Curve(other.result.lags, _values(other.result, what), other.color, name=other.name)
+    return other.curve(other.result.lags, _values(other.result, what), silent=False)
 
 
 def _attention_of(result: Kernels, query: int, color: str) -> Curve:

@@ -34,7 +34,7 @@ from gui.panels.layernorm.question import (
     Typed,
     layernorms_of,
 )
-from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, outline
+from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, outline, values_at
 from gui.services.questions import Question
 from gui.services.snippets import opening
 from gui.style.theme import format_count, format_number, format_percent
@@ -223,12 +223,8 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         def hover(_: int, index: int) -> str:
             position = int(at[index])
             p95 = format_number(found.p95[index])
-            parts = [f"{view.at(position)}: {format_number(found.median[index])}, 95 % below {p95}"]
-            for other in others:
-                where = position - int(other.x[0])
-                if 0 <= where < len(other.x):
-                    parts.append(f"{other.name} {format_number(float(other.y[where]))}")
-            return " · ".join(parts)
+            own = f"{view.at(position)}: {format_number(found.median[index])}, 95 % below {p95}"
+            return " · ".join([own, *values_at(others, position)])
 
         return [_errors(curves, hover), _cosines(view, result)]
 
@@ -251,7 +247,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         others = _beside(view, "orthogonal")
         return paint(
             [_errors([*curves, *others]), _cosines(view, result)], *self.heading(view), theme,
-            others=[(other.name, other.color) for other in view.others], what="Orthogonal, median",
+            others=view.other_names, what="Orthogonal, median",
         )  # fmt: skip
 
     def heading(self, view: LayerNormView) -> tuple[str, str]:
@@ -343,13 +339,10 @@ def _drawn(found: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
 def _beside(view: LayerNormView, version: Version) -> list[Curve]:
     """Return the compared models' median errors."""
     return [
-        Curve(
-            _positions(other.result), errors_of(other.result, version).median, other.color,
-            silent=True, name=other.name,
-        )
+        other.curve(_positions(other.result), errors_of(other.result, version).median)
         for other in view.others
         if isinstance(other.result, ErrorsByPosition)
-    ]  # fmt: skip
+    ]
 
 
 def _errors(curves: Sequence[Curve], hover: Callable[[int, int], str] | None = None) -> Plot:

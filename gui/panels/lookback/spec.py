@@ -366,9 +366,7 @@ def _beside(view: View, what: Literal["r2", "angle"]) -> list[Curve]:
             one, lags = other.result.turned, other.result.lags
             values = one.found.r2["screw"] if what == "r2" else one.followed
             known = np.isfinite(values)
-            found.append(
-                Curve(lags[known], values[known], other.color, silent=True, name=other.name)
-            )
+            found.append(other.curve(lags[known], values[known]))
     return [curve for curve in found if len(curve.x)]
 
 

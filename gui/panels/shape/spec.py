@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 from geometry.models.model import PositionalModel
 from gui.panels.kit import Choice, Option, PanelSpec, Reported, Saved, Scope, Toggle, View
-from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned
+from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
 from gui.services.snippets import opening
 from gui.state.guides import Guide
 from gui.style.theme import SMALL, format_number, format_percent
@@ -294,23 +294,19 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         rough = view.result.rough
         turning = what == "turning" and rough is not None
         level = rough.turning_angle if turning and rough else view.result.rms(chosen(view))
-        others = []
-        for other in view.others:
-            if what == "distance" or other.result.rough is not None:
-                values = _values(other, what)
-                others.append(Curve(*values, other.color, silent=True, name=other.name))
+        others = [
+            other.curve(*_values(other, what))
+            for other in view.others
+            if what == "distance" or other.result.rough is not None
+        ]
 
         def hover(_: int, index: int) -> str:
             position = int(x[index])
             token = view.token_at(position)
             label = f"position {position}" if token is None else f"position {position} "
             said = label if token is None else label + token_label(token)
-            parts = [said, _said(view, what, position - first)]
-            for curve in others:
-                at = position - int(curve.x[0])
-                if 0 <= at < len(curve.x):
-                    parts.append(f"{curve.name} {format_number(float(curve.y[at]))}")
-            return " · ".join(parts)
+            own = _said(view, what, position - first)
+            return " · ".join([said, own, *values_at(others, position)])
 
         own = Curve(x, y, view.theme.text)
         span = spanned(first - 0.5, view.result.positions[1] + 0.5, others)
@@ -365,8 +361,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         drawn = [Curve(*_values(other, "distance"), "") for other in view.others]
         below.set_xlim(*spanned(first, last, drawn))
-        names = [(other.name, other.color) for other in view.others]
-        name_models(figure, names, (view.name, theme.text), theme)
+        name_models(figure, view.other_names, (view.name, theme.text), theme)
         below.set_ylim(0.0, None)
         below.annotate(
             f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",
