@@ -42,8 +42,6 @@ class ControlRow:
     ----------
     spec
         The panel.
-    theme
-        Colours.
     change
         Called when the user changes a control.
     """

@@ -67,8 +67,6 @@ class PanelBody(QWidget):
     ----------
     session
         What is hovered and selected.
-    theme
-        Colours.
 
     Attributes
     ----------

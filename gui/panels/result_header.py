@@ -25,8 +25,6 @@ class ResultHeader(QWidget):
         The quantity as a formula and in words; the words give way first.
     explanation
         What the "?" says: two sentences.
-    theme
-        Colours.
     """
 
     menuRequested = Signal(QPoint)

@@ -125,8 +125,6 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
         The model and what the claims were checked on.
     verdicts
         Its lines.
-    theme
-        Colours.
     """
     from matplotlib.figure import Figure
 

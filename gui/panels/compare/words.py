@@ -240,8 +240,6 @@ def compare_figure(lines: Sequence[Line], theme: Theme = LIGHT) -> Figure:
     ----------
     lines
         The models, in their order; those that are not measured are left out.
-    theme
-        Colours.
     """
     from matplotlib.figure import Figure
 

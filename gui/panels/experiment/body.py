@@ -160,13 +160,7 @@ def _settings(view: ExperimentView) -> Settings:
 
 
 class ExperimentForm(QScrollArea):
-    """A slider with a field for each number.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """A slider with a field for each number."""
 
     changed = Signal(object)
     """The :class:`Settings` that the user wants."""
@@ -264,13 +258,7 @@ class NumbersTable(QWidget):
 
 
 class CurvePicture(QWidget):
-    """A curve as points coloured by position, joined by a line.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """A curve as points coloured by position, joined by a line."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -327,13 +315,7 @@ class CurvePicture(QWidget):
 
 
 class ExperimentPictures(QWidget):
-    """The curves before or after LayerNorm, all on one scale.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """The curves before or after LayerNorm, all on one scale."""
 
     openRequested = Signal(str)
     """The kind of curve that is to be opened as a model."""

@@ -114,13 +114,7 @@ class HeadCard:
 
 
 class HeadWall(QWidget):
-    """Small maps with their numbers, side by side in as many rows as it takes.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """Small maps with their numbers, side by side in as many rows as it takes."""
 
     chosen = Signal(int)
     """The head that the user clicked, or went to by a key."""

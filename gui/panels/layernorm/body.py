@@ -150,8 +150,6 @@ class InterferenceView(QWidget):
     ----------
     form
         Where the sums are typed; it becomes this page's.
-    theme
-        Colours.
     """
 
     measureChosen = Signal(str)

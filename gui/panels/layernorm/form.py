@@ -123,13 +123,7 @@ class ExampleBox(DropDown):
 
 
 class InterferenceForm(QWidget):
-    """Two sums, each on a line, and why one is none.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """Two sums, each on a line, and why one is none."""
 
     changed = Signal()
     """The user wants these two sums compared."""

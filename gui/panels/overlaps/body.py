@@ -98,13 +98,7 @@ class OverlapsBody(PanelBody):
 
 
 class OverlapGrid(QWidget):
-    """A figure's cells, each with its title; one that is missing says why in its place.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """A figure's cells, each with its title; one that is missing says why in its place."""
 
     cellChosen = Signal(int)
     """A cell was clicked that has something to show, by its place in the figure."""
@@ -316,13 +310,7 @@ def _at(overlap: Overlap, point: QPointF, area: QRectF) -> str:
 
 
 class FigureView(QWidget):
-    """A figure with its one colour bar.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """A figure with its one colour bar."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -43,15 +43,7 @@ TAKE_TIP = (
 
 
 class DownloadForm(Panel):
-    """Looks for checkpoints when asked to; shows what a choice of them costs, and how far it is.
-
-    Parameters
-    ----------
-    session
-        The state to show: ``session.gathering``.
-    theme
-        Colours.
-    """
+    """Looks for checkpoints when asked to; shows what a choice of them costs, and how far it is."""
 
     intended = Signal(object)
     """:class:`gui.panels.kit.LookForCheckpoints` and those that follow it there."""
