@@ -16,7 +16,7 @@ from gui.widgets.tooltips import wrapped
 HEIGHT = 20
 SWATCH, GAP = 16, 4
 NAMED = 72
-"""Pixels in which a model can be told by its name: its colour, and some letters."""
+"""Least width of a model with a legible name, in pixels."""
 
 
 class ComparedLegend(QWidget):
@@ -38,7 +38,7 @@ class ComparedLegend(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._curves: tuple[ComparedCurve, ...] = ()
-        self._said: Callable[[ComparedCurve], str] = lambda _: ""
+        self._text_of: Callable[[ComparedCurve], str] = lambda _: ""
         self.chips: dict[int, ComparedChip] = {}
         self.words = label("", "small")
         self.words.setParent(self)
@@ -46,7 +46,7 @@ class ComparedLegend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_curves(
-        self, words: str, curves: Sequence[ComparedCurve], said: Callable[[ComparedCurve], str]
+        self, words: str, curves: Sequence[ComparedCurve], text_of: Callable[[ComparedCurve], str]
     ) -> None:
         """Show these models.
 
@@ -56,23 +56,23 @@ class ComparedLegend(QWidget):
             What is drawn of them.
         curves
             In their order.
-        said
-            Returns what is to be said of one that is there, such as its value at a cursor.
+        text_of
+            Returns the tooltip of a curve, such as its value at a cursor.
         """
-        self._curves, self._said = tuple(curves), said
+        self._curves, self._text_of = tuple(curves), text_of
         self.words.setText(f"{words}:")
         self.setToolTip(words)
         keys = [curve.key for curve in curves]
         if keys != list(self.chips):
             self._arrange(keys)
         for curve in curves:
-            self.chips[curve.key].show_curve(curve, self._theme, said)
+            self.chips[curve.key].show_curve(curve, self._theme, text_of)
         self._place()
 
     def show_said(self) -> None:
-        """Say anew what is to be said of each."""
+        """Update the tooltips."""
         for curve in self._curves:
-            self.chips[curve.key].show_curve(curve, self._theme, self._said)
+            self.chips[curve.key].show_curve(curve, self._theme, self._text_of)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -99,7 +99,7 @@ class ComparedLegend(QWidget):
         hints = [chip.sizeHint().width() for chip in chips]
         words = self.words.sizeHint().width() + gap
         room = self.width() - gap * max(len(chips) - 1, 0)
-        # Where there is room for little, names are more than what is drawn: its tooltip says that.
+        # Where there is room for little, names are more than what is drawn: its tooltip has that.
         with_words = room - words >= sum(min(hint, NAMED) for hint in hints)
         self.words.setVisible(with_words)
         self.words.setGeometry(0, 0, words, HEIGHT)
@@ -142,7 +142,7 @@ class ComparedChip(QToolButton):
         self._color, self._text, self._faint = QColor(), "", False
 
     def show_curve(
-        self, curve: ComparedCurve, theme: Theme, said: Callable[[ComparedCurve], str]
+        self, curve: ComparedCurve, theme: Theme, text_of: Callable[[ComparedCurve], str]
     ) -> None:
         """Show how a model's curve looks, or why there is none."""
         self.setChecked(curve.shown)
@@ -158,7 +158,7 @@ class ComparedChip(QToolButton):
         self._tone = QColor(theme.muted if faint else theme.text)
         verb = "Hide" if curve.shown else "Show"
         lines = [curve.name if curve.model is None else _ranged(curve)]
-        lines.append(why or said(curve))
+        lines.append(why or text_of(curve))
         if not why or curve.result is not None:
             lines.append(f"Press to {verb.lower()} its curve")
         self.setToolTip("\n".join(wrapped(line) for line in lines if line))

@@ -1,4 +1,4 @@
-"""The widgets of a panel's controls, made of what :mod:`gui.panels.kit` says of them."""
+"""The widgets of a panel's controls, made of those of :mod:`gui.panels.kit`."""
 
 from __future__ import annotations
 

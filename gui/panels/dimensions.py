@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from geometry.measures.single_dimensions import Sinusoids
 
 MOST = 6
-"""So many entries can be told apart in one plot."""
+"""More entries in one plot cannot be distinguished."""
 REPORTED = 3
 """Entries in a figure of a report, those of the largest variance."""
 GOOD = 0.8

@@ -68,7 +68,7 @@ class DirectionsOf:
     Attributes
     ----------
     with_E
-        Whether to read E, to tell how much of it lives on the entries that are large.
+        Whether to read E, for its share on the large entries.
     """
 
     with_E: bool

@@ -1,6 +1,6 @@
 """What a panel is: a :class:`PanelSpec`, from which everything that shows or writes it follows.
 
-A panel asks one question about a model and shows the answer. Its spec says so as data and pure
+A panel asks one question about a model and shows the answer. Its spec is data and pure
 functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
 entry, saved options and curves of compared models out of it, `helixscope report` its figures.
 Nothing here knows a toolkit: :mod:`gui.panels.panel` makes the widget when a panel is first seen.
@@ -578,7 +578,7 @@ class Texts:
 class PanelSpec(ABC, Generic[C, R]):
     """A panel of results.
 
-    Subclasses say what they are in the class attributes and in pure methods; they hold no state.
+    Subclasses define class attributes and pure methods; they hold no state.
     """
 
     name: ClassVar[str]
@@ -705,7 +705,7 @@ class PanelSpec(ABC, Generic[C, R]):
     def section(self, reported: Reported) -> Mapping[str, object]:
         """Return what a report's numbers have under the panel's name, ready for JSON.
 
-        Asked for where the panel's entry in :mod:`gui.panels.table` says so.
+        Called if the panel's entry in :mod:`gui.panels.table` has ``section``.
 
         Raises
         ------

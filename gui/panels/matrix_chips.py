@@ -68,7 +68,7 @@ class MatrixChips(QWidget):
         self._show()
 
     def show_subjects(self, subjects: tuple[Subject, ...]) -> None:
-        """Switch buttons on and off without telling anybody."""
+        """Switch buttons on and off without a signal."""
         self._subjects = subjects
         self._show()
 

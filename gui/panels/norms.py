@@ -363,15 +363,15 @@ def summary(view: NormsView) -> str:
 
 
 def _describe(view: NormsView, position: int) -> str:
-    """Return what the hover label says about a position; others' values come last."""
+    """Return the hover label of a position; others' values come last."""
     values, quantity = view.result.values, view.choices.norms_quantity
     where = f"position {format_position(position)}"
     if quantity == "step":
         where = f"positions {format_position(position)} → {format_position(position + 1)}"
-    said = f"{quantity} {format_number(float(values[position]))}"
+    value = f"{quantity} {format_number(float(values[position]))}"
     if _relative(view):
-        said += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
-    parts, token = [where, said], view.token_at(position)
+        value += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
+    parts, token = [where, value], view.token_at(position)
     if token is not None:
         shown = token_label(token)
         parts.append(shown if len(shown) <= LONGEST_TOKEN else f"{shown[: LONGEST_TOKEN - 1]}…")
@@ -410,10 +410,10 @@ def bulk_span(view: NormsView) -> Span:
 def _early(found: Stretch, early: float) -> str:
     """Return how the first positions compare: whether early tokens are spaced out, or fray."""
     # Its number stays with its word.
-    said = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
+    text = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
     if found.mean <= 0.0:
-        return said
-    return f"{said}, {format_number(early / found.mean, 2)} times that"
+        return text
+    return f"{text}, {format_number(early / found.mean, 2)} times that"
 
 
 def _list_outliers(outliers: tuple[int, ...]) -> str:

@@ -604,7 +604,7 @@ class ResultPanel(Panel):
     def sizeHint(self) -> QSize:
         return QSize(960, 208)
 
-    # ---- what the session says -----------------------------------------------------------------
+    # ---- the session has changed ---------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
         if self.spec.about_grid and self.session.model is not None and self._ready is not None:
@@ -648,7 +648,7 @@ class ResultPanel(Panel):
         self.strip.setVisible(state == "working")
         if answer is None or state is None:
             if self._ready is None:
-                self._say(self._waiting_for())
+                self._show_words(self._waiting_for())
         elif state == "ready":
             self._show_ready(answer)
         elif state == "working":
@@ -656,19 +656,19 @@ class ResultPanel(Panel):
             if answer.result is not None:
                 self._show_ready(answer)
             elif self._ready is None:
-                self._say("")
+                self._show_words("")
             self._place_strip()
         elif state == "impossible":
             advice = f"{answer.advice} {self.spec.instead}"
-            self._say(as_sentence(answer.why), advice, "Try again" * answer.retry)
+            self._show_words(as_sentence(answer.why), advice, "Try again" * answer.retry)
             self._offer_help()
         elif state == "cancelled":
-            self._say(CANCELLED, button="Compute")
+            self._show_words(CANCELLED, button="Compute")
         else:
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
             why = answer.why or f"This takes {size} from the Hub."
             verb = "Download" if answer.why else "Fetch"
-            self._say(why, self.spec.instead, f"{verb} {size}".rstrip())
+            self._show_words(why, self.spec.instead, f"{verb} {size}".rstrip())
 
     def _offer_help(self) -> None:
         model = self.session.model
@@ -690,7 +690,7 @@ class ResultPanel(Panel):
         self.header.more.setEnabled(answer.state == "ready")
         self._stack.setCurrentWidget(self._content_page)
 
-    def _say(self, text: str, advice: str = "", button: str = "") -> None:
+    def _show_words(self, text: str, advice: str = "", button: str = "") -> None:
         """Show words in place of a result."""
         self._ready = None
         self._show_guide()

@@ -24,7 +24,7 @@ class ResultHeader(QWidget):
     formula, meaning
         The quantity as a formula and in words; the words give way first.
     explanation
-        What the "?" says: two sentences.
+        Tooltip of the "?": two sentences.
     """
 
     menuRequested = Signal(QPoint)

@@ -85,7 +85,7 @@ class Spectra:
 
 @dataclass(frozen=True, slots=True)
 class SpectraOf:
-    """Singular values of some matrices, as they are: uncentred unless a subject says otherwise."""
+    """Singular values of some matrices, as they are: uncentred unless a subject is centred."""
 
     subjects: tuple[Subject, ...]
 
@@ -190,7 +190,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         return SpectraOf(choices.subjects)
 
     def compared_question(self, scope: Scope, choices: Choices) -> SpectraOf:
-        """Ask for the first matrix alone: all of all models could not be told apart."""
+        """Ask for the first matrix alone: more curves could not be distinguished."""
         return SpectraOf(choices.subjects[:1])
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:

@@ -72,7 +72,7 @@ class ClaimsOf:
         )
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Ledger]:
-        """Check one claim after another, telling what is known; yield the :class:`Ledger` last."""
+        """Check one claim after another, with partial results."""
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             about.once(("read", name, layer), partial(_read, about, name, layer))
@@ -81,11 +81,11 @@ class ClaimsOf:
         def so_far() -> Ledger:
             return Ledger(self.positions, tuple(verdicts.values()))
 
-        def tell(share: float, message: str) -> None:
+        def report(share: float, message: str) -> None:
             about.tell((done + share) / len(CLAIMS), message, so_far())
 
         scope = Scope(self.positions, LAYER)
-        measured = Measurements(about.model, scope, about.measured(tell))
+        measured = Measurements(about.model, scope, about.measured(report))
         # What depends on no range is known from the range before.
         order = sorted(CLAIMS, key=lambda claim: known_verdict(claim, measured) is None)
         for done, claim in enumerate(order):
@@ -97,7 +97,7 @@ class ClaimsOf:
 
 
 def _read(about: QuestionContext, name: str, layer: int) -> bool:
-    """Fetch a tensor that is on the Hub; whatever else is wrong with it, its claims will say."""
+    """Fetch a tensor that is on the Hub; other errors are reported by its claims."""
     try:
         if name == "W_E":
             _ = about.model.W_E

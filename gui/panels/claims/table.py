@@ -1,4 +1,4 @@
-"""The lines of the ledger: how a claim came out, what it says, and what was measured."""
+"""The ledger as a table."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def measured(verdict: Verdict) -> str:
 
 
 def expected(verdict: Verdict) -> str:
-    """Write what the claim says of the number."""
+    """Write the claim's bounds of the number."""
     return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
 
 

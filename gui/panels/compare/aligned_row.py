@@ -138,7 +138,7 @@ class AlignedRow(Panel):
         for signal in (events.aligned, events.not_aligned, events.snapshot):
             self.listen_throttled(signal, self._show_result)
 
-    # What the session says.
+    # The session has changed.
 
     def _fill(self) -> None:
         """Show what can be laid over the curve, and what is."""

@@ -79,11 +79,11 @@ class ComparisonOf:
     kept: Recent = field(default_factory=lambda: Recent(MOST_KEPT), compare=False, repr=False)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
-        """Measure one model after another, telling what is known; yield the lines last."""
+        """Measure one model after another, with partial results."""
         lines = [Line(row) for row in self.rows]
         for done, row in enumerate(self.rows):
-            said = f"Measuring {row.name}"
-            yield Progress(done / len(lines), said, Comparison(tuple(lines)))
+            message = f"Measuring {row.name}"
+            yield Progress(done / len(lines), message, Comparison(tuple(lines)))
             lines[done] = self._line(row, about)
         yield Comparison(tuple(lines))
 

@@ -349,7 +349,7 @@ class _View(QTableView):
         titles.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows mark and scroll; Enter, Delete and Ctrl+C are told of."""
+        """Arrows mark and scroll; Enter, Delete and Ctrl+C are emitted."""
         bar = self.horizontalScrollBar()
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if event.matches(QKeySequence.StandardKey.Copy):

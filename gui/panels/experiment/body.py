@@ -40,7 +40,7 @@ SWATCH = "●"
 MARGIN = 6
 DOT = 4.0
 MOST_DOTS = 512
-"""Of a picture, which is not much wider; more cannot be told apart."""
+"""Of a picture, which is not much wider; more cannot be distinguished."""
 WIDTH = 30 * GRID
 FIELDS = (
     ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
@@ -108,7 +108,7 @@ class ExperimentBody(PanelBody):
         if wide == self._wide:
             return
         self._wide = wide
-        for page in self.plots.values():  # the table says it too
+        for page in self.plots.values():  # the table has the names too
             page.legend.setHidden(wide)
         if wide:
             self._row.addWidget(self.table)
@@ -183,7 +183,7 @@ class ExperimentForm(QScrollArea):
         self.setWidget(page)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show other settings without telling anybody."""
+        """Show other settings without a signal."""
         self._settings = settings
         for name, slider in self.sliders.items():
             slider.show_value(_value(settings, name))
@@ -232,10 +232,10 @@ class NumbersTable(QWidget):
         table = grid(self, GRID * 3 // 2, GRID // 2)
         right = Qt.AlignmentFlag.AlignRight
         for column, (title, tip) in enumerate(COLUMNS, start=2):
-            table.addWidget(_told(title, tip, "small"), 0, column, right)
+            table.addWidget(_tipped(title, tip, "small"), 0, column, right)
         for row, kind in enumerate(KINDS, start=1):
             self._swatches[kind] = label(SWATCH)
-            self.rows[kind] = [_told("", tip) for _, tip in COLUMNS]
+            self.rows[kind] = [_tipped("", tip) for _, tip in COLUMNS]
             table.addWidget(self._swatches[kind], row, 0)
             table.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
@@ -330,19 +330,19 @@ class ExperimentPictures(QWidget):
         for column, kind in enumerate(KINDS):
             self.pictures[kind] = picture = CurvePicture(theme)
             picture.setAccessibleName(NAMES[kind])
-            said = self.readings[kind]
-            said.setWordWrap(True)
-            said.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+            text = self.readings[kind]
+            text.setWordWrap(True)
+            text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self.buttons[kind] = button = _open_button(kind)
             button.clicked.connect(partial(self.openRequested.emit, kind))
             cells.addLayout(hbox((label(NAMES[kind]), 1), button), 0, column)
             cells.addWidget(picture, 1, column)
-            cells.addWidget(said, 2, column)
+            cells.addWidget(text, 2, column)
             cells.setColumnStretch(column, 1)
         cells.setRowStretch(1, 1)
 
     def draw(self, view: ExperimentView, colormap: str) -> None:
-        """Draw all three, and say what is left of each."""
+        """Draw all three, with a sentence about what is left of each."""
         choices = view.choices
         curves = {
             kind: flat(thinned(drawn(one, choices))) for kind, one in view.result.curves.items()
@@ -380,7 +380,7 @@ def thinned(coordinates: np.ndarray) -> np.ndarray:
     return np.asarray(coordinates[kept])
 
 
-def _told(text: str, tip: str, role: str = "") -> QLabel:
+def _tipped(text: str, tip: str, role: str = "") -> QLabel:
     made = label(text, role)
     made.setToolTip(wrapped(tip))
     return made

@@ -29,7 +29,7 @@ MOST_POSITIONS = 4096
 MOST_DIMENSIONS = 65_536
 """Of a made-up curve: more is no model's."""
 LENGTHS = 65
-"""For how many numbers of positions the price is told."""
+"""Numbers of positions with a price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,16 @@ class Settings:
         There are no more turns afterwards, and there is no longer a look back, than the positions
         have room for.
         """
-        told = {name: fields.pop(name) for name in ("token_norm", "lag") if name in fields}
+        own = {name: fields.pop(name) for name in ("token_norm", "lag") if name in fields}
         n = round(fields.pop("n_positions", self.curve.n_positions))
         turns = max(LEAST_TURNS, min(fields.pop("turns", self.curve.turns), (n - 1) / 2))
-        lag = max(1, min(round(told.get("lag", self.lag)), n // 2))
+        lag = max(1, min(round(own.get("lag", self.lag)), n // 2))
         numbers: dict[str, Any] = {"n_positions": n, "turns": turns, **fields}
         curve = replace(self.curve, **numbers)
-        return Settings(curve, told.get("token_norm", self.token_norm), lag)
+        return Settings(curve, own.get("token_norm", self.token_norm), lag)
 
 
-def settings_of(said: Settings | Mapping[str, Any] | None) -> Settings | None:
+def settings_of(value: Settings | Mapping[str, Any] | None) -> Settings | None:
     """Return settings that a file has by their fields; None for those of the model's size.
 
     Raises
@@ -73,15 +73,15 @@ def settings_of(said: Settings | Mapping[str, Any] | None) -> Settings | None:
     ValueError
         When there is no such curve.
     """
-    if said is None or isinstance(said, Settings):
-        return said
-    return Settings(**{**said, "curve": SyntheticCurve(**said["curve"])})
+    if value is None or isinstance(value, Settings):
+        return value
+    return Settings(**{**value, "curve": SyntheticCurve(**value["curve"])})
 
 
-def can_be_made(said: Any) -> bool:
+def can_be_made(value: Any) -> bool:
     """Return whether a file has settings, all of their fields, that make sense."""
     try:
-        made = settings_of(said)
+        made = settings_of(value)
     except (KeyError, TypeError, ValueError):
         return False
     if made is None:
@@ -89,7 +89,7 @@ def can_be_made(said: Any) -> bool:
     curve = made.curve
     real = (curve.spacing, curve.turns, curve.climb, curve.offset, curve.noise, made.token_norm)
     return (
-        asdict(made) == said
+        asdict(made) == value
         and curve.kind in KINDS
         and whole_number(curve.n_positions)
         and curve.n_positions <= MOST_POSITIONS

@@ -1,4 +1,4 @@
-"""What the panel "Line or helix" says of each curve, and what can be taken away of it."""
+"""The texts of the panel "Line or helix"."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def cells(one: Survival, *, after: bool) -> tuple[str, ...]:
     """Write the numbers of a curve, before or after LayerNorm, under :data:`COLUMNS`."""
     found = one.after if after else one.before
     r2 = one.look_back_after if after else one.look_back_before
-    told = NO_NUMBER if r2 is None else format_number(r2, 3 if r2 > -1 else 0)
+    look_back = NO_NUMBER if r2 is None else format_number(r2, 3 if r2 > -1 else 0)
     return (
         format_number(found.evenness, 2),
         format_count(found.alike),
-        told,
+        look_back,
         amount(one.mean_square),
     )
 
@@ -83,8 +83,8 @@ def _line(result: Experiment, one: Survival) -> str:
 def _circle(result: Experiment, one: Survival) -> str:
     # Noise makes the lengths a little different.
     equally = "nearly equally" if one.curve.noise else "equally"
-    said = f"All rows are {equally} long: LayerNorm only scales it."
-    return f"{said} But {_positions(one.after.alike)} meet others." if one.after.alike else said
+    scaled = f"All rows are {equally} long: LayerNorm only scales it."
+    return f"{scaled} But {_positions(one.after.alike)} meet others." if one.after.alike else scaled
 
 
 def _helix(result: Experiment, one: Survival) -> str:

@@ -1,4 +1,4 @@
 """The kernels panel: where attention heads look by position alone.
 
-`spec.py` says what it is and draws, `question.py` finds it, `body.py` is the wall of heads.
+`spec.py` has the panel, `question.py` measures, `body.py` is the wall of heads.
 """

@@ -104,7 +104,7 @@ class HeadCard:
     score
         The number that heads are sorted by, in words.
     text
-        What the hover says.
+        Text of the hover label.
     """
 
     head: int
@@ -128,7 +128,7 @@ class HeadWall(QWidget):
         self._hovered: int | None = None
         self._room = 0
         self._label = HoverLabel(theme, self)
-        self._said = ""
+        self._text = ""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Heads of the layer")
@@ -150,8 +150,8 @@ class HeadWall(QWidget):
         self.update()
 
     def hover_text(self) -> str:
-        """Return what the hover label says; "" while there is none."""
-        return "" if self._label.isHidden() else self._said
+        """Return the text of the hover label; "" while it is hidden."""
+        return "" if self._label.isHidden() else self._text
 
     def set_theme(self, theme: Theme) -> None:
         self.theme = theme
@@ -275,11 +275,11 @@ class HeadWall(QWidget):
         if head != self._hovered:
             self._hovered = head
             self.update()
-        self._said = "" if head is None else self._card(head).text
+        self._text = "" if head is None else self._card(head).text
         shape = Qt.CursorShape.ArrowCursor if head is None else Qt.CursorShape.PointingHandCursor
         self.setCursor(shape)
         seen = self.visibleRegion().boundingRect()
-        self._label.say(self._said, point if self._said else None, QRectF(seen))
+        self._label.say(self._text, point if self._text else None, QRectF(seen))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         head = self._head_at(event.position())

@@ -216,7 +216,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         result = _own(view)
         head = result.head
 
-        def said(name: str, write: Callable[[float], str]) -> str:
+        def score(name: str, write: Callable[[float], str]) -> str:
             both = [one for one in (result.before, result.found) if one is not None]
             return " → ".join(write(float(getattr(one, name)[head])) for one in both)
 
@@ -224,9 +224,9 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         parts = [
             f"{view.model.name} · layer {result.of.layer}, head {head}",
             *_switches(result.of),
-            f"previous token {said('previous_token', format_number)}",
-            f"self {said('own', format_number)}",
-            f"lags 0–10 {said('mass_lag_0_10', format_percent)}",
+            f"previous token {score('previous_token', format_number)}",
+            f"self {score('own', format_number)}",
+            f"lags 0–10 {score('mass_lag_0_10', format_percent)}",
             f"queries {first}–{last}, all keys",
         ]
         return " · ".join(parts)

@@ -79,7 +79,7 @@ class SumField(QObject):
         return Typed(self.token.text(), self.position.value())
 
     def show_typed(self, typed: Typed) -> None:
-        """Show something else without telling anybody."""
+        """Show a sum, without a signal."""
         if self.token.text() != typed.token:
             self.token.setText(typed.token)
         blocked = self.position.blockSignals(True)
@@ -87,7 +87,7 @@ class SumField(QObject):
         self.position.blockSignals(blocked)
 
     def show_last(self, last: int) -> None:
-        """Offer positions up to the table's last one, without telling anybody."""
+        """Offer positions up to the table's last one, without a signal."""
         blocked = self.position.blockSignals(True)
         self.position.setRange(0, last)
         self.position.blockSignals(blocked)
@@ -118,7 +118,7 @@ class ExampleBox(DropDown):
         self.activated.connect(lambda _: self.exampleChosen.emit(self.currentData()))
 
     def show_example(self, name: Example | None) -> None:
-        """Show an example as chosen, or none, without telling anybody."""
+        """Show an example as chosen, or none, without a signal."""
         self.setCurrentIndex(-1 if name is None else self.findData(name))
 
 
@@ -136,12 +136,12 @@ class InterferenceForm(QWidget):
         self.why.setWordWrap(True)
         self.why.hide()
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
-        self._pause.timeout.connect(self._tell)
-        self._told = self.typed()
+        self._pause.timeout.connect(self._report)
+        self._reported = self.typed()
         self._lay_out()
         for field in (self.one, self.other):
             field.edited.connect(self._pause.start)
-            field.entered.connect(self._tell)
+            field.entered.connect(self._report)
         self.set_theme(theme)
 
     def typed(self) -> tuple[Typed, Typed]:
@@ -152,26 +152,26 @@ class InterferenceForm(QWidget):
         """Put positions into the sums, as the user does."""
         for field, position in zip((self.one, self.other), positions, strict=True):
             field.show_typed(Typed(field.token.text(), position))
-        self._tell()
+        self._report()
 
     def show_table(self, n_positions: int) -> None:
-        """Offer the positions of a table, without telling anybody."""
+        """Offer the positions of a table, without a signal."""
         last = n_positions - 1
         for field in (self.one, self.other):
             field.show_last(last)
-        one, other = (replace(told, position=min(told.position, last)) for told in self._told)
-        self._told = one, other
+        one, other = (replace(one, position=min(one.position, last)) for one in self._reported)
+        self._reported = one, other
 
     def show_terms(self, one: Term, other: Term) -> None:
         """Show what was understood of two sums, and the sums, if they were not typed here."""
-        typed = (one.typed, other.typed) == self._told
+        typed = (one.typed, other.typed) == self._reported
         for field, term in ((self.one, one), (self.other, other)):
             if not typed:
                 field.show_typed(term.typed)
             field.show_meant(term)
         if not typed:
             self._pause.stop()
-            self._told = self.typed()
+            self._reported = self.typed()
         why = next((term.token.why for term in (one, other) if term.token.why), "")
         self.why.setText(why)
         self.why.setVisible(bool(why))
@@ -189,10 +189,10 @@ class InterferenceForm(QWidget):
         super().hideEvent(event)
         self._pause.stop()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._pause.stop()
-        if (typed := self.typed()) != self._told:
-            self._told = typed
+        if (typed := self.typed()) != self._reported:
+            self._reported = typed
             self.changed.emit()
 
     def _lay_out(self) -> None:

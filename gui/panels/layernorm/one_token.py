@@ -27,7 +27,7 @@ class AnyToken:
     id
         Its row of W_E; None if there is none.
     text
-        It, readable, blanks made visible; "token 7" where there is no tokenizer to tell.
+        It, readable, blanks made visible; "token 7" without a tokenizer.
     why
         Why it is none, as a sentence; else "".
     """

@@ -149,7 +149,7 @@ def _errors(values: np.ndarray) -> Errors:
 
 
 def _text(model: PositionalModel, token: int) -> str:
-    """Return a token's text; its number where there is no tokenizer to tell."""
+    """Return a token's text; its number without a tokenizer."""
     try:
         text = model.token_text(token)
     except HelixscopeError:

@@ -351,10 +351,10 @@ def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
     if slope is None:
         return ()
     fitted = np.where(np.isfinite(one.followed), slope * one.found.lags, np.nan)
-    said = f"{format_number(slope, 3)}° a token"
+    fit = f"{format_number(slope, 3)}° a token"
     return (
         Line(name, one.followed, color, digits=1, unit="°"),
-        Line(said, fitted, color, digits=1, unit="°", dashed=True),
+        Line(fit, fitted, color, digits=1, unit="°", dashed=True),
     )
 
 

@@ -98,7 +98,7 @@ class OverlapsBody(PanelBody):
 
 
 class OverlapGrid(QWidget):
-    """A figure's cells, each with its title; one that is missing says why in its place."""
+    """A figure's cells, each with its title; a missing one is replaced by the reason."""
 
     cellChosen = Signal(int)
     """A cell was clicked that has something to show, by its place in the figure."""
@@ -112,7 +112,7 @@ class OverlapGrid(QWidget):
         self._images: dict[int, QImage] = {}
         self._current: int | None = None
         self._label = HoverLabel(theme, self)
-        self._said = ""
+        self._text = ""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Squared overlaps of several matrices")
@@ -143,8 +143,8 @@ class OverlapGrid(QWidget):
         self.update()
 
     def hover_text(self) -> str:
-        """Return what the hover label says; "" while there is none."""
-        return "" if self._label.isHidden() else self._said
+        """Return the text of the hover label; "" while it is hidden."""
+        return "" if self._label.isHidden() else self._text
 
     def set_theme(self, theme: Theme) -> None:
         self.theme = theme
@@ -213,13 +213,13 @@ class OverlapGrid(QWidget):
             if isinstance(cell, Overlap):
                 painter.drawImage(area, self._image(number, area))
             else:
-                self._say_why(painter, area, cell.why)
+                self._draw_reason(painter, area, cell.why)
             focused = number == self._current and self.hasFocus()
             painter.setPen(QPen(QColor(self.theme.muted if focused else self.theme.line), 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5))
 
-    def _say_why(self, painter: QPainter, area: QRectF, why: str) -> None:
+    def _draw_reason(self, painter: QPainter, area: QRectF, why: str) -> None:
         room = area.adjusted(4, 4, -4, -4)
         flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignCenter
         painter.setPen(QColor(self.theme.muted))
@@ -257,17 +257,17 @@ class OverlapGrid(QWidget):
 
     def _hover(self, point: QPointF | None) -> None:
         number = None if point is None else self._cell_at(point)
-        self._said = ""
+        self._text = ""
         if number is not None and point is not None and self.figure is not None:
             cell, area = self.figure.cells[number], self.area_of(number)
-            self._said = f"{title_of(cell.rows, cell.columns)} · " + (
+            self._text = f"{title_of(cell.rows, cell.columns)} · " + (
                 _at(cell, point, area) if isinstance(cell, Overlap) else cell.why
             )
         self.setCursor(
             Qt.CursorShape.PointingHandCursor if self._can_open(number) else
             Qt.CursorShape.ArrowCursor
         )  # fmt: skip
-        self._label.say(self._said, point if self._said else None, QRectF(self.rect()))
+        self._label.say(self._text, point if self._text else None, QRectF(self.rect()))
 
     def _can_open(self, number: int | None) -> bool:
         return (

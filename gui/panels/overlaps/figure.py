@@ -56,7 +56,7 @@ def draw_cells(view: OverlapsView, caption: str) -> Figure:
         dress_axes(axes, theme)
         detail = ""
         if isinstance(cell, Missing):
-            _say_why(axes, cell.why, theme)
+            _draw_reason(axes, cell.why, theme)
         else:
             assert picture is not None
             image = _draw_picture(axes, picture, view)
@@ -70,7 +70,7 @@ def draw_cells(view: OverlapsView, caption: str) -> Figure:
     return figure
 
 
-def _say_why(axes: Axes, why: str, theme: Theme) -> None:
+def _draw_reason(axes: Axes, why: str, theme: Theme) -> None:
     axes.set_box_aspect(1)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -232,7 +232,7 @@ class SubjectPicker(QWidget):
         return self._subject
 
     def show_subject(self, subject: Subject) -> None:
-        """Show a choice without telling anybody."""
+        """Show a choice, without a signal."""
         self._subject = subject
         self.name.setCurrentIndex(self.name.findData(subject.name))
         for spin, value in (
@@ -247,7 +247,7 @@ class SubjectPicker(QWidget):
         self._show_parts()
 
     def show_model(self, model: PositionalModel | None, theme: Theme) -> None:
-        """Offer what a model has; what its checkpoint lacks is grey and says why."""
+        """Offer a model's matrices; a missing one is grey, with the reason as its tooltip."""
         missing = {} if model is None else model.missing
         for index, name in enumerate(NAMES):
             why = missing.get("W_E" if name == "E" else name)

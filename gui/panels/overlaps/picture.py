@@ -76,8 +76,8 @@ class Ends:
 class Choices:
     """One pair or a figure of the article; the matrices; how their picture looks.
 
-    Of a figure, the rows say layer, head and gain. The gain is folded, and the mean row taken off,
-    on both sides where either says so.
+    A figure has the layer, head and gain of the rows. The gain is folded, and the mean row
+    subtracted, on both sides if on either.
     """
 
     view: Viewed = "pair"

@@ -119,7 +119,7 @@ class FigureOf:
         return tensors_of(*self.rows, *self.columns)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapFigure]:
-        """Yield the :class:`OverlapFigure` last; a cell says why it is missing."""
+        """Yield the :class:`OverlapFigure` last; missing cells have the reason."""
         pairs = [(one, other) for one in self.rows for other in self.columns]
         cells: list[Overlap | Missing] = []
         for number, (one, other) in enumerate(pairs):

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 1000
-"""Layers on offer where the configuration does not say how many there are."""
+"""Layers on offer if their number is unknown."""
 CLAIMED: tuple[tuple[str, Name, Name], ...] = (
     ("P_E.strong_weak", "P", "E"), ("P_E.weak_strong", "P", "E"), ("P_E.strong", "P", "E"),
     ("W_Q_P", "W_Q", "P"), ("W_K_P", "W_K", "P"), ("W_O_P", "W_O", "P"), ("W_in_P", "W_in", "P"),

@@ -178,7 +178,7 @@ def shape_of(
     coordinates: np.ndarray,
     shapes: Shapes,
 ) -> Shape:
-    """Put together what the fitted curves say of positions.
+    """Combine the fitted curves into a result.
 
     Parameters
     ----------
@@ -304,9 +304,9 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             position = int(x[index])
             token = view.token_at(position)
             label = f"position {position}" if token is None else f"position {position} "
-            said = label if token is None else label + token_label(token)
-            own = _said(view, what, position - first)
-            return " · ".join([said, own, *values_at(others, position)])
+            where = label if token is None else label + token_label(token)
+            own = _value_text(view, what, position - first)
+            return " · ".join([where, own, *values_at(others, position)])
 
         own = Curve(x, y, view.theme.text)
         span = spanned(first - 0.5, view.result.positions[1] + 0.5, others)
@@ -469,7 +469,7 @@ def _values(view: ShapeView, what: Plotted) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(first, last + 1), shape.distances(chosen(view))
 
 
-def _said(view: ShapeView, what: Plotted, row: int) -> str:
+def _value_text(view: ShapeView, what: Plotted, row: int) -> str:
     shape = view.result
     if what == "turning" and shape.rough is not None:
         angle = float(shape.rough.turning_angles[row - 1])
@@ -525,13 +525,13 @@ def shape_guide(shape: Shape, name: str) -> Guide:
     fit, last = shape.fits[name], len(shape.coordinates) - 1
     count = 2 if name == "line" else math.ceil(PER_TURN * max(fit.turns, 1.0)) + 1
     axis = () if name == "line" else (axis_line(fit),)
-    said = f"thin line: {CURVES[name]} fitted to them, R² {format_number(fit.r2)}"
+    caption = f"thin line: {CURVES[name]} fitted to them, R² {format_number(fit.r2)}"
     return Guide(
         shape.pca,
         shape.components,
         lines=(fit.at(np.linspace(0.0, last, count)),),
         dashed=axis,
-        caption=f"{said} · dashed: its axis" if axis else said,
+        caption=f"{caption} · dashed: its axis" if axis else caption,
         pale=shape.best == "none" or fit.turns > MANY_TURNS,
     )
 

@@ -118,7 +118,7 @@ class BookmarksPanel(Panel):
     def sizeHint(self) -> QSize:
         return QSize(280, 400)
 
-    # ---- what the session says -----------------------------------------------------------
+    # ---- the session has changed ---------------------------------------------------------
 
     def _on_bookmarks_changed(self) -> None:
         bookmarks = self.session.bookmarks

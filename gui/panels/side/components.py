@@ -116,7 +116,7 @@ class ComponentChooser(QWidget):
 
     def _request(self, axis: int, component: int) -> None:
         wanted = put_on_axis(self._components, axis, component)
-        # The axes show what the session says; until it has agreed, nothing has changed.
+        # The axes show the session's components until these have changed.
         self.combos[axis].setCurrentIndex(self._components[axis] - 1)
         if wanted != self._components:
             self.componentsRequested.emit(wanted)

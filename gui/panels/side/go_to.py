@@ -62,7 +62,7 @@ class GoTo(QWidget):
         self.field.stepped.connect(self.stepped)
         self.field.returnPressed.connect(self._on_return_pressed)
         # Also when the field is emptied by Esc, or by having gone there.
-        self.field.textChanged.connect(lambda _: self.say(""))
+        self.field.textChanged.connect(lambda _: self.show_message(""))
         self.message = label(role="badge")
         self.message.setWordWrap(True)
         self.message.hide()
@@ -81,7 +81,7 @@ class GoTo(QWidget):
         """Say how many positions there are (0: nothing is open) and which one is current."""
         if (n_positions, current) != self._shown:
             self._n_positions, self._shown = n_positions, (n_positions, current)
-            self.say("")
+            self.show_message("")
         self.setEnabled(n_positions > 0)
         tip = (
             f"Go to a position, 0–{n_positions - 1}, with Enter. 10-20 selects a range "
@@ -94,7 +94,7 @@ class GoTo(QWidget):
         self.previous.setEnabled(n_positions > 0 and current != 0)
         self.next.setEnabled(n_positions > 0 and current != n_positions - 1)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a sentence under the field; "" takes it away."""
         self.message.setText(text)
         self.message.setVisible(bool(text))
@@ -103,14 +103,14 @@ class GoTo(QWidget):
         try:
             asked = read_positions(self.field.text(), self._n_positions)
         except RangeError as error:
-            self.say(str(error))
+            self.show_message(str(error))
             self.field.selectAll()
             return
         self.field.clear()
         if asked.positions:
             self.typed.emit(asked.positions)
         if asked.dropped:
-            self.say(
+            self.show_message(
                 f"The first {format_count(SELECTION_LIMIT)} are selected; "
                 f"{format_count(asked.dropped)} more are not."
             )

@@ -97,7 +97,7 @@ class InspectorPanel(Panel):
         super().set_theme(theme)
         self._show_tints()
 
-    # What the session says.
+    # The session has changed.
 
     def _connect(self) -> None:
         events = self.session.events

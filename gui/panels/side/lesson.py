@@ -96,7 +96,7 @@ class LessonPanel(Panel):
     def sizeHint(self) -> QSize:
         return QSize(320, 460)
 
-    # ---- what the session says -----------------------------------------------------------
+    # ---- the session has changed ---------------------------------------------------------
 
     @property
     def course(self) -> Course | None:
@@ -167,19 +167,19 @@ class LessonPanel(Panel):
     def _show_note(self, answer: Answer | None) -> None:
         """Say why there are no numbers, if there are none."""
         state = None if answer is None else answer.state
-        said, button = "", ""
+        note, button = "", ""
         if answer is not None and state == "to fetch":
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
-            said = answer.why or f"The numbers of this step take {size} from the Hub."
+            note = answer.why or f"The numbers of this step take {size} from the Hub."
             button = f"Fetch {size}".rstrip()
         elif answer is not None and state == "impossible":
-            said, button = f"Without numbers: {answer.why}", "Try again" * answer.retry
+            note, button = f"Without numbers: {answer.why}", "Try again" * answer.retry
         elif state == "working":
-            said = "Measuring what the text speaks of…"
+            note = "Measuring what the text speaks of…"
         elif state == "cancelled":
-            said, button = "The numbers of this step were not worked out.", "Compute"
-        self.note.setText(said)
-        self.note.setVisible(bool(said))
+            note, button = "The numbers of this step were not worked out.", "Compute"
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
         self.fetch.setText(button)
         self.fetch.setVisible(bool(button))
 

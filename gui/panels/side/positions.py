@@ -155,7 +155,7 @@ class PositionsPanel(Panel):
         if preset.positions is not None:
             self._request(*preset.positions)
 
-    # -- what the session says --------------------------------------------------------------
+    # -- the session has changed ------------------------------------------------------------
 
     def _offered(self) -> tuple[Preset, ...]:
         model, norms = self.session.model, self.session.norms

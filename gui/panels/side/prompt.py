@@ -151,7 +151,7 @@ class PromptPanel(Panel):
             select.click(self.session.selection, position, toggle=shift, extend=shift and control)
         )
 
-    # What the session says.
+    # The session has changed.
 
     def _on_prompt_changed(self) -> None:
         # While someone types, what they type is newer than the session.

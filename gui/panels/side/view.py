@@ -169,7 +169,7 @@ class ViewPanel(Panel):
         ):
             self.listen(changed, self._on_session_changed)
 
-    # -- what the user wants, and what the session says -------------------------------------
+    # -- what the user wants, and what the session has -------------------------------------
 
     def _request_color_by(self) -> None:
         self.component.setVisible(self.color_by.currentData() == "component")

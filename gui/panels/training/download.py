@@ -85,13 +85,13 @@ class DownloadForm(Panel):
         if model is None:
             return
         if state is None:
-            self._say(*_first_words(model, offline=self.session.offline))
+            self._show_message(*_first_words(model, offline=self.session.offline))
         elif state.stage == "looking":
-            self._say("Looking for checkpoints…", "")
+            self._show_message("Looking for checkpoints…", "")
         elif state.plan is None:
-            self._say(state.why, state.advice)
+            self._show_message(state.why, state.advice)
         else:
-            self._say(state.why or _about_text(state.plan), state.advice)
+            self._show_message(state.why or _about_text(state.plan), state.advice)
         self._show_choice(state)
         self._show_progress(state)
         self._show_skipped(() if state is None else state.skipped)
@@ -101,7 +101,7 @@ class DownloadForm(Panel):
         self.button.setVisible(not working)
         self.cancel.setVisible(working)
 
-    def _say(self, message: str, advice: str) -> None:
+    def _show_message(self, message: str, advice: str) -> None:
         self.message.setText(message)
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))
@@ -177,7 +177,7 @@ def _budget_tip(plan: HistoryPlan) -> str:
     return f"Of each checkpoint its table of positions is read, and no more. Steps: {steps}"
 
 
-# ---- what it says ----------------------------------------------------------------------------
+# ---- texts -----------------------------------------------------------------------------------
 
 
 def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
@@ -210,7 +210,7 @@ def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     plan
         The choice.
     whole
-        Bytes where whole files have to come, -1 where nobody says how many; else 0.
+        Bytes where whole files have to come, -1 where the size is unknown; else 0.
     """
     n, away = len(plan.snapshots), len(plan.to_fetch)
     first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))

@@ -33,8 +33,7 @@ NOW_TIP = "Show the model as it is again (Esc)"
 class Player(QWidget):
     """A row of controls over the snapshots of a time-lapse.
 
-    It shows what it is told and asks for what the user wants; the snapshot that is shown is the
-    session's.
+    The shown snapshot is the session's: this only requests another one.
     """
 
     snapshotRequested = Signal(object)
@@ -120,8 +119,8 @@ class Player(QWidget):
         blocked = self.slider.blockSignals(True)
         self.slider.setValue(at)
         self.slider.blockSignals(blocked)
-        said = "as it is now" if snapshot is None else " · ".join(self._timeline.readout(at))
-        self.readout.set_text(said)
+        text = "as it is now" if snapshot is None else " · ".join(self._timeline.readout(at))
+        self.readout.set_text(text)
 
     def set_theme(self, theme: Theme) -> None:
         self.slider.setStyleSheet(slider_style(theme))

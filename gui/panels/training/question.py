@@ -58,16 +58,16 @@ class TrainingOf:
     given: History | None = field(default=None)
 
     def answer(self, about: QuestionContext) -> Training:
-        """Return the :class:`Training`; tells of it while it still lacks helices."""
+        """Return the :class:`Training`; reported before its helices are fitted."""
         history = self.given
         if history is None:
             about.tell(None, "Reading the history")
             history = about.once("history", lambda: history_here(about.model))
 
-        def tell(share: float, words: str) -> None:
+        def report(share: float, words: str) -> None:
             about.tell(LAPSE_SHARE * share, words)
 
-        timelapse = make_timelapse(history, self.positions, tell)
+        timelapse = make_timelapse(history, self.positions, report)
         found = Training(history, timelapse, last_position(history), None)
         try:
             for done, helices in enumerate(grow_helices(timelapse), start=1):

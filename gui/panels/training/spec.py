@@ -44,7 +44,7 @@ MARGIN = 1.2
 MOST_SELECTED = 3
 """Selected positions with a norm curve of their own: the ones selected last."""
 DESCRIBES = 0.5
-"""The turns of a helix of a lower R² say nothing about the positions."""
+"""Least R² of a helix whose turns describe the positions."""
 SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
 NO_TURNS = "no step comes near a helix"
 NO_LOSS = "its loss is not told"
@@ -233,8 +233,8 @@ def may_have_checkpoints(model: PositionalModel) -> bool:
 def verdict(training: Training) -> str:
     """Return whether the history supports the explanation of the last position, and why."""
     riddle = training.riddle
-    said = {True: "supported", False: "not supported", None: "cannot tell"}[riddle.supports]
-    return f"The last position never learns: {said}. {riddle.why}"
+    supported = {True: "supported", False: "not supported", None: "cannot tell"}[riddle.supports]
+    return f"The last position never learns: {supported}. {riddle.why}"
 
 
 def places_of(steps: np.ndarray) -> np.ndarray:
@@ -248,7 +248,7 @@ def places_of(steps: np.ndarray) -> np.ndarray:
 def _plot(
     view: View, lines: Sequence[Line], y: Axis, *, empty: str = "", least_width: int = 0
 ) -> Plot:
-    """Return a plot of lines over the steps; without lines it says why."""
+    """Return a plot of lines over the steps; ``empty`` explains why there are none."""
     places, at = places_of(view.result.history.steps), view.choices.snapshot
     last = len(places) - 1
     known = [line for line in lines if np.isfinite(line.values).any()]

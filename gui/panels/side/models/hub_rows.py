@@ -1,4 +1,4 @@
-"""What the model list says of the Hub: an id that was typed, a search, and what it found."""
+"""The lines of the model list about the Hub: a typed id, a search, and its results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def address_line(address: HubAddress, *, offline: bool) -> Line:
 
 
 def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bool) -> Group | None:
-    """Say what the Hub has to do with a search; None where it has nothing to do with it.
+    """Return the lines about the Hub for a search; None for none.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
 
 
 def _search(session: Session, text: str) -> tuple[Line, ...]:
-    """Offer to search the Hub, or say what became of it."""
+    """Offer to search the Hub, or explain the result of the search."""
     again = Line(
         text,
         f"Search the Hub for “{text}”",
@@ -97,8 +97,8 @@ def _results(session: Session, text: str, shown: Container[str]) -> tuple[Line, 
 
 def _result(entry: CatalogueEntry) -> Line:
     count = entry.downloads
-    told = "" if count is None else f"{format_count(count)} downloads in the last month."
-    tip = "\n".join(filter(None, (entry.id, entry.note, told, ONLY_THE_TABLE)))
+    downloads = "" if count is None else f"{format_count(count)} downloads in the last month."
+    tip = "\n".join(filter(None, (entry.id, entry.note, downloads, ONLY_THE_TABLE)))
     return Line(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
 
 

@@ -92,7 +92,7 @@ class ModelDelegate(QStyledItemDelegate):
         painter.setFont(_font(painter.font(), pixels, heavy=heavy))
         painter.setPen(QColor(color))
         metrics = painter.fontMetrics()
-        # In the middle: the end of an id says more than what lies between.
+        # In the middle: the end of an id matters more than its middle.
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(0, room.width()))
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         painter.drawText(room, side | Qt.AlignmentFlag.AlignVCenter, shown)

@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A heading and its lines; ``unit`` says what the words at the right count, if anything."""
+    """A heading and its lines; ``unit`` is that of the numbers at the right, if any."""
 
     title: str
     lines: tuple[Line, ...]

@@ -1,4 +1,4 @@
-"""What the model list says: groups of lines, and the words on each. Knows no toolkit."""
+"""The texts of the model list: groups of lines. Independent of Qt."""
 
 from __future__ import annotations
 

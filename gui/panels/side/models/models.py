@@ -194,7 +194,7 @@ class ModelPanel(Panel):
         if line.kind == "source":
             QGuiApplication.clipboard().setText(line.source)
 
-    # -- what the session says --------------------------------------------------------------
+    # -- the session has changed ------------------------------------------------------------
 
     def _is_opening(self, source: str) -> bool:
         return bool(self.session.opening) and identity(source) == identity(self.session.opening)
