@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from geometry.measures.alignment import in_basis as in_basis
     from geometry.measures.alignment import share_held as share_held
     from geometry.measures.directions import singular_directions as singular_directions
+    from geometry.measures.fourier import column_spectra as column_spectra
+    from geometry.measures.fourier import fourier as fourier
+    from geometry.measures.fourier import phase_shifts as phase_shifts
     from geometry.measures.head_lookback import look_back_heads as look_back_heads
     from geometry.measures.interference import MEASURES as MEASURES
     from geometry.measures.interference import interference as interference
@@ -119,6 +122,9 @@ _HOMES = {
     "random_pairs": "measures.interference",
     "MEASURES": "measures.interference",
     "project_heads": "models.head_projections",
+    "column_spectra": "measures.fourier",
+    "fourier": "measures.fourier",
+    "phase_shifts": "measures.fourier",
     "head_kernels": "measures.kernels",
     "attention_map": "measures.kernels",
     "average_blocks": "measures.kernels",
@@ -153,12 +159,14 @@ __all__ = [
     "best_sinusoids",
     "capture",
     "check_claims",
+    "column_spectra",
     "corner_contrast",
     "disparity",
     "fit_helices",
     "fit_pca",
     "fit_shapes",
     "follow_turning",
+    "fourier",
     "head_kernels",
     "history_here",
     "in_basis",
@@ -175,6 +183,7 @@ __all__ = [
     "off_subspace_residual",
     "open_model",
     "pair_distance",
+    "phase_shifts",
     "place_curve",
     "project_heads",
     "r2_after_projection",

@@ -112,6 +112,10 @@ PANELS = {
             "kernels", "Kernels", "kernels.spec:KernelsPanel",
             {"kernels": "where the layer's heads look by position alone"},
         ),
+        PanelEntry(
+            "fourier", "Fourier", "fourier:FourierPanel",
+            {"fourier": "frequencies of P over position"}, section=True,
+        ),
         PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
         PanelEntry("training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),

@@ -31,7 +31,9 @@ def plain(value):
     return json.loads(json.dumps(value))
 
 
-LATER = {"compare"}
+NEW = {"fourier"}
+"""Panels that were not there in 0.1."""
+LATER = {"compare", *NEW}
 """Panels that had no choices in 0.1."""
 
 
@@ -136,6 +138,7 @@ def described_window(window):
         {
             name: [window.dockWidgetArea(dock).name, dock.isFloating(), dock.isHidden()]
             for name, dock in window.docks.items()
+            if name not in NEW
         }
     )
 

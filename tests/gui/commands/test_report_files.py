@@ -132,7 +132,7 @@ def test_the_part_of_gpt2(gpt2_folder, tmp_path, sketched):
 def test_small_and_large_tables(tmp_path, sketched):
     lacking = NEED_E | NEED_WEIGHTS
     for shape, more in (
-        ((1, 1), {"helix", "shape", "lookback"}),
+        ((1, 1), {"helix", "shape", "lookback", "fourier"}),
         ((4200, 4), {"similarity", "similarity-projected"}),
     ):
         table = np.random.default_rng(0).standard_normal(shape)

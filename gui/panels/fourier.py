@@ -1,0 +1,250 @@
+"""Fourier: frequencies of P over position, and how far back each head's queries point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.checkpoints.stores import RegionStore
+from geometry.hub.faults import Offline
+from geometry.measures.fourier import TOP, Fourier, PhaseShifts, fourier
+from geometry.models.head_projections import project_heads
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
+from gui.panels.kit import Layer, PanelSpec, Reported, Saved, Scope, Toggle, View, whole_numbers
+from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
+from gui.services.questions import QuestionContext, Tensor
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, format_number
+from gui.widgets.table_text import Column, Row
+
+COLUMNS = (
+    Column("j", "The direction of P, from the strongest", 30),
+    Column("cycles", "Periods of its best sinusoid in the shown range", 56),
+    Column("period", "The same in tokens", 56),
+    Column("R²", "Share of the direction's variance that the sinusoid explains", 48),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FourierOf:
+    """Frequencies over a range, and phase shifts of a layer's heads; of none if it is None."""
+
+    positions: tuple[int, int]
+    layer: int | None
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return the tensors that it reads."""
+        return () if self.layer is None else (("W_Q", self.layer), ("W_K", self.layer))
+
+    def answer(self, about: QuestionContext) -> Fourier:
+        """Measure them.
+
+        Raises
+        ------
+        RangeError
+            The range is a single position.
+        """
+        W_pos, P = about.model.W_pos, about.stream.directions(Subject("P"))
+        missing = ""
+        if self.layer is not None:
+            try:
+                heads = project_heads(about.model, self.layer)
+                return fourier(W_pos, P, self.positions, heads)
+            except (TensorUnavailable, Offline, RangeError) as error:
+                missing = str(error).rstrip(".")
+        return replace(fourier(W_pos, P, self.positions), missing=missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Which directions are drawn, from 1; whether heads are measured, and in which layer."""
+
+    directions: tuple[int, ...] = (1,)
+    heads: bool = True
+    layer: int = 0
+
+
+FourierView = View[Choices, Fourier]
+
+
+class FourierPanel(PanelSpec[Choices, Fourier]):
+    """Spectra over position, waves of the strongest directions, phase shifts of heads."""
+
+    name = "fourier"
+    formula = "Σᵢ Pᵢ e^(−iωi)"
+    meaning = "· frequencies over position"
+    explanation = (
+        "How much of each frequency is in the columns of P over the shown range, and the sinusoid "
+        "that fits each of its strongest directions best. At the right, how many tokens each "
+        "head's queries are behind its keys, at the frequency that the two share most of."
+    )
+    empty = "Open a model to see which frequencies its positions are made of."
+    defaults = Choices()
+    controls = (
+        Saved(field="directions", check=whole_numbers(1, fewest=1)),
+        Toggle(field="heads", text="Heads", tip="Read the weights of queries and keys"),
+        Layer(field="layer", tip="The layer of the heads", enabled=lambda choices: choices.heads),
+    )
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Read weights without being asked where they need not be fetched."""
+        choices = super().choices_for(model, choices)
+        return replace(choices, heads=isinstance(model.store, RegionStore))
+
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        return replace(self.defaults, layer=reported.layer)
+
+    def section(self, reported: Reported) -> Mapping[str, object]:
+        choices = self.choices_for_report(reported, self.name)
+        return self.result_for_report(reported, choices)[1].as_numbers()
+
+    def question(self, scope: Scope, choices: Choices) -> FourierOf:
+        return FourierOf(scope.positions, choices.layer if choices.heads else None)
+
+    def question_beside(self, scope: Scope, choices: Choices) -> FourierOf:
+        return FourierOf(scope.positions, None)
+
+    def plots(self, view: FourierView) -> Sequence[Part]:
+        table = Table(
+            "Directions", COLUMNS, _rows(view), _colors(view), chooses="directions", most=TOP,
+            tip="Click draws this direction alone, Shift-click adds it or takes it out",
+        )  # fmt: skip
+        shifts = view.result.shifts
+        heads = [] if shifts is None else [_heads(view, shifts)]
+        return [_spectra(view), _waves(view), table, *heads]
+
+    def heading(self, view: FourierView) -> tuple[str, str]:
+        return f"{view.model.name} · frequencies over position", _scope(view)
+
+    def caption(self, view: FourierView) -> str:
+        return f"{view.model.name} · {_scope(view)}"
+
+    def numbers(self, view: FourierView) -> Mapping[str, np.ndarray]:
+        found = view.result
+        made = {
+            "frequency": found.spectra.frequency,
+            "amplitude_mean": found.spectra.mean,
+            "amplitude_q25": found.spectra.quantile(0.25),
+            "amplitude_q75": found.spectra.quantile(0.75),
+            "direction_cycles": found.waves.cycles,
+            "direction_r2": found.waves.r2,
+        }
+        if found.shifts is not None:
+            made |= {"head_cycles": found.shifts.cycles, "phase_shift": found.shifts.tokens}
+        return made
+
+    def script(self, view: FourierView) -> str:
+        found = view.result
+        heads = "" if found.shifts is None else f", project_heads(model, {found.shifts.layer})"
+        return f"""{opening(view.model)}from geometry import ResidualStream, Subject, fourier
+from geometry import project_heads
+
+P = ResidualStream(model).directions(Subject("P"))
+found = fourier(model.W_pos, P, {found.positions}{heads})
+print("mean amplitudes", *found.spectra.mean)
+print("cycles", *found.waves.cycles)
+print("r2", *found.waves.r2)
+print("tokens back", *([] if found.shifts is None else found.shifts.tokens))
+"""
+
+    def compares(self, choices: Choices) -> str:
+        return "Mean amplitudes"
+
+    def summary(self, view: FourierView) -> str:
+        return f"Strongest direction: {_wave(view)}"
+
+
+# ---- what is drawn ---------------------------------------------------------------------------
+
+
+def _spectra(view: FourierView) -> Plot:
+    spectra, theme = view.result.spectra, view.theme
+    low, high = (spectra.quantile(share) for share in (0.25, 0.75))
+    x, m = spectra.frequency, spectra.positions[1] - spectra.positions[0] + 1
+    curves = [
+        Curve(x, spectra.mean, theme.text, width=1.5, label="mean of columns"),
+        Curve(x, low, theme.muted, "dotted", silent=True, label="quartiles"),
+        Curve(x, high, theme.muted, "dotted", silent=True),
+    ]
+    for other in view.others:
+        theirs = other.result.spectra
+        curves.append(Curve(theirs.frequency, theirs.mean, other.color, name=other.name))
+
+    def hover(curve: int, index: int) -> str:
+        shown = curves[curve]
+        of = shown.name or f"every {format_number(m / (index + 1), 1)} tokens"
+        return f"{index + 1} cycles · {of} · amplitude {format_number(float(shown.y[index]), 4)}"
+
+    x_axis, y_axis = Axis("cycles over the range", log=True), Axis("amplitude", log=True)
+    return Plot("Amplitude of each frequency", x_axis, y_axis, curves, hover=hover)
+
+
+def _waves(view: FourierView) -> Plot:
+    found, (first, last) = view.result, view.result.positions
+    x, colors = np.arange(first, last + 1), _colors(view)
+    drawn = tuple(colors)
+    curves = [Curve(x, found.directions[:, j - 1], colors[j]) for j in drawn]
+    fitted = [Curve(x, found.waves.values(j - 1), colors[j], "dashed", silent=True) for j in drawn]
+
+    def hover(curve: int, index: int) -> str:
+        value = format_number(float(curves[curve].y[index]), 4)
+        return f"{view.at(first + index)} · direction {drawn[curve]} · {value}"
+
+    x_axis = Axis("position (tokens)", whole=True)
+    y_axis = Axis("uⱼ", printed="uⱼ; dashed: best sinusoid")
+    name = "Directions and their best sinusoids"
+    return Plot(name, x_axis, y_axis, [*curves, *fitted], hover=hover, over="position")
+
+
+def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
+    known = np.flatnonzero(np.isfinite(shifts.tokens))
+    curve = Curve(known, shifts.tokens[known], SERIES[view.theme.name][0], dots=True)
+
+    def hover(_: int, index: int) -> str:
+        head = int(known[index])
+        way = "back" if shifts.tokens[head] >= 0 else "ahead"
+        tokens = format_number(abs(float(shifts.tokens[head])), 1)
+        cycles, r2 = (format_number(float(v[head]), 2) for v in (shifts.cycles, shifts.r2))
+        return f"head {head} · {tokens} tokens {way} · {cycles} cycles · R² {r2}"
+
+    x_axis = Axis(f"head of layer {shifts.layer}", whole=True)
+    y_axis = Axis("query behind key (tokens)")
+    name = "Phase shift of each head"
+    return Plot(name, x_axis, y_axis, [curve], [Rule(0.0)], hover, over="number", least_width=640)
+
+
+def _colors(view: FourierView) -> dict[int, str]:
+    """Return the drawn directions with their colours."""
+    count, colors = view.result.directions.shape[1], SERIES[view.theme.name][1:]
+    inside = [number for number in view.choices.directions if number <= count] or [1]
+    return {number: colors[number - 1] for number in inside}
+
+
+def _rows(view: FourierView) -> list[Row]:
+    waves, (first, last) = view.result.waves, view.result.positions
+    columns = (waves.cycles, (last - first + 1) / waves.cycles, waves.r2)
+    texts = [
+        [format_number(float(v), digits) for v in values]
+        for values, digits in zip(columns, (2, 0, 2), strict=True)
+    ]
+    return [Row(j, (f"{j}", *row)) for j, row in enumerate(zip(*texts, strict=True), start=1)]
+
+
+def _wave(view: FourierView) -> str:
+    waves = view.result.waves
+    cycles, r2 = (format_number(float(values[0]), 2) for values in (waves.cycles, waves.r2))
+    return f"{cycles} cycles, R² {r2}"
+
+
+def _scope(view: FourierView) -> str:
+    (first, last), shifts = view.result.positions, view.result.shifts
+    said = f"positions {first}–{last} · strongest direction: {_wave(view)}"
+    if shifts is None or not np.isfinite(shifts.tokens).any():
+        return f"{said} · no phase shifts: {view.result.missing}" if view.result.missing else said
+    head = int(np.nanargmax(shifts.r2))
+    tokens, r2 = (format_number(float(v[head]), n) for v, n in ((shifts.tokens, 1), (shifts.r2, 2)))
+    return f"{said} · most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"

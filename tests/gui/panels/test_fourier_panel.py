@@ -1,0 +1,99 @@
+"""The Fourier panel: what it asks, draws and reports."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from geometry.measures.directions import singular_directions
+from geometry.measures.fourier import fourier
+from geometry.models.head_projections import project_heads
+from geometry.models.sources import open_source
+from gui.commands.report_files import ReportFiles, ReportRequest
+from gui.plots.spec import Plot, Table
+from tests.gui.result_stage import ResultStage, write_small_gpt2
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def stage(qtbot):
+    return ResultStage(qtbot, "fourier", size=(1200, 300))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_small_gpt2(tmp_path / "small")
+
+
+def parts(stage, kind):
+    return [p for p in stage.panel.spec.plots(stage.panel.view()) if isinstance(p, kind)]
+
+
+def test_it_shows_what_geometry_measures(stage, folder):
+    stage.open(folder, (2, 50))
+    stage.panel.configure(layer=1)
+    model = open_source(folder)
+    P = singular_directions(model.W_pos)
+    expected = fourier(model.W_pos, P, (2, 50), project_heads(model, 1))
+    spectra, directions, heads = parts(stage, Plot)
+    np.testing.assert_allclose(spectra.curves[0].y, expected.spectra.mean)
+    np.testing.assert_allclose(np.abs(directions.curves[0].y), np.abs(expected.directions[:, 0]))
+    np.testing.assert_allclose(heads.curves[0].y, expected.shifts.tokens, atol=1e-6)
+    cycles = f"{expected.waves.cycles[0]:.2f} cycles"
+    assert f"positions 2–50 · strongest direction: {cycles}" in stage.panel.caption()
+    assert "layer 1" in stage.panel.caption()
+
+
+def test_a_click_in_the_table_draws_a_direction(stage, folder):
+    stage.open(folder)
+    rows = next(one for one in stage.panel.content.painted if hasattr(one, "fit")).widget
+    point = rows.visualRect(rows.model().index(2, 0)).center()
+    QTest.mouseClick(rows.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, point)
+    assert stage.panel.choices.directions == (3,)
+    (table,) = parts(stage, Table)
+    assert list(table.colors) == [3]
+    assert len(parts(stage, Plot)[1].curves) == 2  # it and its sinusoid
+
+
+def test_a_table_alone_has_no_heads_and_says_so(stage, tmp_path):
+    np.save(tmp_path / "table.npy", np.random.default_rng(0).normal(size=(40, 6)))
+    stage.open(tmp_path / "table.npy")
+    assert len(parts(stage, Plot)) == 2
+    assert "no phase shifts: " in stage.panel.caption()
+    stage.panel.configure(heads=False)
+    assert "phase" not in stage.panel.caption()
+
+
+def test_hover_names_frequency_direction_and_head(stage, folder):
+    stage.open(folder, (0, 49))
+    spectra, directions, heads = parts(stage, Plot)
+    assert spectra.hover(0, 4).startswith("5 cycles · every 10.0 tokens · amplitude ")
+    assert directions.hover(0, 7).startswith("7 · direction 1 · ")
+    assert heads.hover(0, 1).startswith("head 1 · ")
+
+
+def test_the_report_has_a_section(tmp_path, folder):
+    request = ReportRequest(tmp_path / "report", positions=(1, 40), layer=1, figures=False)
+    for _, work in ReportFiles(open_source(folder), request).steps():
+        work()
+    found = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["fourier"]
+    assert found["positions"] == [1, 40]
+    assert len(found["frequency"]) == len(found["amplitude"]["q25"]) == 20
+    assert len(found["directions"]) == 5
+    assert len(found["phase_shift_tokens"]) == 2
+
+
+def test_the_report_says_why_there_is_no_section(tmp_path):
+    np.save(tmp_path / "zeros.npy", np.zeros((20, 4)))
+    request = ReportRequest(tmp_path / "report", figures=False)
+    files = ReportFiles(open_source(tmp_path / "zeros.npy"), request)
+    for _, work in files.steps():
+        work()
+    found = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))
+    assert found["fourier"] is None
+    assert "zero" in found["missing"]["fourier"]
