@@ -136,7 +136,7 @@ class ReportFiles:
             missing[entry.name] = str(error).rstrip(".")
             return None
 
-    @property
+    @cached_property
     def _reported(self) -> Reported:
         from gui.panels.kit import Reported
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
@@ -535,12 +535,15 @@ class Reported:
         The claims, checked on it.
     layer, fold_ln
         Of the weights.
+    answers
+        Answers to questions, for what a section and a figure share.
     """
 
     measured: Measurements
     verdicts: tuple[Verdict, ...]
     layer: int
     fold_ln: bool
+    answers: dict[Question[Any], Any] = field(default_factory=dict)
 
     @property
     def model(self) -> PositionalModel:
@@ -729,7 +732,9 @@ class PanelSpec(ABC, Generic[C, R]):
         """
         question = self.question(reported.scope, choices)
         assert question is not None
-        return question, resolve(question, reported.about)
+        if question not in reported.answers:
+            reported.answers[question] = resolve(question, reported.about)
+        return question, reported.answers[question]
 
 
 # ---- what follows from a spec ----------------------------------------------------------------
