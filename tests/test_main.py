@@ -178,8 +178,8 @@ def test_report(table, tmp_path, capsys):
     assert run("report", table, "--out", out, "--positions", "10-150") == 0
     of_a_bare_table = (
         "helix", "norms", "spectrum", "spectra", "directions", "similarity",
-        "similarity-projected", "dimensions", "dimensions-projected", "shape", "lookback", "fourier",
-        "claims",
+        "similarity-projected", "dimensions", "dimensions-projected", "shape", "lookback",
+        "fourier", "claims",
     )  # fmt: skip
     assert {path.name for path in out.iterdir()} == {
         "report.json", "claims.md", "claims.csv",

@@ -196,7 +196,7 @@ def test_key_menu_and_button_agree(application, wait_until_idle):
     wait_until_idle(application)
     assert window.viewport.scene.state.sphere is not None
     assert window.commands.by_name["sphere"].isChecked()
-    button = window.panels["norms"].header.sphere
+    button = window.panels["norms"].controls.widgets["sphere"]
     assert button.isChecked()
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert not session.sphere
