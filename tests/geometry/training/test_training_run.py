@@ -194,7 +194,9 @@ import os, signal, sys
 from pathlib import Path
 from geometry.training.run import train
 from tests.geometry.training_text import SMALL
-import transformers, tokenizers, torch, safetensors.torch, safetensors.numpy
+# What the runs need is imported once, and not in each of them.
+import tokenizers, torch._dynamo, torch.optim, safetensors.torch, safetensors.numpy
+from transformers import GPT2Config, GPT2LMHeadModel
 
 text, out, deaths = Path(sys.argv[1]), Path(sys.argv[2]), 0
 while True:
