@@ -6,12 +6,12 @@ from PySide6.QtGui import QImage
 
 
 def picture(window):
-    """What the window shows around the curve, whose smooth still may come later."""
+    """What the window shows around the curve, whose smooth still may come later, and the jobs."""
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1, 4).copy()
     room, view = window.viewport.rect(), window.viewport.mapTo(window, QPoint(0, 0))
     pixels[view.y() : view.y() + room.height(), view.x() : view.x() + room.width()] = 0
-    return pixels
+    return pixels[: window.status_bar.y()]
 
 
 def test_whatever_a_test_did_is_undone(
