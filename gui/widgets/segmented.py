@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from gui.widgets.tooltips import wrapped
@@ -35,7 +36,7 @@ class Segmented(QFrame):
         self._group = QButtonGroup(self)
         self._group.setExclusive(True)
         self.buttons: dict[str, QPushButton] = {}
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         for value, text, tip in options:
@@ -49,15 +50,22 @@ class Segmented(QFrame):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             self._group.addButton(button)
-            # Stretched in proportion to the text and its padding.
-            row.addWidget(button, len(text) + 4)
+            row.addWidget(button)
         self._group.buttonClicked.connect(self._on_clicked)
         self._value = options[0][0]
         self.show_value(self._value)
 
     def sizeHint(self) -> QSize:
+        for button in self.buttons.values():
+            button.ensurePolished()  # before, the style's padding is missing
         width = sum(button.sizeHint().width() for button in self.buttons.values())
         return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        # In proportion to what each needs, which is known once they have their style.
+        for number, button in enumerate(self.buttons.values()):
+            self._row.setStretch(number, button.sizeHint().width())
+        super().showEvent(event)
 
     def value(self) -> str:
         """Return the value of the button that is on."""
