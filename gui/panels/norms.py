@@ -158,7 +158,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
         Toggle(
             field="norms_centred",
             shared=True,
-            text="Row-centred",
+            text="Centred",
             works=lambda view: view.choices.norms_quantity != "residual",
             tip="Of the rows, each minus its mean over d_model, which LayerNorm removes anyway",
         ),
@@ -174,9 +174,9 @@ class NormsPanel(PanelSpec[Choices, Values]):
         Toggle(
             field="norms_relative",
             shared=True,
-            text="Over the mean",
+            text="Relative",
             works=lambda view: bool(view.others),
-            tip="Among others: each divided by its own mean over the stretch, so that models of "
+            tip="With other models: each over its own mean in the stretch, so that models of "
             "other widths can be compared",
         ),
         Toggle(

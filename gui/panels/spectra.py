@@ -260,7 +260,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
                         "x",
                         tip="Drag to change k, how many of the first singular values are summed",
                         drags="k",
-                        style="dotted",
+                        style="solid",
                     )
                 ],
                 hover,

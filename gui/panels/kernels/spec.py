@@ -411,7 +411,7 @@ def _map(view: KernelsView, result: Kernels) -> Image:
         row_is_current=True,
         hover=hover,
         over="position",
-        stretch=6,
+        stretch=7,
     )
 
 
