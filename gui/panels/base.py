@@ -1,4 +1,4 @@
-"""What all panels share: they listen to the session, and stop listening when closed."""
+"""The base of all panels: listening to the session until closed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 
 INTERVAL_MS = 80
-"""Time between two updates of what may wait during a drag."""
+"""Interval of updates during a drag."""
 
 
 class Panel(QWidget):
@@ -43,7 +43,7 @@ class Panel(QWidget):
         self._listening.to(signal, slot)
 
     def listen_throttled(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
-        """Listen to what changes with every tick of a drag, without holding up the curve.
+        """Like :meth:`listen`, but less often during a drag, so that the curve is not delayed.
 
         While a range is dragged, the slot is called a few times a second and once more at the
         end; otherwise on every change. A panel that is painted with each tick costs the viewport
@@ -56,12 +56,12 @@ class Panel(QWidget):
         self.listen(signal, lambda: throttle.call(slot))
 
     def configure(self, **options: object) -> None:
-        """Make choices, as another panel, a lesson or saved work refers to them.
+        """Set choices, as other panels, lessons and saved work store them.
 
         Raises
         ------
         TypeError
-            When the panel has no such choice.
+            If the panel has no such choice.
         """
         if options:
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
@@ -71,30 +71,30 @@ class Panel(QWidget):
         return {}
 
     def set_in_front(self, in_front: bool) -> None:
-        """Take notice of whether the panel is the one of its tabs that can be seen."""
+        """Set whether the panel is the visible one of its tabs."""
 
     def take_focus(self) -> None:
-        """Put the focus where the user types or chooses."""
+        """Give the focus to the main control."""
         self.setFocus()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; panels that draw themselves extend this."""
+        """Set the colours; panels that draw themselves extend this."""
         self.theme = theme
 
     def release(self) -> None:
-        """Stop listening to the session; the owner calls this before the panel goes away."""
+        """Stop listening to the session; called by the owner before deletion."""
         self._listening.stop()
         if self._throttle is not None:
             self._throttle.stop()
 
 
 class Throttle(QObject):
-    """Gathers calls while a range is dragged; otherwise they are made at once.
+    """Delays calls while a range is dragged.
 
     Parameters
     ----------
     session
-        Tells whether a range is dragged.
+        ``session.dragging`` is whether a range is dragged.
     """
 
     def __init__(self, session: Session, parent: QObject) -> None:
@@ -105,7 +105,7 @@ class Throttle(QObject):
         self._timer.timeout.connect(self.flush)
 
     def call(self, slot: Callable[[], None]) -> None:
-        """Call a slot now, or soon."""
+        """Call a slot now, or delayed during a drag."""
         if not self._session.dragging:
             slot()
             return
@@ -114,18 +114,18 @@ class Throttle(QObject):
             self._timer.start()
 
     def on_dragging_changed(self, dragging: bool) -> None:
-        """Catch up when a drag ends."""
+        """Make the pending calls when a drag ends."""
         if not dragging:
             self.flush()
 
     def flush(self) -> None:
-        """Make the calls that wait."""
+        """Make the pending calls."""
         self._timer.stop()
         waiting, self._waiting = self._waiting, {}
         for slot in waiting:
             slot()
 
     def stop(self) -> None:
-        """Forget the calls that wait; the owner goes away."""
+        """Discard the pending calls."""
         self._timer.stop()
         self._waiting = {}

@@ -18,7 +18,7 @@ from gui.style.theme import format_count, format_number
 
 RANK = 30
 EDGE = 30
-"""How many directions at either end the caption sums up."""
+"""Number of directions at either end that the caption averages."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,7 +59,7 @@ class CaptureOf:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Whose directions are captured, in which layer, and by how many of P's."""
+    """The matrix, its layer, and the number of P's directions."""
 
     name: Name = "E"
     layer: int = 0
@@ -70,7 +70,7 @@ CaptureView = View[Choices, Captures]
 
 
 class CapturePanel(PanelSpec[Choices, Captures]):
-    """Captured share against the index of the direction, with chance."""
+    """Captured share by index of the direction, with chance."""
 
     name = "capture"
     formula = "vⱼᵀ Π vⱼ"
@@ -191,7 +191,7 @@ def _subject(choices: Choices) -> Subject:
 
 
 def _rank(view: CaptureView) -> int:
-    """Return k, or how many directions there are if these are fewer."""
+    """Return k, at most the number of directions."""
     return min(view.choices.k, len(view.result.by_rank))
 
 

@@ -1,4 +1,4 @@
-"""Over a plot: which curve is which compared model's; a click hides or shows it."""
+"""A legend of the compared models' curves, which a click hides or shows."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NAMED = 72
 
 
 class ComparedLegend(QWidget):
-    """One row: what is drawn of the compared models, and a button for each.
+    """One row: what is drawn, and a button for each compared model.
 
-    Names are cut where there is no room for them; tooltips have them whole.
+    Long names are elided; tooltips have them in full.
 
     Signals
     -------
     toggled(int), fetchRequested(int)
-        The model of this key is to be hidden or shown; the download that its curve takes is
-        agreed to.
+        The model of this key is to be hidden or shown; the user agrees to the download for its
+        curve.
     """
 
     toggled = Signal(int)
@@ -79,7 +79,7 @@ class ComparedLegend(QWidget):
         self.show_said()
 
     def _arrange(self, keys: list[int]) -> None:
-        """Make buttons for new models, and take away those of others; the rest stay as they are."""
+        """Add buttons for new models and remove those of others."""
         for key in [key for key in self.chips if key not in keys]:
             self.chips.pop(key).deleteLater()
         before: QWidget = self.words
@@ -99,7 +99,7 @@ class ComparedLegend(QWidget):
         hints = [chip.sizeHint().width() for chip in chips]
         words = self.words.sizeHint().width() + gap
         room = self.width() - gap * max(len(chips) - 1, 0)
-        # Where there is room for little, names are more than what is drawn: its tooltip has that.
+        # In little room the names matter more; the tooltip has what is drawn.
         with_words = room - words >= sum(min(hint, NAMED) for hint in hints)
         self.words.setVisible(with_words)
         self.words.setGeometry(0, 0, words, HEIGHT)
@@ -122,7 +122,7 @@ class ComparedLegend(QWidget):
 
 
 def shares(wanted: Sequence[int], room: int) -> list[int]:
-    """Return widths that fit a room: what is wanted, or where that is too much, an equal part."""
+    """Return widths for a total: the wanted ones, or an equal share where that is too much."""
     widths = [0] * len(wanted)
     left = max(room, 0)
     for done, at in enumerate(sorted(range(len(wanted)), key=lambda n: wanted[n])):
@@ -132,7 +132,7 @@ def shares(wanted: Sequence[int], room: int) -> list[int]:
 
 
 class ComparedChip(QToolButton):
-    """A short piece of a model's curve, and its name."""
+    """A sample of a model's curve, and its name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,7 +144,7 @@ class ComparedChip(QToolButton):
     def show_curve(
         self, curve: ComparedCurve, theme: Theme, text_of: Callable[[ComparedCurve], str]
     ) -> None:
-        """Show how a model's curve looks, or why there is none."""
+        """Show a model's curve, or why there is none."""
         self.setChecked(curve.shown)
         note, why = _state(curve)
         faint = not curve.shown or bool(note)
@@ -166,7 +166,7 @@ class ComparedChip(QToolButton):
 
     @property
     def shown_text(self) -> str:
-        """The name and what is wrong with it, before anything is cut."""
+        """The full name and state."""
         return self._text
 
     def sizeHint(self) -> QSize:
@@ -207,7 +207,7 @@ def _ranged(curve: ComparedCurve) -> str:
 
 
 def _state(curve: ComparedCurve) -> tuple[str, str]:
-    """Return a sign and a sentence for a model that has no curve; both empty for others."""
+    """Return a sign and a sentence for a model without a curve; else empty texts."""
     answer = curve.answer
     if curve.model is None:
         return "…", "The model is being read."

@@ -32,7 +32,7 @@ from gui.widgets.sign_button import SignButton
 from gui.widgets.tooltips import wrapped
 
 Change = Callable[[str, object], None]
-"""Called with a field of the choices and its new value."""
+"""Called with a choice's field and its new value."""
 
 
 class ControlRow:
@@ -61,7 +61,7 @@ class ControlRow:
             if isinstance(widget, QCheckBox):
                 widget.setChecked(value)
             elif isinstance(control, Number) and control.shown is not None:
-                pass  # what it shows depends on the result
+                pass  # its value depends on the result
             elif isinstance(widget, NumberSlider):
                 widget.show_value(value)
             elif isinstance(widget, Segmented):
@@ -81,7 +81,7 @@ class ControlRow:
                 widget.setVisible(control.when(choices))
 
     def follow_model(self, model: PositionalModel | None) -> None:
-        """Offer the layers of another model, and what it has to switch on."""
+        """Offer the layers and switches of another model."""
         if model is None or model is self._model:
             return
         self._model = model
@@ -99,7 +99,7 @@ class ControlRow:
                 )
 
     def follow_view(self, view: AnyView) -> None:
-        """Bound numbers by what a result has, and offer what does something in a view."""
+        """Set the bounds of numbers, and enable the controls that have an effect."""
         result = view.result
         for name, widget in self.widgets.items():
             control = self._controls[name]
@@ -129,7 +129,7 @@ class ControlRow:
         return next(buttons, None)
 
     def keys(self) -> dict[int, Callable[[], None]]:
-        """Return what keys do, wherever the focus is."""
+        """Return actions by key, for any focus in the panel."""
         acts: dict[int, Callable[[], None]] = {}
         number, play = self.number, self.play
         if number is not None:
@@ -148,7 +148,7 @@ class ControlRow:
         return acts
 
     def offer(self, field: str, value: object, offered: bool) -> None:
-        """Show or hide a control (``value`` None), or an option of those that are side by side."""
+        """Show or hide a control, or one option of it unless ``value`` is None."""
         widget = self.widgets[field]
         if value is not None:
             assert isinstance(widget, Segmented)
@@ -172,7 +172,7 @@ class ControlRow:
         if isinstance(control, Number):
             default = getattr(self._spec.defaults, control.field)
             first = default if isinstance(default, int) else control.least
-            # The default is also the bound while there is no result.
+            # The default is the bound until there is a result.
             number = NumberSlider(control.text, control.least, first, first, control.tip, theme)
             number.slider.setVisible(control.slider)
             chosen = control.chosen

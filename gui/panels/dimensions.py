@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 MOST = 6
 """More entries in one plot cannot be distinguished."""
 REPORTED = 3
-"""Entries in a figure of a report, those of the largest variance."""
+"""Entries in a report's figure, those of the largest variance."""
 GOOD = 0.8
-"""R² from which on a sinusoid counts as one that fits."""
+"""Minimum R² of a good sinusoid."""
 COLUMNS = (
     Column("entry", "Index of the entry in the rows of P, from 0", 48),
     Column("variance", "Of the entry over the shown range, before projection, in units of P²", 64),
@@ -102,7 +102,7 @@ class DimensionsOf:
     projected: bool = False
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Dimensions]:
-        # It brings parts of SciPy, which the window must not wait for.
+        # It imports parts of SciPy, too slowly for the start.
         from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 
         W_pos = about.model.W_pos
@@ -121,7 +121,7 @@ def dimensions_of(
     after_projection_r2: np.ndarray,
     sinusoids: Sinusoids | None = None,
 ) -> Dimensions:
-    """Put together what is known of every entry over the range of a PCA.
+    """Combine the measures of every entry over the range of a PCA.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _basis(pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which entries are drawn, none for the first of the list; which rows; the list's order."""
+    """The drawn entries, the first of the list if empty; which rows; the list's order."""
 
     dimensions: tuple[int, ...] = ()
     rows: Literal["raw", "projected"] = "raw"
@@ -165,7 +165,7 @@ DimensionsView = View[Choices, Dimensions]
 
 
 class DimensionsPanel(PanelSpec[Choices, Dimensions]):
-    """Entries over position with their sinusoids, and a list of all entries beside them."""
+    """Entries over position with their sinusoids, and a list of all entries."""
 
     name = "dimensions"
     formula = "Pᵢ[d]"
@@ -216,7 +216,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
     follows_drag = True
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Choose no entries: those of another model mean something else."""
+        """Discard the entries: they mean something else in another model."""
         return replace(choices, dimensions=())
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
@@ -338,22 +338,22 @@ for entry in {list(entries)}:
 
 
 def _order(view: DimensionsView) -> np.ndarray:
-    """Return all entries, those first that the order wants first."""
+    """Return all entries in the chosen order."""
     key = view.result.variance if view.choices.order == "size" else view.result.sinusoids.r2
     return np.argsort(-key, kind="stable")
 
 
 def _colors(view: DimensionsView) -> dict[int, str]:
-    """Return the drawn entries with their colours: the chosen ones, or the first of the list."""
+    """Return the colours of the drawn entries: the chosen ones, or the first of the list."""
     count = len(view.result.variance)
     inside = [entry for entry in view.choices.dimensions if entry < count]
     drawn = inside or [int(_order(view)[0])]
-    # The first colour is that of the text, and of the waves.
+    # The first colour is that of the sinusoids.
     return dict(zip(drawn, SERIES[view.theme.name][1:], strict=False))
 
 
 def _values(view: DimensionsView, entry: int) -> np.ndarray:
-    """Return what is shown of an entry, (m,): raw or after projection."""
+    """Return an entry's values, (m,): raw or after projection."""
     result = view.result
     return result.projected(entry) if view.question.projected else result.rows[:, entry]
 
@@ -366,7 +366,7 @@ def _scope(view: DimensionsView) -> str:
 
 
 def _fit(result: Dimensions, entry: int) -> str:
-    """Write how well an entry's sinusoid fits, and what is left of it after projection."""
+    """Return a summary of an entry's fit."""
     waves = result.sinusoids
     cycles, r2 = format_number(waves.cycles[entry], 2), format_number(waves.r2[entry])
     after = format_number(result.after_projection_r2[entry])
@@ -376,7 +376,7 @@ def _fit(result: Dimensions, entry: int) -> str:
 def _row(result: Dimensions, entry: int) -> Row:
     """Return an entry's row of the list."""
     waves = result.sinusoids
-    # As many for all entries, so that they can be compared at a glance.
+    # The same number of decimals for all entries, for comparison at a glance.
     decimals = 4 if result.variance.max() >= 0.01 else 5
     return Row(
         entry,

@@ -20,11 +20,11 @@ from gui.style.theme import SERIES, format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 TOP = 5
-"""So many directions are looked at."""
+"""Number of directions."""
 EPSILON = 1e-7
 """A singular value below this share of the first may be rounding, and has no left vector."""
 BLOCK_ROWS = 4096
-"""Rows of E that are widened to float64 at a time."""
+"""Rows of E converted to float64 at a time."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,7 +82,7 @@ class DirectionsOf:
         k = min(TOP, len(found.vectors))
         vectors, values = found.vectors[:k], found.singular_values[:k]
         strengths = about.model.W_pos @ vectors.T
-        # A direction without strength has no left vector: it is in no row.
+        # A direction with a singular value of zero has no left vector.
         some = values > EPSILON * found.singular_values[0]
         left = np.divide(strengths, values, out=np.zeros_like(strengths), where=some).T
         energy, mapped, why = None, False, ""
@@ -142,7 +142,7 @@ def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which directions are drawn, from 1; whether E is read; whether outliers are cut off."""
+    """The drawn directions, from 1; whether E is read; whether outliers are cut off."""
 
     directions: tuple[int, ...] = tuple(range(1, TOP + 1))
     E: bool = True
@@ -163,7 +163,7 @@ COLUMNS = (
 
 
 class DirectionsPanel(PanelSpec[Choices, TopDirections]):
-    """Left and right singular vectors side by side, and how sparse the right ones are."""
+    """Left and right singular vectors, and the sparsity of the right ones."""
 
     name = "directions"
     formula = "P = Σ σᵢ uᵢ vᵢᵀ"
@@ -195,7 +195,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     claims = {"directions.context_waves": {"directions": (1, 2, 3, 4, 5)}}
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Read E without being asked where it need not be fetched."""
+        """Read E if that needs no download."""
         return replace(choices, E=isinstance(model.store, RegionStore))
 
     def question(self, scope: Scope, choices: Choices) -> DirectionsOf:
@@ -265,7 +265,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         low, high = _home(found, drawn)
         beyond = int(np.count_nonzero((values < low) | (values > high)))
         if beyond and view.choices.bulk:
-            # The rows of the first and the last positions may be far larger than all others.
+            # The first and last rows may be far larger than all others.
             scope += f" · left, {format_count(beyond)} of {format_count(values.size)} values beyond"
         return title, scope
 
@@ -316,7 +316,7 @@ print("mass of the 40 largest", *found.mass_top40)
 
 
 def _colors(view: DirectionsView) -> dict[int, str]:
-    """Return the drawn directions with their colours, which are theirs whatever is drawn."""
+    """Return the colours of the drawn directions, fixed for each direction."""
     count, colors = len(view.result.singular_values), SERIES[view.theme.name][1:]
     inside = [number for number in view.choices.directions if 1 <= number <= count] or [1]
     return {number: colors[number - 1] for number in inside}
@@ -338,13 +338,13 @@ def _scope(view: DirectionsView) -> str:
 
 SUBSCRIPTS = "₀₁₂₃₄₅"
 CUT = 0.5
-"""Per cent of the values at either end that may lie beyond what is shown at first."""
+"""Percentage of values at either end beyond the initial span."""
 RANDOM = 0
-"""What the row of random directions stands for; directions count from 1."""
+"""Key of the row of random directions; directions count from 1."""
 
 
 def _rows(found: TopDirections) -> list[Row]:
-    """Return a row for each direction, and one for the mean of random ones."""
+    """Return a row for each direction, and one for random directions."""
     made = [
         Row(
             i + 1,
@@ -383,14 +383,14 @@ def _means(measured: Sparsity) -> tuple[float, float, float]:
 
 
 def _union(found: TopDirections, drawn: Sequence[int]) -> np.ndarray:
-    """(m,) the embedding indices that are large in any of the drawn directions, rising."""
+    """(m,) sorted embedding indices that are large in any drawn direction."""
     vectors = found.over_index[[number - 1 for number in drawn]]
     indices: np.ndarray = np.flatnonzero((np.abs(vectors) > LARGE).any(axis=0))
     return indices
 
 
 def _summary(found: TopDirections, drawn: Sequence[int]) -> str:
-    """Write how large the union is, and how much of E lives there."""
+    """Return the size of the union, and E's share there."""
     union, d = _union(found, drawn), found.over_index.shape[1]
     words = f"{len(union)} of {format_count(d)} entries above {LARGE} in {_listed(drawn)}"
     if found.E_energy is not None and found.E_energy.sum() > 0.0:
@@ -408,7 +408,7 @@ def _listed(drawn: Sequence[int]) -> str:
 
 
 def _home(found: TopDirections, drawn: Sequence[int]) -> tuple[float, float]:
-    """Return the span of most positions' values: a few at the ends may be far beyond it."""
+    """Return the initial span, without outliers."""
     low, high = np.percentile(found.over_position[[n - 1 for n in drawn]], (CUT, 100 - CUT))
     margin = 0.1 * (high - low) or 0.5
     return float(low - margin), float(high + margin)

@@ -1,9 +1,9 @@
-"""What a panel is: a :class:`PanelSpec`, from which everything that shows or writes it follows.
+"""What a panel is: a :class:`PanelSpec`, from which widget, files and reports are derived.
 
 A panel asks one question about a model and shows the answer. Its spec is data and pure
 functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
-entry, saved options and curves of compared models out of it, `helixscope report` its figures.
-Nothing here knows a toolkit: :mod:`gui.panels.panel` makes the widget when a panel is first seen.
+entry, saved options and curves of compared models from it, `helixscope report` its figures.
+Independent of Qt: :mod:`gui.panels.panel` makes the widget when a panel is first visible.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ log = logging.getLogger(__name__)
 Check = Callable[[object], bool]
 
 MOST = 2**31 - 1
-"""Of any whole number that is saved: more fits into no field."""
+"""Maximum of saved integers, which is that of Qt's fields."""
 LONGEST = 10_000
-"""Of a list that is saved."""
+"""Maximum length of saved lists."""
 
 
 # ---- controls as data ----------------------------------------------------------------------
@@ -50,7 +50,7 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One value of a :class:`Choice`: what it is, its words, its tooltip."""
+    """One value of a :class:`Choice`, with its text and tooltip."""
 
     value: str | bool
     text: str
@@ -59,23 +59,23 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """What all controls have.
+    """Base of controls.
 
     Attributes
     ----------
     field
-        Of the panel's choices: what it shows and changes.
+        The field of the panel's choices that it shows and changes.
     tip
         Its tooltip.
     works
-        Returns whether it does anything in a view; it always does if None.
+        Returns whether it is enabled in a view; always if None.
     when
-        Returns whether it is there beside the other choices; it always is if None.
+        Returns whether it is visible with some choices; always if None.
     shared
-        Whether it is a field of the session, of the same name, and not of this panel alone: saved
+        Whether it is the session's field of the same name, and not the panel's own: saved
         with the session, and changed by :class:`ChangeShared`.
     kept
-        Whether files of saved work have it.
+        Whether it is saved in work files.
     """
 
     field: str
@@ -86,11 +86,11 @@ class Control:
     kept: bool = True
 
     def accepts(self, value: object) -> bool:
-        """Return whether a value in a file makes sense, whichever model it is for."""
+        """Return whether a value from a file is valid for any model."""
         raise NotImplementedError
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether a model has what a value that makes sense refers to."""
+        """Return whether a model has what a valid value refers to."""
         return True
 
     def encode(self, value: object) -> object:
@@ -100,20 +100,20 @@ class Control:
         return [self.encode(one) for one in value] if isinstance(value, tuple) else value
 
     def decode(self, value: Any) -> Any:
-        """Return what :meth:`encode` was given: lists as tuples; other panels may pass either."""
+        """Return the inverse of :meth:`encode`: lists as tuples; values from other panels too."""
         return tuple(self.decode(one) for one in value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Control):
-    """One of a few words: side by side, or in a drop-down list."""
+    """One of a few options: side by side, or in a drop-down list."""
 
     label: str
     options: tuple[Option, ...]
     listed: bool = False
 
     def accepts(self, value: object) -> bool:
-        # In Python, 1 is True as well.
+        # 1 == True in Python.
         return any(type(value) is type(one.value) and value == one.value for one in self.options)
 
 
@@ -121,7 +121,7 @@ class Choice(Control):
 class Toggle(Control):
     """On or off.
 
-    ``unavailable`` returns why a model has nothing to switch on; "" where it has.
+    ``unavailable`` returns why a model does not support it; "" if it does.
     """
 
     text: str
@@ -196,14 +196,14 @@ class Matrices(Control):
 
 
 def matrix(value: Subject | Mapping[str, Any] | Name) -> Subject:
-    """Return a matrix of its fields, as a file has them, or of its name."""
+    """Return a matrix from its fields in a file, or from its name."""
     if isinstance(value, Subject):
         return value
     return Subject(value) if isinstance(value, str) else Subject(**value)
 
 
 def is_matrix(value: object) -> bool:
-    """Return whether a value in a file has the fields of a matrix, and each makes sense."""
+    """Return whether a value from a file is a valid matrix."""
     if not isinstance(value, dict) or value.keys() != {one.name for one in fields(Subject)}:
         return False
     head = value["head"]
@@ -225,20 +225,20 @@ def is_of(subject: Subject, model: PositionalModel) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved(Control):
-    """A choice without a control of its own: made in the panel's body, and saved.
+    """A saved choice that is changed in the panel's body.
 
     Attributes
     ----------
     reset
-        The text of a button that makes the default choice again; "" for no button.
+        Text of a button that restores the default; "" for no button.
     optional
-        Whether files lack it while it is None.
+        Whether None is omitted from files.
     check
         As :meth:`Control.accepts`.
     suits
         As :meth:`Control.fits`.
     read
-        As :meth:`Control.decode`, where a file has something else than lists for tuples.
+        As :meth:`Control.decode`, for other types than tuples.
     """
 
     reset: str = ""
@@ -259,7 +259,7 @@ class Saved(Control):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play(Control):
-    """A button, and Space, that play :meth:`PanelSpec.course` once, for as long as it is true.
+    """A button, and Space, that play :meth:`PanelSpec.course` once while true.
 
     ``stop_tip`` is its tooltip while it plays.
     """
@@ -271,13 +271,13 @@ class Play(Control):
         return isinstance(value, bool)
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether it is off: another model is not played by itself."""
+        """Return whether it is off: a new model is not played automatically."""
         return not value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared(Control):
-    """A field of the session that what is shown depends on, without a control of its own."""
+    """A field of the session that the plots depend on, without a control."""
 
     shared: bool = True
 
@@ -296,12 +296,12 @@ def whole_numbers(least: int, fewest: int = 0) -> Check:
     )
 
 
-# ---- what the user wants of others than the panel ----------------------------------------------
+# ---- intents, for others than the panel --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ShowPanel:
-    """Another panel is to be shown, by its name, with some choices."""
+    """Show another panel with some choices."""
 
     name: str
     choices: Fields
@@ -309,28 +309,28 @@ class ShowPanel:
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """A source is to be opened."""
+    """Open a source."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class HideCurves:
-    """The compared models' curves that panels leave out: a panel's name and a model's key each."""
+    """Hide these curves of compared models: pairs of a panel's name and a model's key."""
 
     hidden: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class AddModel:
-    """Another model is to be compared with the open one.
+    """Compare another model with the open one.
 
     Attributes
     ----------
     at
-        Where on the screen to ask which.
+        Where on the screen to show the menu.
     in_grid
-        Whether it is to have a view of its own, or to be shown in panels alone.
+        Whether it gets a view of its own, or only curves in panels.
     """
 
     at: tuple[int, int]
@@ -339,28 +339,28 @@ class AddModel:
 
 @dataclass(frozen=True, slots=True)
 class MakeMain:
-    """The compared model with this key is to be the open one."""
+    """Make the compared model with this key the open one."""
 
     key: int
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveModel:
-    """The compared model with this key is to be shown no more."""
+    """Remove the compared model with this key."""
 
     key: int
 
 
 @dataclass(frozen=True, slots=True)
 class AlignCurve:
-    """Another curve is to be laid over the shown one; None for none."""
+    """Align another curve with the shown one; None for none."""
 
     alignment: CurveAlignment | None
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeShared:
-    """A field of the session is to be another one."""
+    """Change a field of the session."""
 
     field: str
     value: object
@@ -368,19 +368,19 @@ class ChangeShared:
 
 @dataclass(frozen=True, slots=True)
 class LookForCheckpoints:
-    """It is to be found out which checkpoints of its training the open model has."""
+    """Look for checkpoints of the open model's training."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCheckpoints:
-    """What so many of the checkpoints cost is to be found out."""
+    """Plan the download of so many checkpoints."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadCheckpoints:
-    """So many checkpoints are wanted; whether the user agrees to the download of whole files."""
+    """Download so many checkpoints; ``whole`` is whether downloading whole files is agreed to."""
 
     count: int
     whole: bool = False
@@ -388,26 +388,26 @@ class DownloadCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class CancelCheckpoints:
-    """The user gives up on the checkpoints; what has come stays."""
+    """Cancel the download; finished checkpoints are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaveTimelapse:
-    """A film of the training is to be saved, under this name if the user wants no other."""
+    """Save a film of the training, with this default name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaveCoordinates:
-    """The coordinates of that film are to be saved, under such a name."""
+    """Save the coordinates of that film, with this default name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """Something else that can be saved of a result; ``intends`` makes an intent of a name."""
+    """An entry of the panel's menu; ``intends`` returns an intent for a file name."""
 
     text: str
     intends: Callable[[str], object]
@@ -415,7 +415,7 @@ class MenuEntry:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button beside the controls; ``intends`` makes an intent of the point below it."""
+    """A button beside the controls; ``intends`` returns an intent for the point below it."""
 
     text: str
     tip: str
@@ -430,7 +430,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """One of the models side by side: its key, and what is shown of it; no model while it is read.
+    """One of the models side by side; no model while it is loading.
 
     The open model's key is :data:`gui.state.session.MAIN`.
     """
@@ -444,7 +444,7 @@ class Shown:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scope:
-    """What a question is about: a model, a range of its positions, the shown components.
+    """The scope of a question: a model, a range of its positions, the shown components.
 
     Attributes
     ----------
@@ -455,9 +455,9 @@ class Scope:
     components
         Numbers of the components on the axes, from 1.
     pca
-        The components of the range; None while they are not fitted.
+        The components of the range; None before they are fitted.
     grid
-        All models side by side, the open one among them.
+        All models side by side, including the open one.
     """
 
     model: PositionalModel
@@ -473,22 +473,22 @@ def _no_token(position: int) -> str | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View(Generic[C, R]):
-    """An answer and how it is looked at: all that plots, captions, numbers and scripts take.
+    """An answer with its context: the argument of plots, captions, numbers and scripts.
 
     Attributes
     ----------
     scope
-        What the question was about.
+        Scope of the question.
     choices
-        What the user chose in the panel.
+        The panel's choices.
     question, result
-        What was asked, and what came of it.
+        The question and its result.
     theme
         Colours of the screen, or those for print.
     name, color
-        Of the model among others; ``color`` is "" for the open model.
+        Name and colour of the model; ``color`` is "" for the open model.
     others
-        The compared models that are drawn with it.
+        The views of the compared models.
     token_at
         Returns the prompt's token at a position, or None.
     """
@@ -509,7 +509,7 @@ class View(Generic[C, R]):
         return self.scope.model
 
     def at(self, position: int) -> str:
-        """Return a position as it is called in labels, with its token."""
+        """Return a position's label, with its token."""
         token = self.token_at(position)
         return f"{position}" if token is None else f"{position} {token!r}"
 
@@ -525,14 +525,14 @@ class View(Generic[C, R]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reported:
-    """What a report has measured already, for the panels whose figures it draws.
+    """What a report has measured, for the panels' figures.
 
     Attributes
     ----------
     measured
-        What is measured on the model, each once.
+        The cached measurements.
     verdicts
-        The claims, checked on it.
+        The checked claims.
     layer, fold_ln
         Of the weights.
     answers
@@ -552,26 +552,26 @@ class Reported:
 
     @property
     def about(self) -> QuestionContext:
-        """What questions are asked about: the model with the directions that are known."""
+        """The context of questions, with the known directions."""
         return QuestionContext(self.model, self.measured.stream)
 
     @property
     def scope(self) -> Scope:
-        """The range, and its first three components as far as there are so many."""
+        """The range, and its first components, at most three."""
         components = tuple(range(1, min(3, len(self.measured.pca.components)) + 1))
         return Scope(self.model, self.measured.positions, components, self.measured.pca)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Texts:
-    """What is shown, as a text in a file.
+    """Texts for files.
 
     Attributes
     ----------
     title
-        What the menu calls saving it.
+        Title of the menu entry.
     kinds
-        By the endings of files: what the kind is called, and what writes the text.
+        By file ending: the name of the file type, and a function that returns the text.
     """
 
     title: str
@@ -579,75 +579,75 @@ class Texts:
 
 
 class PanelSpec(ABC, Generic[C, R]):
-    """A panel of results.
+    """A result panel.
 
     Subclasses define class attributes and pure methods; they hold no state.
     """
 
     name: ClassVar[str]
-    """Its key: of its dock, its options in saved work, and the question's slot."""
+    """Key of its dock, its saved options, and the question's slot."""
     formula: ClassVar[str]
     meaning: ClassVar[str]
     explanation: ClassVar[str]
-    """What is shown, as a formula; in words; in two sentences."""
+    """The quantity as a formula, in words, and in two sentences."""
     empty: ClassVar[str]
-    """What it will show, in one sentence that begins "Open a model to see"."""
+    """Text without a model: a sentence that begins "Open a model to see"."""
     instead: ClassVar[str] = ""
-    """What still works where this does not, as a sentence."""
+    """An alternative if the question has no answer, as a sentence."""
     controls: ClassVar[tuple[Control, ...]] = ()
-    """In their order; each is for one field of the choices, and decides how that is saved."""
+    """In order; each belongs to one field of the choices, and defines how that is saved."""
     buttons: ClassVar[tuple[Button, ...]] = ()
     """Beside the controls."""
     menu: ClassVar[tuple[MenuEntry, ...]] = ()
     """At the end of the panel's menu."""
     about_grid: ClassVar[bool] = False
-    """Whether it is about all models side by side, and not about the open one alone."""
+    """Whether it is about all models side by side, instead of the open one only."""
     follows_drag: ClassVar[bool] = False
-    """Whether it asks anew while a range is dragged, a few times a second; else when it ends."""
+    """Whether it asks several times a second during a drag; else at its end."""
     guides_current: ClassVar[bool] = False
     """Whether what it draws in the viewport depends on the current position."""
     body: ClassVar[str] = ""
-    """"module:class" of the widget that shows it, where a row of plots does not fit."""
+    """"module:class" of a :class:`gui.panels.panel.PanelBody`; "" for a row of plots."""
     form: ClassVar[str] = ""
-    """"module:class" of a widget with controls for which the row of them has no room."""
+    """"module:class" of a :class:`gui.panels.panel.PanelForm`; "" for none."""
     figures: ClassVar[Mapping[str, Fields]] = {}
     """Choices of the figures that a report draws, by their names, where these are no defaults."""
     claims: ClassVar[Mapping[str, Fields]] = {}
-    """Claims of the ledger that the panel shows with choices of their own, by their ids."""
+    """Choices for claims of the ledger, by their ids."""
 
     @property
     @abstractmethod
     def defaults(self) -> C:
-        """The choices at first: a frozen dataclass, with a field for each control."""
+        """The default choices: a frozen dataclass, with a field for each control."""
 
     @abstractmethod
     def question(self, scope: Scope, choices: C) -> Question[R] | None:
-        """Return what to ask; None if there is nothing."""
+        """Return the question; None for none."""
 
     @abstractmethod
     def plots(self, view: View[C, R]) -> Sequence[Part]:
-        """Return what is drawn, from left to right."""
+        """Return the plots, from left to right."""
 
     @abstractmethod
     def heading(self, view: View[C, R]) -> tuple[str, str]:
-        """Return the title of the printed figure, and the line with its scope below it."""
+        """Return title and subtitle of the printed figure."""
 
     @abstractmethod
     def caption(self, view: View[C, R]) -> str:
-        """Return one line: the model, the scope, and what sums the result up."""
+        """Return one line: the model, the scope, and a summary of the result."""
 
     @abstractmethod
     def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
-        """Return the numbers behind what is shown of one model, by names for columns."""
+        """Return the numbers of one model, by column name."""
 
     @abstractmethod
     def script(self, view: View[C, R]) -> str:
-        """Return a script that computes what is shown of one model, and prints it."""
+        """Return a script that computes and prints the numbers of one model."""
 
-    # What a panel may leave as it is.
+    # Optional methods.
 
     def choices_for(self, model: PositionalModel, choices: C) -> C:
-        """Return the choices for another model than before."""
+        """Return the choices for a new model."""
         changes = {
             control.field: getattr(self.defaults, control.field)
             for control in self.controls
@@ -656,7 +656,7 @@ class PanelSpec(ABC, Generic[C, R]):
         return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
 
     def agreeing(self, choices: C, made: Set[str]) -> C:
-        """Return choices that go together, after those with some names were made."""
+        """Return consistent choices, after those with some names were changed."""
         return choices
 
     def headline(self, choices: C) -> tuple[str, str, str]:
@@ -664,38 +664,38 @@ class PanelSpec(ABC, Generic[C, R]):
         return self.formula, self.meaning, self.explanation
 
     def compares(self, choices: C) -> str:
-        """Return what is drawn of compared models, in a few words; "" for nothing."""
+        """Return a short title of the compared models' curves; "" for none."""
         return ""
 
     def compared_question(self, scope: Scope, choices: C) -> Question[R] | None:
-        """Return what to ask about a compared model."""
+        """Return the question about a compared model."""
         return self.question(scope, choices)
 
     def summary(self, view: View[C, R]) -> str:
-        """Return what sums a compared model's curve up, for its tooltip."""
+        """Return a summary of a compared model's curve, for its tooltip."""
         return ""
 
     def guide(self, view: View[C, R], current: int | None) -> Guide | None:
-        """Return what to draw beside the curve in the viewport; None for nothing.
+        """Return a guide beside the curve in the viewport; None for none.
 
         ``current`` is the current position, where :attr:`guides_current` is true.
         """
         return None
 
     def course(self, view: View[C, R]) -> Callable[[float], Guide] | None:
-        """Return what to draw there after a share of the way, 0 to 1; None if nothing moves."""
+        """Return a function from time, 0 to 1, to the guide; None if nothing moves."""
         return None
 
     def helps_without_result(self, model: PositionalModel) -> bool:
-        """Return whether the body has a way to a result where the question has no answer."""
+        """Return whether the body offers a way to a result if the question has no answer."""
         return False
 
     def texts(self, view: View[C, R]) -> Texts | None:
-        """Return what is shown as a text, for files; None where it is none."""
+        """Return texts for files; None for none."""
         return None
 
     def figure(self, view: View[C, R]) -> Figure:
-        """Draw the view for print; its theme is the one for print."""
+        """Draw the view for print."""
         from gui.plots.mpl_painter import paint
 
         names = view.other_names
@@ -737,21 +737,21 @@ class PanelSpec(ABC, Generic[C, R]):
         return question, reported.answers[question]
 
 
-# ---- what follows from a spec ----------------------------------------------------------------
+# ---- derived from a spec ---------------------------------------------------------------------
 
 AnyPanel = PanelSpec[Any, Any]
 AnyView = View[Any, Any]
 
 
 def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
-    """Return choices with some of them others.
+    """Return changed choices.
 
     Raises
     ------
     TypeError
-        When the panel has no such choice.
+        If the panel has no such choice.
     ValueError
-        When a choice makes no sense.
+        If a value is invalid.
     """
     known = {control.field: control for control in spec.controls if not control.shared}
     unknown = sorted(set(changes) - set(known))
@@ -765,7 +765,7 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
 
 
 def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
-    """Return choices with numbers that a result has, where it does not have every one."""
+    """Return choices with numbers rounded to those that a result has."""
     found = {}
     for control in spec.controls:
         if isinstance(control, Number) and control.stops is not None:
@@ -775,7 +775,7 @@ def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
 
 
 def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
-    """Return choices as a file of saved work has them."""
+    """Return choices for a work file."""
     found: dict[str, object] = {}
     for control in kept_controls(spec):
         value = getattr(choices, control.field)
@@ -785,10 +785,10 @@ def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
 
 
 def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str, object]:
-    """Return the choices in a file that can be made of a model.
+    """Return the choices from a file that a model supports.
 
-    Those that the panel does not know are left out, as are those that make no sense, and those of
-    layers, heads and weights that the model lacks.
+    Unknown and invalid choices are omitted, and those of layers, heads and weights that the model
+    lacks.
     """
     found = {}
     for control in kept_controls(spec):
@@ -802,12 +802,12 @@ def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str,
 
 
 def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
-    """Return the controls whose choices are in files as the panel's."""
+    """Return the controls that are saved with the panel."""
     return tuple(one for one in spec.controls if one.kept and not one.shared)
 
 
 def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
-    """Return the numbers of a view: the open model's, then the others' under their names."""
+    """Return the numbers of a view: the open model's, then the others' with their names."""
     columns = dict(spec.numbers(view))
     names = unique_names(other.name for other in view.others)
     for name, other in zip(names, view.others, strict=True):
@@ -816,13 +816,13 @@ def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
 
 
 def all_scripts(spec: AnyPanel, view: AnyView) -> str:
-    """Return the script of a view, with those of the other models behind it."""
+    """Return the script of a view, followed by those of the other models."""
     parts = [f"# Beside it, {other.name}:\n{spec.script(other)}" for other in view.others]
     return "\n".join([spec.script(view), *parts])
 
 
 def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
-    """Return the view that a figure of a report shows.
+    """Return the view of a report's figure.
 
     Raises
     ------
@@ -835,6 +835,6 @@ def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
 
 
 def has_fields_for_controls(spec: AnyPanel) -> bool:
-    """Return whether each control has its field in the choices, and each field its control."""
+    """Return whether controls and fields of the choices correspond."""
     names = sorted(field.name for field in fields(spec.defaults))
     return names == sorted(control.field for control in spec.controls)

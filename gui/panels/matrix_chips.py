@@ -15,17 +15,17 @@ from gui.widgets.flow_row import FlowRow
 from gui.widgets.tooltips import wrapped
 
 WIDTHS = {1: 24, 3: 38, 4: 40}
-"""Of a chip by the length of its name, in pixels."""
+"""Width of a chip by the length of its name, in pixels."""
 
 
 class MatrixChips(QWidget):
-    """A button for each matrix; those of weights stand for the chosen layer.
+    """A button for each matrix; weights are those of the chosen layer.
 
-    Switching the layer leaves what was chosen of others chosen; where nothing else is, P is.
+    Matrices of other layers stay chosen; P is chosen if nothing else is.
     """
 
     changed = Signal(tuple)
-    """The subjects that the user wants, in the order they were switched on."""
+    """The chosen subjects, in order of choice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,9 +56,9 @@ class MatrixChips(QWidget):
         Parameters
         ----------
         n_layers
-            Its layers; None where nobody knows.
+            Number of layers; None if unknown.
         missing
-            What it lacks and why, as :attr:`geometry.models.model.PositionalModel.missing`.
+            See :attr:`geometry.models.model.PositionalModel.missing`.
         """
         self._missing = missing
         blocked = self.layer.blockSignals(True)
@@ -73,7 +73,7 @@ class MatrixChips(QWidget):
         self._show()
 
     def subject(self, name: Name) -> Subject:
-        """Return what a button stands for now."""
+        """Return the subject of a button."""
         layer = 0 if name in ("P", "E") else max(self.layer.currentIndex(), 0)
         return Subject(name, layer)
 

@@ -93,7 +93,7 @@ class Values:
     values : (n,) float64
         By position; steps are one fewer than positions.
     outliers
-        Positions whose norms stand out; there is no rule for other quantities.
+        Positions with outlying norms; empty for other quantities.
     """
 
     values: np.ndarray
@@ -125,7 +125,7 @@ class ValuesOf:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is drawn, and how; ``norms_after`` is where the stretch begins that is measured."""
+    """Choices of the norms panel; the statistics begin at ``norms_after``."""
 
     norms_quantity: Quantity = "norm"
     norms_centred: bool = False
@@ -234,7 +234,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
         quantity = view.choices.norms_quantity
         rules = []
         if not stretch.whole:
-            # From the last position but one on, nothing would be left to measure.
+            # At least two positions are left for the statistics.
             bounds = 0, max(len(own) - 2, 0)
             rules.append(
                 Rule(
@@ -302,7 +302,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
         )
 
     def compares(self, choices: Choices) -> str:
-        # Residuals are of a model's own components.
+        # Residuals refer to a model's own components.
         return (
             ""
             if choices.norms_quantity == "residual"
@@ -333,7 +333,7 @@ def _positions(values: np.ndarray) -> np.ndarray:
 
 
 def _table(view: NormsView) -> Table:
-    """Return the models that are drawn, with how steady each is."""
+    """Return a row with the stability of each model."""
     models = (view, *view.others)
     found = [_stretch(one) for one in models]
     rows = [
@@ -345,7 +345,7 @@ def _table(view: NormsView) -> Table:
 
 
 def summary(view: NormsView) -> str:
-    """Return how steady the values are, where, and what stands out."""
+    """Return the stability of the values, and outliers."""
     found, quantity = _stretch(view), view.choices.norms_quantity
     where = f"{format_position(found.first)}–{format_position(found.last)}"
     if found.whole:
@@ -358,7 +358,7 @@ def summary(view: NormsView) -> str:
         parts.append(_list_outliers(view.result.outliers))
     elif found.early is not None:
         parts.append(_early(found, found.early))
-    # A line may end between two facts, never inside a number.
+    # Lines may break between two facts, never inside a number.
     return " · ".join(parts).replace("\N{THIN SPACE}", "\N{NARROW NO-BREAK SPACE}")
 
 
@@ -384,32 +384,32 @@ def _describe(view: NormsView, position: int) -> str:
 
 
 def full_span(view: NormsView) -> Span:
-    """Return the axis that holds every value: from zero, with room for rings at both ends."""
+    """Return the span of all values from zero, with room for rings."""
     top = max(float(_drawn(one).max()) for one in (view, *view.others)) or 1.0
     return -0.06 * top, 1.1 * top
 
 
 def bulk_span(view: NormsView) -> Span:
-    """Return the axis that holds the values that the summary describes, outliers left out."""
+    """Return the span of the values in the summary, without outliers."""
     found, drawn = _stretch(view), _drawn(view)
     usual = np.zeros(len(drawn), dtype=bool)
     usual[found.first : found.last + 1] = True
     usual[list(view.result.outliers)] = False
     parts = [drawn[usual] if usual.any() else drawn]
     for other in view.others:
-        # Nothing marks other models' outliers: the axis holds the middle 98 % of them.
+        # Other models' outliers have no marks: the middle 98 % of their values count.
         theirs = _stretch(other)
         parts.append(np.percentile(_drawn(other)[theirs.first : theirs.last + 1], (1, 99)))
     low, high = (float(pick([pick(part) for part in parts])) for pick in (np.min, np.max))
-    # All norms of computed positions are equal, but for rounding.
+    # All norms of computed positions are equal except for rounding.
     margin = 0.15 * (high - low) if high - low > 1e-6 * high else 0.05 * high or 0.5
     bottom, top = full_span(view)
     return max(low - margin, bottom), min(high + margin, top)
 
 
 def _early(found: Stretch, early: float) -> str:
-    """Return how the first positions compare: whether early tokens are spaced out, or fray."""
-    # Its number stays with its word.
+    """Return a comparison of the first positions with the others."""
+    # No line break before the number.
     text = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
     if found.mean <= 0.0:
         return text
@@ -419,7 +419,7 @@ def _early(found: Stretch, early: float) -> str:
 def _list_outliers(outliers: tuple[int, ...]) -> str:
     if not outliers:
         return "no outliers"
-    # A few stay together on a line.
+    # No line breaks between a few.
     space = "\N{NO-BREAK SPACE}" if len(outliers) <= 5 else " "
     listed = f",{space}".join(format_position(p) for p in outliers[:OUTLIERS_LISTED])
     more = len(outliers) - OUTLIERS_LISTED

@@ -1,4 +1,4 @@
-"""The widget of a panel of results, made of its :class:`gui.panels.kit.PanelSpec`."""
+"""The widget of a result panel, made from its :class:`gui.panels.kit.PanelSpec`."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ CANCELLED = "This was cancelled before it was done."
 
 
 class PanelBody(QWidget):
-    """What a panel shows its result in, where a row of plots does not fit.
+    """The content of a panel that is more than a row of plots.
 
     Parameters
     ----------
     session
-        What is hovered and selected.
+        The session, for hover and selection.
 
     Attributes
     ----------
     focus_widget
-        Gets the panel's focus, also by a click.
+        Gets the panel's focus, also on a click.
     """
 
     chosen = Signal(str, object)
@@ -81,11 +81,11 @@ class PanelBody(QWidget):
     hoverRequested = Signal(object)
     """The position under the mouse, or None."""
     selectionRequested = Signal(tuple)
-    """Positions, the last one becomes the current one."""
+    """Positions; the last one becomes the current one."""
     intended = Signal(object)
-    """What the user wants of others than the panel: one of the small classes of this module."""
+    """An intent: one of the small classes of :mod:`gui.panels.kit`."""
     offered = Signal(str, object, bool)
-    """A choice of the panel, one of its options or None for all, and whether it is offered now."""
+    """A choice of the panel, one of its options or None for all, and whether it is visible."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -93,11 +93,11 @@ class PanelBody(QWidget):
         self.focus_widget: QWidget | None = None
 
     def controls(self) -> Sequence[QWidget]:
-        """Return what goes behind the panel's controls."""
+        """Return widgets to add after the panel's controls."""
         return ()
 
     def show_choices(self, choices: Any) -> None:
-        """Show what was chosen, whether there is a result or not."""
+        """Show the choices, with or without a result."""
 
     def draw(self, view: AnyView) -> None:
         """Show a view."""
@@ -107,34 +107,34 @@ class PanelBody(QWidget):
         """Show the way to a result; see :meth:`gui.panels.kit.PanelSpec.helps_without_result`."""
 
     def show_marks(self) -> None:
-        """Mark what is hovered and selected."""
+        """Mark the hovered and selected positions."""
 
     def leave(self) -> None:
-        """End what goes on only while somebody looks at the panel."""
+        """Stop what runs only while the panel is visible."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; it is drawn again right after."""
+        """Set the colours; it is drawn again right after."""
         self.theme = theme
 
     def keys(self) -> Mapping[int, Callable[[], None]]:
-        """Return what keys without a modifier do now."""
+        """Return actions by key, without modifiers."""
         return {}
 
     def take_focus(self) -> None:
-        """Let the keys go to what they are meant for here."""
+        """Give the focus to the main widget."""
         (self.focus_widget or self).setFocus()
 
     def fill_menu(self, menu: QMenu) -> None:
-        """Add what the panel's menu offers before saving and copying."""
+        """Add entries to the panel's menu, before those for saving and copying."""
 
     def stop(self) -> None:
-        """Stop timers; the panel goes away."""
+        """Stop timers before deletion."""
 
 
 class PanelForm(QWidget):
-    """Controls beside the result, or above it: more than a row of them has room for.
+    """Controls beside the result or above it, if they do not fit in a row.
 
-    They are there in all states: where something cannot be shown, they are how to leave it.
+    They are visible in all states, so that the user can change an impossible choice.
     """
 
     changed = Signal(dict)
@@ -145,17 +145,17 @@ class PanelForm(QWidget):
         raise NotImplementedError
 
     def stands_beside(self, room: QSize) -> bool:
-        """Return whether it is better beside the result than above it, in so much room for both."""
+        """Return whether to place it beside the result instead of above it."""
         return True
 
 
 class ResultPanel(Panel):
-    """Asks a spec's question about the open model, and shows what comes of it.
+    """Asks a spec's question about the open model, and shows the result.
 
-    It asks only while it can be seen, and again when its question has changed. While an answer is
-    on its way the one before stays, if it is about the same model, until something is known of the
-    new one. Esc gives up waiting, as the button does. Compared models are asked the same, and
-    drawn behind the open one.
+    It asks only while visible, and again when its question has changed. While an answer is
+    pending, the previous one of the same model stays until there is a partial result. Esc
+    cancels, as the button does. Compared models are asked the same question, and drawn behind
+    the open one.
 
     Parameters
     ----------
@@ -172,12 +172,12 @@ class ResultPanel(Panel):
     comparedAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     unwatched = Signal()
-    """Nobody looks at the panel any more: what it waits for may be given up."""
+    """The panel is hidden: its pending questions may be cancelled."""
     cancelRequested = Signal()
     selectionRequested = Signal(tuple)
     hoverRequested = Signal(object)
     guideRequested = Signal(object)
-    """What to draw beside the curve, a :class:`gui.state.guides.Guide`; None for nothing."""
+    """A :class:`gui.state.guides.Guide` beside the curve; None for none."""
     intended = Signal(object)
 
     def __init__(
@@ -253,7 +253,7 @@ class ResultPanel(Panel):
         if self.spec.follows_drag:
             self.listen_throttled(events.positions, self.ask)
         else:
-            # What takes long waits for the end of a drag.
+            # Slow questions wait for the end of a drag.
             self.listen(events.positions, self.ask)
             self.listen(events.dragging, self.ask)
         if self.spec.about_grid:
@@ -280,7 +280,7 @@ class ResultPanel(Panel):
         return made
 
     def _follow_grid(self) -> None:
-        """Listen to the models side by side that there are now."""
+        """Listen to the current models side by side."""
         self._grid.stop()
         for one in self.session.compared:
             events = one.session.events
@@ -311,7 +311,7 @@ class ResultPanel(Panel):
         choices = replace(self.choices, **shared)
         if self.session.model is self._followed:
             self._set_choices(choices)
-        else:  # the result is still that of the model before
+        else:  # the result is still the previous model's
             self.choices = choices
 
     def _set_choices(self, choices: Any) -> None:
@@ -350,7 +350,7 @@ class ResultPanel(Panel):
     # ---- asking ----------------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Ask, if the panel can be seen and its question is another one than before."""
+        """Ask if the panel is visible and its question has changed."""
         watched = self._in_front and self.isVisible()
         if self.session.model is None or not watched or self._waits_for_drag():
             return
@@ -361,7 +361,7 @@ class ResultPanel(Panel):
         if answer is None or answer.question != question or answer is not self._current():
             self.asked.emit(question, False)
             if self.content is None:
-                # While the answer is worked out: with it, it would be one long wait for the user.
+                # Build the content while the answer is computed, to avoid a long block at the end.
                 self._builder.start()
         self.others.ask(asking=True)
         self._show_legend()
@@ -382,13 +382,13 @@ class ResultPanel(Panel):
 
     @property
     def result(self) -> Any:
-        """The result that is shown, which may lack something yet; None if none is."""
+        """The shown result, perhaps partial; None without one."""
         return None if self._ready is None else self._ready.result
 
     # ---- what is shown -----------------------------------------------------------------------
 
     def view(self, theme: Theme | None = None) -> AnyView:
-        """Return what is shown; there is a result."""
+        """Return the view of the shown result."""
         assert self._ready is not None
         assert self.session.model is not None
         theme = theme or self.theme
@@ -423,22 +423,22 @@ class ResultPanel(Panel):
         return self.header.caption.text()
 
     def figure(self) -> Callable[[], Figure]:
-        """Return what draws the view for print; it is called on a thread, without the panel."""
+        """Return a function that draws the view for print, to be called on a thread."""
         spec, view = self.spec, self.view(LIGHT)
         return lambda: spec.figure(view)
 
     def numbers(self) -> dict[str, np.ndarray]:
-        """Return the numbers behind what is shown, by names for columns."""
+        """Return the shown numbers, by column name."""
         return all_numbers(self.spec, self.view())
 
     def python(self) -> str:
-        """Return a script that computes what is shown, and prints it."""
+        """Return a script that computes and prints what is shown."""
         return all_scripts(self.spec, self.view())
 
     def file_name(self) -> str:
-        """Return the name that files are offered under, without an ending."""
+        """Return the default file name, without an ending."""
         assert self.session.model is not None
-        # A revision such as gpt2@refs/pr/1 is no folder.
+        # The slashes of a revision such as gpt2@refs/pr/1.
         return f"{self.session.model.name.replace('/', '-')} {self.spec.name}"
 
     def _drawn(self) -> tuple[ComparedCurve, ...]:
@@ -505,7 +505,7 @@ class ResultPanel(Panel):
         return ""
 
     def _show_guide(self) -> None:
-        """Draw something beside the curve for as long as the panel is in front, or nothing."""
+        """Request the guide while the panel is visible."""
         session, spec = self.session, self.spec
         current = session.current if spec.guides_current else None
         shown = (id(self._ready), self.choices, session.components, session.pca, current)
@@ -591,7 +591,7 @@ class ResultPanel(Panel):
             super().take_focus()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Hand the focus on; with a proxy, Tab would pass by the buttons before the slider."""
+        """Pass the focus on; with a focus proxy, Tab would skip the buttons before the slider."""
         super().focusInEvent(event)
         if self.controls.number is not None:
             self.controls.number.slider.setFocus(event.reason())
@@ -608,7 +608,7 @@ class ResultPanel(Panel):
 
     def _on_model_changed(self) -> None:
         if self.spec.about_grid and self.session.model is not None and self._ready is not None:
-            # What is shown names its models: it stays, with the keys in it, until more is known.
+            # The result contains the names of its models: it stays until there is a new one.
             self._answer = None
             self.ask()
             return
@@ -620,7 +620,7 @@ class ResultPanel(Panel):
     def _on_components_changed(self) -> None:
         self.ask()
         if self._ready is not None:
-            # What is shown may be the same, and yet no part of what the viewport shows.
+            # The result may be the same, but not within the shown components.
             view = self.view()
             self.controls.follow_view(view)
             self.header.caption.set_text(self.spec.caption(view))
@@ -641,7 +641,7 @@ class ResultPanel(Panel):
             self._draw()
 
     def _show_answer(self) -> None:
-        """Show one of the four states, and what to do about it."""
+        """Show one of the four states, with its button."""
         self.header.set_controls_enabled(self.session.model is not None)
         answer = self._answer
         state = None if answer is None or self.session.model is None else answer.state
@@ -686,12 +686,12 @@ class ResultPanel(Panel):
     def _show_ready(self, answer: Answer) -> None:
         self._ready = answer
         self._draw()
-        # What lacks something is not taken away.
+        # Partial results are not saved.
         self.header.more.setEnabled(answer.state == "ready")
         self._stack.setCurrentWidget(self._content_page)
 
     def _show_words(self, text: str, advice: str = "", button: str = "") -> None:
-        """Show words in place of a result."""
+        """Show a text instead of a result."""
         self._ready = None
         self._show_guide()
         self._show_legend()
@@ -718,7 +718,7 @@ class ResultPanel(Panel):
             self.comparedAsked.emit(key, question, True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Do what the keys do; else give up waiting with Esc: it may be its own window."""
+        """Esc cancels here too, since the panel may be a window of its own."""
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         keys = {} if self._ready is None or not plain else self.controls.keys()
         if isinstance(self.content, PanelBody) and plain:
@@ -735,7 +735,7 @@ class ResultPanel(Panel):
             self._show_menu(event.globalPos())
 
     def menu(self) -> QMenu:
-        """Return the menu of what can be done with the result; the caller shows it."""
+        """Return the menu of saving and copying; the caller shows it."""
         menu = QMenu(self)
         texts = None if self._ready is None else self.spec.texts(self.view())
         if texts is not None:
@@ -791,7 +791,7 @@ class ResultPanel(Panel):
     def _build_layout(self) -> None:
         margins = (GRID, GRID // 2, GRID, GRID // 2)
         page = vbox(self.header, self.legend, parent=self, spacing=GRID // 2, margins=margins)
-        # As a window of its own the panel would keep the least width of the widest arrangement.
+        # A floating panel would keep the minimum width of the widest arrangement.
         page.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
         self._holder = QWidget()
         self._stack = QStackedLayout(self._holder)
@@ -820,23 +820,23 @@ class ResultPanel(Panel):
             self._beside.setDirection(way)
 
     def _place_strip(self) -> None:
-        """Put the progress in the middle, or into a corner where a result stays in sight."""
+        """Place the progress in the middle, or in a corner of a result."""
         if not self.strip.isHidden():
             shown = "" if self._ready is None else self._ready.state
             self.strip.place(self._holder.geometry(), shown)
 
 
 def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object], None]) -> None:
-    """Connect a panel with what answers it.
+    """Connect a panel with the controller.
 
     Parameters
     ----------
     panel
         Of any spec.
     controller
-        Answers its questions, selects and draws guides.
+        Answers questions, selects positions and draws guides.
     intend
-        Called with what the user wants of others: :class:`ShowPanel` and the like.
+        Called with intents such as :class:`gui.panels.kit.ShowPanel`.
     """
     name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
@@ -853,7 +853,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
 
 
 def _imported(path: str) -> Any:
-    """Return what "module:name" stands for."""
+    """Return an object by "module:name"."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 

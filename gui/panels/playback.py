@@ -1,4 +1,4 @@
-"""The clock of a movement that is played once: how much of the way is done."""
+"""The clock of an animation that is played once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ FRAME_MS = 16
 
 
 class Playback(QObject):
-    """Goes from 0 to 1 in about a second, whatever a frame takes."""
+    """Goes from 0 to 1 in about a second, independent of the frame rate."""
 
     moved = Signal(float)
-    """The share of the way that is done, less than 1."""
+    """Elapsed share of the duration, less than 1."""
     finished = Signal()
-    """The end is reached."""
+    """Emitted at the end."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -24,22 +24,22 @@ class Playback(QObject):
 
     @property
     def is_playing(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether it is playing."""
         return self._timer.isActive()
 
     @property
     def share(self) -> float:
-        """The share of the way that is done now."""
+        """Elapsed share of the duration."""
         return min(self._clock.elapsed() / DURATION_MS, 1.0) if self.is_playing else 1.0
 
     def start(self) -> None:
-        """Begin at the start; the first frame is drawn at once."""
+        """Start from the beginning; the first frame is emitted at once."""
         self._clock.start()
         self._timer.start()
         self.moved.emit(0.0)
 
     def stop(self) -> None:
-        """Go on no more."""
+        """Stop."""
         self._timer.stop()
 
     def _on_tick(self) -> None:

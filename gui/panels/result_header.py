@@ -1,4 +1,4 @@
-"""The lines above a result: formula, explanation, the few controls, the menu, and the caption."""
+"""The header of a result: formula, explanation, controls, menu and caption."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ MENU_TIP = "Save the figure or its numbers, or copy them (right-click does the s
 
 
 class ResultHeader(QWidget):
-    """What is shown and how, on one row where there is room for it, and else on two.
+    """Formula and controls in one row, or in two if there is little room.
 
     Parameters
     ----------
     formula, meaning
-        The quantity as a formula and in words; the words give way first.
+        The quantity as a formula and in words; the words are hidden first.
     explanation
         Tooltip of the "?": two sentences.
     """
 
     menuRequested = Signal(QPoint)
-    """The "⋯" button was pressed; where the menu goes, on the screen."""
+    """The "⋯" button was pressed; the menu's position on the screen."""
 
     def __init__(self, formula: str, meaning: str, explanation: str, theme: Theme) -> None:
         super().__init__()
@@ -52,12 +52,12 @@ class ResultHeader(QWidget):
         self._arrange()
 
     def add(self, control: QWidget) -> None:
-        """Put a control at the end of the row of controls."""
+        """Append a control."""
         self._row.addWidget(control)
         self._arrange()
 
     def set_controls_enabled(self, enabled: bool) -> None:
-        """Let the controls be used, or not while there is nothing to control."""
+        """Enable or disable the controls."""
         self._controls.setEnabled(enabled)
 
     def set_headline(self, formula: str, meaning: str, explanation: str) -> None:
@@ -76,7 +76,7 @@ class ResultHeader(QWidget):
         self._arrange()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the width of the controls alone: the heading may stand above them."""
+        """Return the width of the controls only, which may be below the heading."""
         width = max(self._row.minimumSize().width(), self._heading_width(False))
         return QSize(min(width, 30 * GRID), super().minimumSizeHint().height())
 
@@ -90,13 +90,13 @@ class ResultHeader(QWidget):
         beside, meaning = arrangement
         self.meaning.setVisible(meaning)
         if beside:
-            # Switches are lower than the button before them.
+            # Check boxes are lower than the button before them.
             self._grid.addWidget(self._controls, 0, 1, Qt.AlignmentFlag.AlignVCenter)
         else:
             self._grid.addWidget(self._controls, 1, 0, 1, 3)
 
     def _needed(self, beside: bool, meaning: bool) -> int:
-        """Return the width that an arrangement takes."""
+        """Return the width of an arrangement."""
         heading = self._heading_width(meaning) + 2 * GRID + self.more.sizeHint().width()
         controls = self._controls.sizeHint().width()
         return heading + 2 * GRID + controls if beside else max(heading, controls)

@@ -18,11 +18,11 @@ from gui.services.snippets import opening
 from gui.style.theme import DIVERGING, format_count, format_number
 
 LAGS = (1, 100, 300)
-"""Those whose mean cosine the caption names."""
+"""Lags with their mean cosine in the caption."""
 LEVELS = (-1.0, 1.0)
-"""The least and the largest cosine: the ends of the colours, before anybody drags them."""
+"""The initial colour levels."""
 MOST = 4096
-"""More positions than this make a matrix that nothing can show and little memory can hold."""
+"""Maximum number of positions: of more the matrix needs too much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SimilarityOf:
     positions
         First and last position, both included.
     components
-        If given, rows are first projected: the range's mean and these components, from 1.
+        If not None, rows are projected on the range's mean and these components, from 1.
     """
 
     positions: tuple[int, int]
@@ -53,7 +53,7 @@ class SimilarityOf:
 
 @dataclass(frozen=True, slots=True)
 class ByLagOf:
-    """The mean cosine by lag alone; fields as of :class:`SimilarityOf`."""
+    """Only the mean cosine by lag; fields as of :class:`SimilarityOf`."""
 
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
@@ -85,7 +85,7 @@ class ByLag:
 
 
 def check_size(positions: tuple[int, int]) -> None:
-    """Refuse a range whose cosines nothing can show."""
+    """Raise RangeError if the range is too long for a matrix."""
     first, last = positions
     if last - first + 1 > MOST:
         raise RangeError(
@@ -96,7 +96,7 @@ def check_size(positions: tuple[int, int]) -> None:
 
 
 def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
-    """Return a fit with only some of its components, counted from 1; absent ones left out."""
+    """Return a fit with only some of its components, from 1; missing ones are omitted."""
     kept = [c - 1 for c in components if c <= len(pca.components)]
     return replace(
         pca,
@@ -117,7 +117,7 @@ SimilarityView = View[Choices, Similarity | ByLag]
 
 
 class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
-    """A heatmap of cosines, and beside it their mean by lag; of compared models the mean alone."""
+    """A heatmap of cosines, and their mean by lag, also of compared models."""
 
     name = "similarity"
     formula = "cos(Pᵢ, Pⱼ)"

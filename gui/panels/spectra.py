@@ -33,7 +33,7 @@ FIGURES: Mapping[str, tuple[Name, ...]] = {
     "spectra": ("P", "E"),
     "spectra-weights": tuple(name for name in NAMES if name not in TABLES),
 }
-"""The figures of a report, and whose spectra they show."""
+"""The figures of a report, and their matrices."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,9 +47,9 @@ class NamedSpectrum:
     shape
         Its rows and columns.
     singular_values, chance : (min(shape),) float64
-        Falling, in the matrix's units; and those of a Gaussian matrix of the same shape and norm.
+        Descending, in the matrix's units; and of a Gaussian matrix of the same shape and norm.
     energy : (min(shape),) float64
-        Share of Σσ² that the first 1, 2, … of them have.
+        Cumulative share of Σσ².
     stable_rank
         ‖A‖_F² / σ₁².
     """
@@ -69,9 +69,9 @@ class Spectra:
     Attributes
     ----------
     found
-        In the order they were asked for.
+        In the requested order.
     missing
-        For each matrix that the checkpoint lacks, why.
+        Matrices that the checkpoint lacks, with the reasons.
     """
 
     found: tuple[NamedSpectrum, ...]
@@ -79,7 +79,7 @@ class Spectra:
 
     @property
     def longest(self) -> int:
-        """How many singular values the longest of them has."""
+        """Length of the longest spectrum."""
         return max(len(one.singular_values) for one in self.found)
 
 
@@ -126,7 +126,7 @@ def _spectrum(about: QuestionContext, subject: Subject) -> NamedSpectrum:
 
 
 def _shape(about: QuestionContext, subject: Subject, directions: Directions) -> tuple[int, int]:
-    """Return the matrix's shape; E is not read for it where its directions are on disk."""
+    """Return the matrix's shape, without reading E if its directions are cached."""
     if subject.name == "E" and about.model.d_vocab is not None:
         return about.model.d_vocab, directions.vectors.shape[1]
     rows, columns = about.stream.matrix(subject).shape
@@ -135,7 +135,7 @@ def _shape(about: QuestionContext, subject: Subject, directions: Directions) -> 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Whose spectra; how many values the share of Σσ² is summed over; whether to draw chance."""
+    """The matrices; the number of values in the share of Σσ²; whether to draw chance."""
 
     subjects: tuple[Subject, ...] = (P,)
     k: int = TOP
@@ -182,7 +182,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
     }
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Show P of another model, and E if it need not be fetched."""
+        """Show P of a new model, and E if that needs no download."""
         here = isinstance(model.store, RegionStore) and "W_E" not in model.missing
         return replace(choices, subjects=(P, Subject("E")) if here else (P,))
 
@@ -190,7 +190,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         return SpectraOf(choices.subjects)
 
     def compared_question(self, scope: Scope, choices: Choices) -> SpectraOf:
-        """Ask for the first matrix alone: more curves could not be distinguished."""
+        """Only the first matrix: more curves could not be distinguished."""
         return SpectraOf(choices.subjects[:1])
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
@@ -218,7 +218,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         result, choices, k = view.result, view.choices, _k(view)
         colors = _colors(view)
         curves: list[Curve] = []
-        drawn: list[NamedSpectrum | None] = []  # by curve, for what is under the mouse
+        drawn: list[NamedSpectrum | None] = []  # by curve, for the hover label
         for found, color in zip(result.found, colors, strict=True):
             index = _index(found)
             words = f"{subject_name(found.subject)} · first {k}: {_energy(view, found)}"
@@ -228,7 +228,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
                 curves.append(Curve(index, found.chance, color, "dashed", silent=True))
                 drawn.append(None)
         if choices.chance:
-            # Of no points: it explains all dashes in the legend.
+            # Without points, for the legend of the dashes.
             none = np.empty(0)
             curves.append(
                 Curve(none, none, view.theme.muted, "dashed", silent=True, label=BY_CHANCE)
@@ -314,7 +314,7 @@ for subject in ({subjects},):
 
 
 def _k(view: SpectraView) -> int:
-    """Return k, or the length of the longest spectrum if this is less."""
+    """Return k, at most the length of the longest spectrum."""
     return min(view.choices.k, view.result.longest)
 
 
@@ -333,7 +333,7 @@ def _colors(view: SpectraView) -> list[str]:
 
 def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:
     def without(subject: Subject) -> tuple[Subject, ...]:
-        """Return what is left when one is taken out: something has to be."""
+        """Return the others, or P if there are none."""
         return tuple(one for one in view.choices.subjects if one != subject) or (P,)
 
     entries = [
@@ -353,7 +353,7 @@ def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:
 
 
 def _scope(view: SpectraView) -> str:
-    """Say of which rows and layers the matrices are, and what was done to them."""
+    """Return rows, layers and preparation of the matrices."""
     subjects = [found.subject for found in view.result.found]
     weights = [subject for subject in subjects if subject.name not in TABLES]
     parts = []

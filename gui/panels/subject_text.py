@@ -1,4 +1,4 @@
-"""How matrices are called on the screen."""
+"""Names and colours of matrices on the screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from geometry.models.residual_stream import NAMES, Subject
 from gui.style.theme import SERIES, Theme
 
 TABLES = ("P", "E")
-"""What is no weight of a layer."""
+"""Matrices that are no weights of a layer."""
 WORDS = {
     "P": "Position embeddings, one row for each position",
     "E": "Token embeddings, one row for each token",
@@ -18,7 +18,7 @@ WORDS = {
     "W_O": "Output of attention: what it writes to the residual stream",
     "W_in": "First matrix of the MLP: what it reads",
 }
-"""Each matrix in words."""
+"""Descriptions of the matrices."""
 
 
 def subject_name(subject: Subject) -> str:
@@ -37,7 +37,7 @@ def subject_color(subject: Subject, theme: Theme) -> str:
 def subject_colors(subjects: Sequence[Subject], theme: Theme, *, others: bool) -> list[str]:
     """Return the colours of matrices' curves; the same in every plot without other models.
 
-    Beside other models, whose colours those are, the first is dark and the rest are grey.
+    With compared models, which have the colours, the first is dark and the rest are grey.
     """
     if others:
         return [theme.text, *[theme.muted] * (len(subjects) - 1)]

@@ -1,7 +1,7 @@
-"""The panels of results: one line each.
+"""The table of result panels.
 
 A line names the class of a :class:`gui.panels.kit.PanelSpec`, which is imported when it is first
-needed: the window shows its docks and its menu before that.
+needed, after the window has shown its docks and menu.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PanelEntry:
-    """A panel of results.
+    """A result panel.
 
     Attributes
     ----------
     name
         Its key, the same as its spec's.
     title
-        Of its dock and in menus.
+        Title of its dock, also in menus.
     spec_class
         "module:class" below :mod:`gui.panels`.
     figures
-        The figures that a report draws of it, each with what it shows.
+        Its figures in a report, with descriptions.
     section
-        Whether it writes a section of its own into a report's numbers.
+        Whether a report's numbers have a section of it.
     """
 
     name: str

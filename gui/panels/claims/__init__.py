@@ -1,4 +1,4 @@
 """The claims panel: the ledger as a table, in words, and as a page for print.
 
-What is claimed and how it is checked is in `geometry.claims`.
+The claims and their measures are in `geometry.claims`.
 """

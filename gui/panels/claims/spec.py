@@ -44,7 +44,7 @@ class Ledger:
     positions
         First and last position, both inclusive, of the claims that are about the shown range.
     verdicts
-        In the order of the articles; one that is not there yet has neither value nor reason.
+        In the order of the articles; a pending one has neither value nor reason.
     layer, fold_ln
         Of the weights.
     """
@@ -57,7 +57,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsOf:
-    """The ledger, with a range of positions for the claims that are about the shown one."""
+    """The ledger for a range of positions."""
 
     positions: tuple[int, int]
 
@@ -86,12 +86,12 @@ class ClaimsOf:
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(about.model, scope, about.measured(report))
-        # What depends on no range is known from the range before.
+        # Claims that do not depend on the range are cached: these come first.
         order = sorted(CLAIMS, key=lambda claim: known_verdict(claim, measured) is None)
         for done, claim in enumerate(order):
             yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
             verdicts[claim] = check(claim, measured)
-        # One that was given up half-way is no verdict.
+        # A cancelled check is no verdict.
         about.check()
         yield so_far()
 
@@ -121,7 +121,7 @@ LedgerView = View[Choices, Ledger]
 
 
 class ClaimsPanel(PanelSpec[Choices, Ledger]):
-    """The ledger: a line for each claim, which leads to the panel that shows it."""
+    """A row for each claim, which opens its panel."""
 
     name = "claims"
     formula = "Claims"

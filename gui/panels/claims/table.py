@@ -53,7 +53,7 @@ Role = Qt.ItemDataRole
 
 ROW_HEIGHT = 36
 MARK = 12
-"""Pixels, of an outcome's mark."""
+"""Size of an outcome's mark, in pixels."""
 OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
 _COLUMNS = (
     Column("Outcome", "Whether the claim holds for this model, as far as can be told", left=True),
@@ -78,7 +78,7 @@ NOTHING = {
 
 
 class ClaimsBody(PanelBody):
-    """The lines of the chosen outcome, or a sentence where there are none."""
+    """The claims of the chosen outcome, or a message if there are none."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -117,7 +117,7 @@ class ClaimRows(TitledRows):
         self.marks: dict[Outcome, QIcon] = {}
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
-        """Show other verdicts; where they are of the same claims the lines stay where they are."""
+        """Set the verdicts; for the same claims, selection and scroll position are kept."""
         if [one.claim for one in verdicts] == [one.claim for one in self.verdicts]:
             self.verdicts = verdicts
             last = self.index(len(verdicts) - 1, len(self.columns) - 1)
@@ -131,7 +131,7 @@ class ClaimRows(TitledRows):
         return 0 if parent.isValid() else len(self.verdicts)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        """Return a cell's text, mark, tip or alignment; as ``UserRole``, the line below a claim."""
+        """``UserRole`` is the line below a claim."""
         verdict, column = self.verdicts[index.row()], index.column()
         match role:
             case Role.DisplayRole:
@@ -161,7 +161,7 @@ class ClaimRows(TitledRows):
 
 
 class ClaimsTable(QTableView):
-    """Claims in lines of two.
+    """Claims, each in two lines.
 
     Signals
     -------
@@ -181,7 +181,7 @@ class ClaimsTable(QTableView):
         self.set_theme(theme)
 
     def show_verdicts(self, verdicts: Sequence[Verdict]) -> None:
-        """Show other lines; the marked claim stays marked if it is still there."""
+        """Set the verdicts; a claim that is still shown stays selected."""
         marked = self._marked()
         self.rows.replace(tuple(verdicts))
         for row, verdict in enumerate(verdicts):
@@ -211,11 +211,11 @@ class ClaimsTable(QTableView):
         elif event.key() in _NAVIGATION:
             super().keyPressEvent(event)
         else:
-            # A table would search for letters; the window has commands.
+            # The window's commands instead of the table's search by letter.
             event.ignore()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Mark the first line when the Tab key comes here, so that it can be seen."""
+        """Select the first row when the focus comes by Tab, so that it is visible."""
         super().focusInEvent(event)
         if event.reason() in _BY_TAB and self._marked() is None and self.rows.verdicts:
             self.selectRow(0)
@@ -234,7 +234,7 @@ class ClaimsTable(QTableView):
         self.setProperty("ring", True)
         self.setStyleSheet(
             "QTableView { background: transparent; }"
-            # An item has a margin of 3 px besides.
+            # Qt adds a margin of 3 px to items.
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             "QHeaderView { background: transparent; }"
             f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
@@ -274,7 +274,7 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 
 
 class TwoLines(QStyledItemDelegate):
-    """Draws a claim, and below it in small what is measured or why nothing is."""
+    """Draws a claim, and below it the quantity, or the reason for a missing value."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -305,9 +305,9 @@ class TwoLines(QStyledItemDelegate):
 
 
 def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
-    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour.
+    """Return a tick, a cross or an open ring: shapes for those who do not see the colours.
 
-    What is not checked yet has no mark.
+    Pending claims have no mark.
     """
     pixmap = QPixmap(QSize(MARK, MARK) * ratio)
     pixmap.setDevicePixelRatio(ratio)
@@ -324,6 +324,6 @@ def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
         painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
     painter.end()
     icon = QIcon(pixmap)
-    # Selected lines would tint the mark otherwise.
+    # Qt tints icons of selected rows otherwise.
     icon.addPixmap(pixmap, QIcon.Mode.Selected)
     return icon

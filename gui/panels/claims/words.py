@@ -31,14 +31,14 @@ _COLUMNS = ("id", "article", "statement", "quantity", "expected", "measured", "o
 
 
 def outcome(verdict: Verdict) -> Outcome:
-    """Return how a claim came out; it is "pending" while it is not checked yet."""
+    """Return the outcome of a claim; "pending" before it is checked."""
     if verdict.holds is None:
         return "pending" if verdict.why_null is None else "unknown"
     return "holds" if verdict.holds else "fails"
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
-    """Sum up: ``31 hold, 3 do not, 9 cannot be told``."""
+    """Return a summary: ``31 hold, 3 do not, 9 cannot be told``."""
     found = [outcome(verdict) for verdict in verdicts]
     holds, fails, unknown, pending = (found.count(one) for one in WORDS)
     hold = "holds" if holds == 1 else "hold"
@@ -48,7 +48,7 @@ def counts(verdicts: Sequence[Verdict]) -> str:
 
 
 def measured(verdict: Verdict) -> str:
-    """Write the number, with digits that suit its size."""
+    """Return the formatted number, with decimals by its size."""
     value = verdict.value
     if value is None:
         return NO_NUMBER
@@ -59,7 +59,7 @@ def measured(verdict: Verdict) -> str:
 
 
 def expected(verdict: Verdict) -> str:
-    """Write the claim's bounds of the number."""
+    """Return the claim's formatted bounds."""
     return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
 
 
@@ -69,7 +69,7 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
     Parameters
     ----------
     title
-        The model and what the claims were checked on.
+        The model and the scope of the check.
     verdicts
         Its lines.
     """
@@ -91,7 +91,7 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def comma_separated(verdicts: Sequence[Verdict]) -> str:
-    """Write the ledger as CSV, its numbers in full precision; none is an empty cell."""
+    """Write the ledger as CSV, numbers in full precision; a missing one is an empty cell."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -111,18 +111,18 @@ WIDTH = 9.0
 LINE, GAP, MARGIN = 0.15, 0.07, 0.2
 """Inches: a line of text, the space between two claims, the edge."""
 CHARACTERS = 78
-"""Of a claim's line."""
-# Where the columns are, in inches; numbers end where theirs does.
+"""Characters per line of a claim."""
+# Left edges of the columns in inches; right edge for the numbers.
 _OUTCOME, _CLAIM, _MEASURED, _EXPECTED = 0.2, 1.3, 7.2, 7.4
 
 
 def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT) -> Figure:
-    """Draw the ledger as a table, as long as it is.
+    """Draw the ledger as a table, on a page of its height.
 
     Parameters
     ----------
     scope
-        The model and what the claims were checked on.
+        The model and the scope of the check.
     verdicts
         Its lines.
     """

@@ -1,4 +1,4 @@
-"""Controls of the curve that is laid over the shown one: which, how, and how well it fits."""
+"""Controls of the aligned curve: which one, how, and how well it fits."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ HIDDEN = "hidden while a step of the training is shown · "
 
 
 class AlignedRow(Panel):
-    """Shows ``session.alignment``, and emits what the user wants it to be.
+    """Shows ``session.alignment``, and requests another one.
 
     Signals
     -------
-    layingRequested(CurveAlignment or None)
-        What is to be laid over the shown curve, and how.
+    alignmentRequested(CurveAlignment or None)
+        The requested alignment.
     """
 
     alignmentRequested = Signal(object)
@@ -141,7 +141,7 @@ class AlignedRow(Panel):
     # The session has changed.
 
     def _fill(self) -> None:
-        """Show what can be laid over the curve, and what is."""
+        """Update the controls."""
         session, alignment = self.session, self.session.alignment
         with self._quietly():
             self.setEnabled(session.model is not None)
@@ -228,7 +228,7 @@ class AlignedRow(Panel):
             self._change(what=OfCompared(kind), middle=None)
 
     def _others(self) -> tuple[int, int]:
-        """Return positions to begin with: a stretch that is not shown, or half of those shown."""
+        """Return initial positions: the longer range outside the shown one, or half of that."""
         first, last = self.session.positions
         model = self.session.model
         end = last if model is None else model.n_positions - 1
@@ -259,7 +259,7 @@ class AlignedRow(Panel):
 
 
 def _kind(alignment: CurveAlignment | None) -> str | int:
-    """Return what the drop-down list keeps for what is laid over."""
+    """Return an alignment's entry in the drop-down list."""
     if alignment is None:
         return NOTHING
     if isinstance(alignment.what, OfCompared):
@@ -280,12 +280,12 @@ def _position(name: str) -> QSpinBox:
     field.setAccessibleName(name)
     field.setToolTip(wrapped(f"{name} of those that are laid over"))
     field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    # Each digit typed would be a wish of its own.
+    # No request for each typed digit.
     field.setKeyboardTracking(False)
     return field
 
 
 def _wide(choice: Segmented) -> Segmented:
-    # Its words are of unlike length.
+    # The options differ in length.
     choice.setMinimumWidth(choice.sizeHint().width() + 3 * GRID)
     return choice

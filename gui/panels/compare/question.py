@@ -1,4 +1,4 @@
-"""What the table of models asks: the single numbers of the open model and of those beside it."""
+"""The question of the compare panel: scalars of the open and the compared models."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ READING = "it is still being read"
 
 @dataclass(frozen=True, slots=True)
 class RowOf:
-    """One line: a model, and what is shown of it.
+    """One row: a model, and what is shown of it.
 
     Attributes
     ----------
     key
         That of the model beside the open one; :data:`gui.state.session.MAIN` for the open one.
     name
-        What it is called.
+        Its name.
     model
-        The model, for as long as somebody else has it; None while it is being read.
+        The model, as a weak reference; None while it is loading.
     positions, components
         What is shown of it.
     """
@@ -45,7 +45,7 @@ class RowOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
-    """What is known of a row: its scalars; None while they are worked out, or ``why`` never."""
+    """The scalars of a row: None while they are computed, or with the reason in ``why``."""
 
     row: RowOf
     scalars: tuple[Scalar, ...] | None = None
@@ -54,25 +54,25 @@ class Line:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Comparison:
-    """The lines, in the grid's order."""
+    """The rows, in the order of the views."""
 
     lines: tuple[Line, ...]
 
 
 KEPT = Recent(MOST_KEPT)
-"""What was found for models that were compared before."""
+"""Results for models that were compared before."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOf:
-    """The single numbers of several models.
+    """Scalars of several models.
 
     Attributes
     ----------
     rows
         The open model and those beside it.
     kept
-        What was found for other questions.
+        Cache shared with other questions.
     """
 
     rows: tuple[RowOf, ...]

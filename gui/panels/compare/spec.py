@@ -1,4 +1,4 @@
-"""Compare: the open model and those beside it, in all their single numbers."""
+"""Compare: the open and the compared models, in all their scalars."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Sorting = tuple[int, bool]
-"""A column, and whether its values fall."""
+"""A column, and whether the order is descending."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the lines are sorted by; None for the order of the models beside each other."""
+    """How rows are sorted; None for the order of the views."""
 
     sorted_by: Sorting | None = None
 
@@ -44,7 +44,7 @@ def _is_sorting(value: object) -> bool:
 
 
 class ComparePanel(PanelSpec[Choices, Comparison]):
-    """A line for each model, a column for each number."""
+    """A row for each model, a column for each scalar."""
 
     name = "compare"
     formula = "Models"
@@ -125,7 +125,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
 
 
 def sorted_lines(view: CompareView) -> tuple[Line, ...]:
-    """Return the lines in the order that was chosen."""
+    """Return the lines in the chosen order."""
     by = view.choices.sorted_by
     lines = view.result.lines
     return lines if by is None else in_order(lines, by[0], falling=by[1])

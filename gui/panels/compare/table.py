@@ -1,4 +1,4 @@
-"""The table of models: the names stay where they are, the numbers beside them scroll."""
+"""The table of models: fixed names, and numbers that scroll."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from gui.widgets.tooltips import wrapped
 Role = Qt.ItemDataRole
 
 ARROWS = {False: " ▴", True: " ▾"}
-"""On the title of the column that is sorted by: rising, falling."""
+"""Marks in the title of the sorted column: ascending, descending."""
 ROW_HEIGHT, TITLE_HEIGHT = 24, 34
 FEWEST_NAME, MOST_NAME = 96, 240
-"""Pixels of the names' column."""
+"""Minimum and maximum width of the names, in pixels."""
 _MOVES = (
     Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
     Qt.Key.Key_End,
@@ -54,7 +54,7 @@ ALONE = "Only the open model is here. “Add model…” puts others beside it, 
 
 
 class CompareBody(PanelBody):
-    """The controls of a curve laid over the shown one, and the table below them."""
+    """The controls of the aligned curve, and the table below them."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -111,7 +111,7 @@ class CompareBody(PanelBody):
 
 
 class CompareRows(TitledRows):
-    """The lines in the order that was chosen."""
+    """The lines as rows."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(COLUMNS, parent)
@@ -120,7 +120,7 @@ class CompareRows(TitledRows):
         self.muted = QColor(theme.muted)
 
     def replace(self, lines: Sequence[Line], sorted_by: Sorting | None) -> None:
-        """Show other lines, which are sorted by a column or by none."""
+        """Set the lines, sorted by a column or by none."""
         if sorted_by != self.sorted_by:
             self.sorted_by = sorted_by
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
@@ -182,18 +182,18 @@ class CompareRows(TitledRows):
 
 
 class CompareTable(QWidget):
-    """One line for each model.
+    """One row for each model.
 
     Signals
     -------
     chosen(int)
-        The key of a line that was double-clicked, or on which Enter was pressed.
+        Key of a row that was double-clicked, or on which Enter was pressed.
     removed(int)
-        The key of a line on which Delete was pressed.
+        Key of a row on which Delete was pressed.
     copyRequested()
         Ctrl+C was pressed.
     sorted(object)
-        The user wants the lines sorted by a column; None for none.
+        The requested sorting; None for none.
     """
 
     chosen = Signal(int)
@@ -227,13 +227,13 @@ class CompareTable(QWidget):
         self._fit()
 
     def show_lines(self, lines: Sequence[Line], sorted_by: Sorting | None = None) -> None:
-        """Show other lines; the marked model stays marked if it is still there."""
+        """Set the lines; a model that is still shown stays selected."""
         marked = self.marked
         self.rows.replace(lines, sorted_by)
         if marked is None:
             return
         rows = [line.row for line in self.rows.lines]
-        # A model that takes the open one's place takes its key too.
+        # A model that becomes the open one gets another key.
         same = [n for n, row in enumerate(rows) if row.model and row.model == marked.row.model]
         same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
         if same:
@@ -241,7 +241,7 @@ class CompareTable(QWidget):
 
     @property
     def marked(self) -> Line | None:
-        """The line that is marked."""
+        """The selected line."""
         rows = self.values.selectionModel().selectedRows()
         return self.rows.lines[rows[0].row()] if rows else None
 
@@ -257,7 +257,7 @@ class CompareTable(QWidget):
     # What the user wants.
 
     def toggle_sorting(self, column: int) -> None:
-        """Ask for a column's order, then the other way round, then none."""
+        """Request a column's order, then the reverse, then none."""
         if not column:
             return
         first = column > FIXED and QUANTITIES[column - FIXED - 1].kind != "text"
@@ -282,7 +282,7 @@ class CompareTable(QWidget):
     # How it looks.
 
     def _fit(self) -> None:
-        """Make columns as wide as their titles and numbers, the names' within bounds."""
+        """Fit the columns to their texts; the names within bounds."""
         titles, texts = QFontMetrics(_small(self.font())), QFontMetrics(self.values.font())
         rows = [cells(line) for line in self.rows.lines]
         space = 2 * GRID + 4
@@ -298,17 +298,17 @@ class CompareTable(QWidget):
         self._place()
 
     def _place(self) -> None:
-        """Put the halves side by side; the names end above the numbers' scroll bar."""
+        """Place both halves side by side; the names end above the numbers' scroll bar."""
         bar, edge = self.values.horizontalScrollBar(), self.names.frameWidth()
         below = bar.sizeHint().height() if bar.maximum() else 0
         wide = sum(self.names.columnWidth(i) for i in range(FIXED))
-        # Their edges, which are not drawn, lie over each other: the line under the titles goes on.
+        # Their invisible frames overlap, so that the line under the titles is continuous.
         self.names.setGeometry(0, 0, wide + 2 * edge, self.height() - below)
         self.values.setGeometry(wide, 0, self.width() - wide, self.height())
 
 
 class _View(QTableView):
-    """One of the two halves."""
+    """One half of the table."""
 
     keyed = Signal(int)
 
@@ -321,7 +321,7 @@ class _View(QTableView):
         self.setProperty("ring", True)
         self.setStyleSheet(
             "QTableView { background: transparent; }"
-            # An item has a margin of 3 px besides.
+            # Qt adds a margin of 3 px to items.
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             "QHeaderView { background: transparent; }"
             f"QHeaderView::section {{ padding: 0 {GRID}px; font-size: {SMALL}px; }}"
@@ -349,7 +349,7 @@ class _View(QTableView):
         titles.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows mark and scroll; Enter, Delete and Ctrl+C are emitted."""
+        """Arrows select and scroll; Enter, Delete and Ctrl+C are emitted."""
         bar = self.horizontalScrollBar()
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -362,11 +362,11 @@ class _View(QTableView):
         elif plain and event.key() in _MOVES:
             self._mark(event.key())
         else:
-            # A table would search for letters; the window has commands.
+            # The window's commands instead of the table's search by letter.
             event.ignore()
 
     def _mark(self, key: int) -> None:
-        """Mark another row: a line as a whole, no column has to come in sight for it."""
+        """Select another row without horizontal scrolling."""
         last, marked = self.model().rowCount() - 1, self.selectionModel().selectedRows()
         now = marked[0].row() if marked else -1
         page = max(self.viewport().height() // ROW_HEIGHT - 1, 1)

@@ -1,4 +1,4 @@
-"""The table of models in words: its columns, its cells, and as a text for files; and no Qt."""
+"""The texts of the table of models, also for files. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCOPES = {
     "components": "Of the shown range, in the shown components.",
 }
 FIXED = 2
-"""Columns that always stay in sight: the mark and the name."""
+"""Number of fixed columns: the mark and the name."""
 COLUMNS = (
     Column("", f"{MARK} is the open model, which all panels are about", 20),
     Column("Model\n", "Double click or Enter makes it the open one", left=True),
@@ -50,7 +50,7 @@ COLUMNS = (
 
 
 def written(scalar: Scalar) -> str:
-    """Write a value as the table shows it; none is a dash."""
+    """Return the formatted value; a dash for none."""
     value, quantity = scalar.value, scalar.quantity
     if value is None:
         return NO_NUMBER
@@ -62,12 +62,12 @@ def written(scalar: Scalar) -> str:
 
 
 def named(quantity: Quantity) -> str:
-    """Write a quantity with its unit."""
+    """Return a quantity with its unit."""
     return f"{quantity.title} ({quantity.unit})" if quantity.unit else quantity.title
 
 
 def shown(line: Line) -> str:
-    """Write what is shown of a model: ``1–1023``, and the components if they are not 1, 2, 3."""
+    """Return range and components: ``1–1023``, and the components if they are not 1, 2, 3."""
     first, last = line.row.positions
     components = line.row.components
     beside = "" if components == (1, 2, 3) else f" · PC {', '.join(map(str, components))}"
@@ -75,7 +75,7 @@ def shown(line: Line) -> str:
 
 
 def cells(line: Line) -> tuple[str, ...]:
-    """Write a line as the table shows it."""
+    """Return the texts of a row."""
     span, empty, scalars = shown(line), NO_NUMBER, line.scalars
     if line.row.model is None:
         span = "being read…"
@@ -88,7 +88,7 @@ def cells(line: Line) -> tuple[str, ...]:
 
 
 def sort_key(line: Line, column: int) -> Any:
-    """Return what a column sorts a line by; None where there is nothing."""
+    """Return a line's sort key in a column; None if it has no value there."""
     if column == 0:
         return line.row.key
     if column == 1:
@@ -99,7 +99,7 @@ def sort_key(line: Line, column: int) -> Any:
 
 
 def in_order(lines: Sequence[Line], column: int, *, falling: bool) -> tuple[Line, ...]:
-    """Sort by a column; lines that have nothing there come last, whichever way."""
+    """Sort by a column; lines without a value come last."""
     with_value = [line for line in lines if sort_key(line, column) is not None]
     without = [line for line in lines if sort_key(line, column) is None]
     with_value.sort(key=lambda line: sort_key(line, column), reverse=falling)
@@ -107,7 +107,7 @@ def in_order(lines: Sequence[Line], column: int, *, falling: bool) -> tuple[Line
 
 
 def numbers(lines: Sequence[Line]) -> dict[str, np.ndarray]:
-    """Return columns by their names for files, shares from 0 to 1; what there is none of is NaN."""
+    """Return columns by name for files, shares from 0 to 1, NaN for missing values."""
     measured = [line for line in lines if line.scalars is not None]
     columns = {
         "model": np.array([line.row.name for line in measured], dtype=np.str_),
@@ -131,7 +131,7 @@ def tab_separated(lines: Sequence[Line]) -> str:
 
 
 def comma_separated(lines: Sequence[Line]) -> str:
-    """Write the table as CSV, likewise; what there is none of is an empty cell."""
+    """Write the table as CSV, likewise, with empty cells for missing values."""
     return _separated(lines, delimiter=",")
 
 
@@ -149,7 +149,7 @@ def _separated(lines: Sequence[Line], *, delimiter: str) -> str:
 
 
 def as_json(lines: Sequence[Line]) -> str:
-    """Write the lines with what each quantity means; what there is none of is null."""
+    """Write the lines and the meaning of each quantity as JSON, null for missing values."""
     models = [
         {
             "model": line.row.name,
@@ -207,7 +207,7 @@ def latex(lines: Sequence[Line]) -> str:
 
 
 def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
-    """Return Python that prints the single numbers of models, each in its range and components."""
+    """Return a script that prints the scalars of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
     return f"""from geometry import scalar_results
 from geometry import open_model
@@ -228,7 +228,7 @@ def _value(line: Line, number: int) -> float | str | None:
 # ---- a page for print ----
 
 LINE, MARGIN, NAMES, MODEL = 0.19, 0.2, 2.2, 1.3
-"""Inches: a line of text, the edge, the names' column, a model's."""
+"""Line height, margin, and widths of the names and of a model, in inches."""
 CHARACTERS = 20
 """Of a model's name."""
 
@@ -239,7 +239,7 @@ def compare_figure(lines: Sequence[Line], theme: Theme = LIGHT) -> Figure:
     Parameters
     ----------
     lines
-        The models, in their order; those that are not measured are left out.
+        The models in order; those without scalars are omitted.
     """
     from matplotlib.figure import Figure
 

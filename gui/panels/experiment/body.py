@@ -34,13 +34,13 @@ from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.tooltips import wrapped
 
 WIDE = 960
-"""A panel of so many pixels has room for the table beside what is shown."""
+"""Minimum width of a panel with the table beside the page, in pixels."""
 LEAST_POSITIONS = 16
 SWATCH = "●"
 MARGIN = 6
 DOT = 4.0
 MOST_DOTS = 512
-"""Of a picture, which is not much wider; more cannot be distinguished."""
+"""Maximum number of points in a picture."""
 WIDTH = 30 * GRID
 FIELDS = (
     ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
@@ -121,7 +121,7 @@ class ExperimentBody(PanelBody):
             self.chosen.emit("page", "curves")
 
     def _draw_page(self) -> None:
-        """Draw the page that is shown, and no other: a drag waits for it."""
+        """Draw the shown page only, for speed during a drag."""
         view = self._view
         if view is None:
             return
@@ -149,13 +149,13 @@ class ExperimentBody(PanelBody):
         if self._view is not None:
             settings = _settings(self._view)
             n, curve = min(max(wanted, LEAST_POSITIONS), MOST_POSITIONS), settings.curve
-            # The same curve, cut short or gone on: the prices are its own.
+            # The same curve, shortened or extended, as its prices assume.
             turns = curve.turns * (n - 1) / (curve.n_positions - 1)
             self.chosen.emit("settings", settings.with_(n_positions=n, turns=turns))
 
 
 def _settings(view: ExperimentView) -> Settings:
-    """Return the settings that are wanted, though their curves may still be on the way."""
+    """Return the chosen settings, whose curves may be pending."""
     return view.choices.settings or view.result.settings
 
 
@@ -195,7 +195,7 @@ class ExperimentForm(QScrollArea):
     def _on_changed(self, name: str, value: float) -> None:
         if self._settings is None:
             return
-        # What is not touched keeps more digits than its field shows.
+        # Other numbers keep more digits than their fields show.
         self._settings = self._settings.with_(**{name: value})
         self.changed.emit(self._settings)
 
@@ -206,7 +206,7 @@ def _value(settings: Settings, name: str) -> float:
 
 
 class PlotPage(QWidget):
-    """A plot of line, circle and helix, and above it which curve is which."""
+    """A plot of line, circle and helix with a legend."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class PlotPage(QWidget):
 
 
 class NumbersTable(QWidget):
-    """A row of numbers for each curve, which has its colour in the plots."""
+    """A row of numbers for each curve."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ class NumbersTable(QWidget):
             table.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
                 table.addWidget(cell, row, column, right)
-        # As a page of its own it is no wider than its numbers.
+        # As a page it is no wider than its numbers.
         table.setColumnStretch(len(COLUMNS) + 2, 1)
         table.setRowStretch(len(KINDS) + 1, 1)
         self.set_theme(theme)
@@ -282,7 +282,7 @@ class CurvePicture(QWidget):
         points : (n, 2)
             Across and upwards.
         reach : (2,)
-            The largest of both, to either side, that pictures beside this one have to hold too.
+            Maximum of both to either side, shared by all pictures.
         colors
             From the first position to the last.
         """
@@ -318,7 +318,7 @@ class ExperimentPictures(QWidget):
     """The curves before or after LayerNorm, all on one scale."""
 
     openRequested = Signal(str)
-    """The kind of curve that is to be opened as a model."""
+    """The kind of a curve to open as a model."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -342,7 +342,7 @@ class ExperimentPictures(QWidget):
         cells.setRowStretch(1, 1)
 
     def draw(self, view: ExperimentView, colormap: str) -> None:
-        """Draw all three, with a sentence about what is left of each."""
+        """Draw all three, each with a sentence."""
         choices = view.choices
         curves = {
             kind: flat(thinned(drawn(one, choices))) for kind, one in view.result.curves.items()
@@ -374,7 +374,7 @@ def _open_button(kind: CurveKind) -> QToolButton:
 
 
 def thinned(coordinates: np.ndarray) -> np.ndarray:
-    """Leave out points that there is no room for, but never the first or the last one."""
+    """Return at most :data:`MOST_DOTS` points, the first and the last among them."""
     count = len(coordinates)
     kept = np.linspace(0, count - 1, min(count, MOST_DOTS)).round().astype(int)
     return np.asarray(coordinates[kept])

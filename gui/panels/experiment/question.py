@@ -1,4 +1,4 @@
-"""What the panel "Line or helix" asks: what LayerNorm leaves of curves that are made up."""
+"""The question of the panel "Line or helix": LayerNorm of synthetic curves."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 MOST_POSITIONS = 4096
-"""Of a made-up curve: more take longer than a drag can wait."""
+"""Maximum number of positions, for speed during a drag."""
 MOST_DIMENSIONS = 65_536
-"""Of a made-up curve: more is no model's."""
+"""Maximum d_model."""
 LENGTHS = 65
 """Numbers of positions with a price."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is made up.
+    """Settings of the synthetic curves.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Settings:
     def with_(self, **fields: float) -> Settings:
         """Change numbers of the curve or of these settings, by their names.
 
-        There are no more turns afterwards, and there is no longer a look back, than the positions
-        have room for.
+        Turns and lag are limited to what the number of positions allows.
+
         """
         own = {name: fields.pop(name) for name in ("token_norm", "lag") if name in fields}
         n = round(fields.pop("n_positions", self.curve.n_positions))
@@ -66,7 +66,7 @@ class Settings:
 
 
 def settings_of(value: Settings | Mapping[str, Any] | None) -> Settings | None:
-    """Return settings that a file has by their fields; None for those of the model's size.
+    """Return settings from a file; None for those of the model's size.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def settings_of(value: Settings | Mapping[str, Any] | None) -> Settings | None:
 
 
 def can_be_made(value: Any) -> bool:
-    """Return whether a file has settings, all of their fields, that make sense."""
+    """Return whether a value from a file is valid settings."""
     try:
         made = settings_of(value)
     except (KeyError, TypeError, ValueError):
@@ -110,15 +110,15 @@ class Experiment:
     settings
         What was made up.
     positions
-        The range of the open model whose size they are; None if they were chosen.
+        The range of the open model with this size; None if they were chosen.
     is_helix
-        Whether that range's own helix gave turns, climb and spacing.
+        Whether turns, climb and spacing are from that range's helix.
     curves
         Line, circle and helix, before and after LayerNorm.
     lengths : (k,) int
-        Numbers of positions, rising.
+        Numbers of positions, ascending.
     prices
-        Mean ‖p_i‖² of the same curve with so many positions: (k,) float64 for each.
+        Mean ‖p_i‖² for each number of positions: (k,) float64 for each curve.
     """
 
     settings: Settings
@@ -131,7 +131,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentOf:
-    """Curves as they are chosen."""
+    """Curves with chosen settings."""
 
     settings: Settings
 
@@ -141,7 +141,7 @@ class ExperimentOf:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentLike:
-    """Curves of the size that a range of the open model has."""
+    """Curves of the size of a range of the open model."""
 
     positions: tuple[int, int]
 
@@ -160,7 +160,7 @@ class ExperimentLike:
         shapes = None
         if about.model.d_model >= 3:
             shapes = Measurements(about.model, Scope(self.positions), about.measured()).shapes
-        # Of another curve a helix may be a good fit too, with any number of turns.
+        # A helix may fit other curves too, with an arbitrary number of turns.
         known = shapes is not None and shapes.best in ("helix", "drifting_helix")
         fit = shapes.fits["helix"] if shapes is not None and known else None
         curve = curve_like(about.model.W_pos[first : last + 1], fit)
@@ -174,9 +174,9 @@ class ExperimentLike:
 def experiment_steps(
     settings: Settings, positions: tuple[int, int] | None = None, *, is_helix: bool = False
 ) -> Iterator[Progress | Experiment]:
-    """Make the curves, and yield what is left of them last.
+    """Make the curves, and yield the :class:`Experiment` last.
 
-    While a slider is dragged most are given up: after each curve there is a point to do so.
+    During a drag most are cancelled, which is possible after each curve.
     """
     from geometry.measures.line_or_helix import survival
 
@@ -197,10 +197,10 @@ def experiment_steps(
 
 
 def token_norm(model: PositionalModel) -> float:
-    """Return the mean norm of a model's tokens; 0 where there are none, or not on this machine."""
+    """Return the mean norm of a model's tokens; 0 if there are none, or not on this machine."""
     from geometry.models.head_projections import mean_token_norm
 
     try:
         return 0.0 if model.bytes_to_fetch("W_E") else mean_token_norm(model)
-    except HelixscopeError:  # what is wrong with them is no matter here
+    except HelixscopeError:  # the reason does not matter here
         return 0.0

@@ -1,4 +1,4 @@
-"""Line or helix: made-up curves through LayerNorm, and what is left of them."""
+"""Line or helix: LayerNorm of synthetic curves."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 FIGURE = (6.4, 2.6)
 """Inches."""
 MOST_STEPS = 4.0
-"""Longer steps, in mean ones, go beyond the plot: one across the origin is as long as all."""
-#: How the coordinates around the axis (two), along it and away from the origin lie in a picture,
-#: across and upwards: the axis across, and one is looked at a little from the side.
+"""Maximum shown step over the mean one: a step across the origin is very long."""
+#: Projection of the coordinates around the axis (two), along it and away from the origin:
+#: the axis points right, seen a little from the side.
 ACROSS = np.array([0.0, 0.45, 1.0, 0.0])
 UPWARDS = np.array([1.0, 0.25, 0.0, 1.0])
 
@@ -46,9 +46,9 @@ class Choices:
     before
         Whether curves and numbers are those before LayerNorm.
     page
-        What is shown of them; where there is room, the table is beside the others.
+        The shown page; in wide panels, the table is beside the others.
     settings
-        Of the curves; None for those of the model's size.
+        Settings of the curves; None for those of the model's size.
     """
 
     before: bool = False
@@ -178,7 +178,7 @@ def _steps(view: ExperimentView) -> Plot:
     for kind, one in view.result.curves.items():
         steps = distances(one, view.choices).steps
         mean = float(steps.mean())
-        shares = steps / mean if mean > 0.0 else steps  # a curve may be a point
+        shares = steps / mean if mean > 0.0 else steps  # a curve may be a single point
         curves.append(_curve(view, kind, np.arange(1, len(shares) + 1), shares))
 
     def hover(curve: int, at: int) -> str:
@@ -229,7 +229,7 @@ def drawn(one: Survival, choices: Choices) -> np.ndarray:
 
 
 def flat(coordinates: np.ndarray) -> np.ndarray:
-    """Lay (n, 4) coordinates into a picture: (n, 2), their middle at the origin."""
+    """Project (n, 4) coordinates to a picture: (n, 2), centred."""
     placed = coordinates @ np.stack([ACROSS, UPWARDS], axis=1)
     middle = (placed.max(axis=0) + placed.min(axis=0)) / 2
     return np.asarray(placed - middle)

@@ -12,7 +12,7 @@ from gui.style.theme import format_count, format_number, format_percent
 
 NAMES: dict[CurveKind, str] = {"line": "Line", "circle": "Circle", "helix": "Helix"}
 EVEN = 0.9
-"""Steps whose shortest one is at least this share of the mean are as good as equal."""
+"""Minimum share of the shortest step of the mean one if steps are considered equal."""
 NO_NUMBER = "–"
 
 COLUMNS = (
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def cells(one: Survival, *, after: bool) -> tuple[str, ...]:
-    """Write the numbers of a curve, before or after LayerNorm, under :data:`COLUMNS`."""
+    """Return the formatted numbers of a curve in the order of :data:`COLUMNS`."""
     found = one.after if after else one.before
     r2 = one.look_back_after if after else one.look_back_before
     look_back = NO_NUMBER if r2 is None else format_number(r2, 3 if r2 > -1 else 0)
@@ -41,7 +41,7 @@ def cells(one: Survival, *, after: bool) -> tuple[str, ...]:
 
 
 def amount(value: float) -> str:
-    """Write a number of any size with three digits that count, or more before the point."""
+    """Return a formatted number with three significant digits, more before the point."""
     if not value:
         return "0"
     digits = max(0, min(6, 2 - int(np.floor(np.log10(abs(value))))))
@@ -49,7 +49,7 @@ def amount(value: float) -> str:
 
 
 def reading(result: Experiment, kind: CurveKind, *, after: bool) -> str:
-    """Say in one sentence what the numbers of a curve mean."""
+    """Return an interpretation of a curve's numbers."""
     one = result.curves[kind]
     if not after:
         return _before(result, one)
@@ -81,7 +81,7 @@ def _line(result: Experiment, one: Survival) -> str:
 
 
 def _circle(result: Experiment, one: Survival) -> str:
-    # Noise makes the lengths a little different.
+    # With noise the lengths differ a little.
     equally = "nearly equally" if one.curve.noise else "equally"
     scaled = f"All rows are {equally} long: LayerNorm only scales it."
     return f"{scaled} But {_positions(one.after.alike)} meet others." if one.after.alike else scaled
@@ -107,7 +107,7 @@ def _positions(count: int) -> str:
 
 
 def scope(model: PositionalModel, result: Experiment) -> str:
-    """Say what was made up, and after what."""
+    """Return a description of the synthetic curves."""
     settings, curve = result.settings, result.settings.curve
     if result.positions is None:
         like = f"chosen, with the {format_count(curve.d_model)} dimensions of {model.name}"

@@ -40,13 +40,13 @@ from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import hbox
 
 SIDE, LARGE = 46, 132
-"""Pixels of a small map, at least and at most."""
+"""Minimum and maximum size of a small map, in pixels."""
 STRETCH = 0.4
-"""Attention to this power is the shade: a thin line is seen beside a wide one."""
+"""Exponent of the shade, so that thin lines are visible."""
 
 
 class KernelsBody(PanelBody):
-    """The wall of heads, the curves by lag, and the map, side by side."""
+    """The wall of heads, the curves by lag, and the map."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -102,7 +102,7 @@ class HeadCard:
     picture : (s, s) float32
         Its small map.
     score
-        The number that heads are sorted by, in words.
+        The formatted number that heads are sorted by.
     text
         Text of the hover label.
     """
@@ -114,10 +114,10 @@ class HeadCard:
 
 
 class HeadWall(QWidget):
-    """Small maps with their numbers, side by side in as many rows as it takes."""
+    """Small maps of all heads with their numbers."""
 
     chosen = Signal(int)
-    """The head that the user clicked, or went to by a key."""
+    """The head that was clicked, or chosen by a key."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -135,14 +135,14 @@ class HeadWall(QWidget):
         self.setAccessibleDescription("Arrow keys go from one head to the next.")
 
     def show_heads(self, cards: Sequence[HeadCard]) -> None:
-        """Show other heads, or the same in another order."""
+        """Set the heads, in order."""
         self.cards = tuple(cards)
         self._images.clear()
         self._fit()
         self.update()
 
     def show_head(self, head: int) -> None:
-        """Mark a head as the chosen one."""
+        """Mark the chosen head."""
         self.head = head
         self.setAccessibleDescription(
             f"Head {head} is chosen. Arrow keys go from one head to the next."
@@ -159,10 +159,10 @@ class HeadWall(QWidget):
         self._images.clear()
         self.update()
 
-    # Where things are.
+    # Geometry.
 
     def area_of(self, head: int) -> QRectF:
-        """Return where a head's small map is, in logical pixels."""
+        """Return the rectangle of a head's small map, in logical pixels."""
         place = next(place for place, card in enumerate(self.cards) if card.head == head)
         across, side = self._arrangement()
         row, column = divmod(place, across)
@@ -173,24 +173,24 @@ class HeadWall(QWidget):
         return QSize(4 * (SIDE + GRID), self._height())
 
     def set_room(self, height: int) -> None:
-        """Take notice of how much of the wall can be seen at a time."""
+        """Set the visible height."""
         self._room = height
         self._fit()
         self.update()
 
     def _arrangement(self) -> tuple[int, float]:
-        """Return how many stand side by side, and their size: as large as the room allows."""
+        """Return the number of columns and the size of a map, as large as possible."""
         width, count = max(self.width() - 4, SIDE), max(len(self.cards), 1)
         most = max(1, min((width + GRID) // (SIDE + GRID), count))
         fitting = [(self._side(across, width), across) for across in range(1, most + 1)]
         side, across = max(fitting)
         if side >= SIDE:
             return across, side
-        # They do not all fit in: as many as can be side by side, and the rest by scrolling.
+        # Not all fit: as many columns as possible, and scrolling.
         return most, (width + GRID) / most - GRID
 
     def _side(self, across: int, width: int) -> float:
-        """Return how large all can be in sight, so many side by side."""
+        """Return the size at which all maps fit in so many columns."""
         high = (self._room - 4) / self._rows(across) - self._title() - GRID
         return min((width + GRID) / across - GRID, high, LARGE)
 
@@ -306,7 +306,7 @@ class HeadWall(QWidget):
 
 
 class WallArea(QScrollArea):
-    """The wall, scrolled where it is higher than its place; the chosen head stays in sight."""
+    """The wall in a scroll area that keeps the chosen head visible."""
 
     def __init__(self, wall: HeadWall) -> None:
         super().__init__()
@@ -322,7 +322,7 @@ class WallArea(QScrollArea):
         super().resizeEvent(event)
 
     def show_head(self, head: int) -> None:
-        """Mark a head as the chosen one, and scroll to it."""
+        """Mark the chosen head, and scroll to it."""
         self.wall.show_head(head)
         if any(card.head == head for card in self.wall.cards):
             area = self.wall.area_of(head).toRect()

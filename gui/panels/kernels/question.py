@@ -1,4 +1,4 @@
-"""What the kernels panel asks: where the heads of a layer look by position alone."""
+"""The questions of the kernels panel: attention of a layer's heads by position alone."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 MOST = 4096
-"""More positions than this make a map that nothing can show and little memory can hold."""
+"""Maximum number of positions: of more the map needs too much memory."""
 LEAST = 1e-5
-"""Attention below this has the colour of none."""
+"""Attention with the colour of none."""
 KEPT = 2
-"""Projections of all heads in memory: those shown, and those without the switch that is on."""
+"""Number of cached projections of all heads: with a switch on and off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class HeadsOf:
     averaged: bool = False
 
     def project(self, model: PositionalModel) -> HeadProjections:
-        """Make them, in single precision: it is right to more digits than are shown."""
+        """Return them in single precision, which exceeds the shown digits."""
         from geometry.models.head_projections import project_heads
 
         rows = average_blocks(model.W_pos, BLOCK) if self.averaged else None
@@ -59,7 +59,7 @@ class HeadsOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernels:
-    """Where all heads look, and the map of one.
+    """Attention of all heads by lag, and the map of one.
 
     Attributes
     ----------
@@ -70,11 +70,11 @@ class Kernels:
     found
         Of all heads.
     before
-        The same with P as it is, where it was averaged; else None.
+        The same without averaging, if P is averaged; else None.
     head
         Whose map it is.
     weights : (m, m) float32
-        Its attention: queries of the range down, positions of the range across.
+        Its attention: queries in rows, keys in columns, both of the range.
     """
 
     of: HeadsOf
@@ -96,7 +96,7 @@ class KernelsOf:
     positions
         First and last query, both inclusive.
     head
-        Whose map is wanted; None for the one that looks nearest.
+        The head of the map; None for the one with the smallest mean lag.
     """
 
     of: HeadsOf
@@ -109,7 +109,7 @@ class KernelsOf:
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
     def answer(self, about: QuestionContext) -> Kernels:
-        """Compute them; another head's map takes a moment only."""
+        """Compute them; another head's map is fast."""
         check_size(self.positions)
         projections = about.once("last heads", lambda: Recent(KEPT))
         known = about.once("last kernels", lambda: Recent(KEPT))
@@ -133,20 +133,20 @@ class KernelsOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NearestHead:
-    """The head of a layer that looks nearest, by lag.
+    """The head of a layer with the smallest mean lag.
 
     Attributes
     ----------
     of, positions
         As in :class:`Kernels`.
     head
-        Which one it is, from 0.
+        Its number, from 0.
     lags : (L,) int
         As in :class:`geometry.measures.kernels.HeadKernels`.
     attention, scores : (L,) float64
         Its attention and score by lag.
     previous_token, mean_lag
-        What sums it up.
+        Its scores.
     """
 
     of: HeadsOf
@@ -161,7 +161,7 @@ class NearestHead:
 
 @dataclass(frozen=True, slots=True)
 class NearestHeadOf:
-    """The head that looks nearest, without its map; nothing larger than a curve is kept."""
+    """The head with the smallest mean lag, without its map, to save memory."""
 
     of: HeadsOf
     positions: tuple[int, int]
@@ -200,7 +200,7 @@ def _kernels_of(
 
 
 def check_size(positions: tuple[int, int]) -> None:
-    """Refuse a range whose map nothing can show."""
+    """Raise RangeError if the range is too long for a map."""
     first, last = positions
     if last - first + 1 > MOST:
         raise RangeError(

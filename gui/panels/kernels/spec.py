@@ -1,4 +1,4 @@
-"""Kernels: where the heads of a layer look by position alone."""
+"""Kernels: attention of a layer's heads by position alone."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 LEVELS = (LEAST, 1.0)
-"""Attention at the ends of the map's colours, before anybody drags them."""
+"""Initial colour levels of the map."""
 SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
-"""Maps have the background's tone for no attention."""
+"""Colour maps with the background's tone for no attention."""
 COVERED = 0.99
-"""The curve of attention reaches so far that this share of it is seen."""
+"""Share of attention within the initial range of lags."""
 LEAST_REACH = 24
-"""But at least to this lag."""
+"""Minimum of that range."""
 DEEPEST = 1e-6
-"""The least mean attention on the axis."""
+"""Minimum mean attention on the axis."""
 NARROW = 640
-"""Pixels below which the wall stands alone beside the map."""
+"""Width below which the curves are hidden, in pixels."""
 GLOW = 0.01
-"""Attention below this share of the row's largest lights nothing up."""
+"""Share of a row's maximum above which a position is enlarged."""
 FIGURE = (6.8, 3.1)
 """Inches."""
 NAMED = 3
-"""So many heads have a colour and a name in print: those that look nearest."""
+"""Number of named heads in print: those with the smallest mean lag."""
 TICKS = (-1000, -100, -10, 0, 5, 10, 100, 1000)
-"""Of the lags in print."""
+"""Ticks of lags in print."""
 MINUS = "\N{MINUS SIGN}"
 CONTENT = (
     "Let a token be there as LayerNorm sees it: its denominator is √(‖pᵢ‖² + e²) with e the mean "
@@ -81,13 +81,13 @@ class Choices:
     layer, content, averaged
         As in :class:`HeadsOf`.
     head
-        Whose map and curve are shown; None for the head that looks nearest.
+        The head of map and curve; None for the one with the smallest mean lag.
     sort
-        What the wall is sorted by.
+        Order of the wall.
     curve
-        What is drawn by lag.
+        The quantity by lag.
     in_view
-        Whether what the current position attends to lights up on the curve.
+        Whether positions that the current one attends to are enlarged on the curve.
     """
 
     layer: int = 0
@@ -108,9 +108,9 @@ KernelsView = View[Choices, Kernels | NearestHead]
 
 
 class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
-    """A wall of all heads; of one of them its attention by lag and its map.
+    """A wall of all heads, with attention by lag and the map of one.
 
-    Of compared models it is the head that looks nearest: numbers of heads mean nothing there.
+    Of compared models it is the head with the smallest mean lag: head numbers do not correspond.
     """
 
     name = "kernels"
@@ -182,7 +182,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     guides_current = True
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Begin another model with the nearest head of its first layer."""
+        """Reset to the first layer's head with the smallest mean lag."""
         return replace(super().choices_for(model, choices), layer=0, head=None)
 
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
@@ -242,7 +242,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return f"Head {result.head}: previous token {previous}, mean lag {lag}"
 
     def guide(self, view: KernelsView, current: int | None) -> Guide | None:
-        """Light up what the current position attends to."""
+        """Enlarge the positions that the current one attends to."""
         result = _own(view)
         query, pca = query_of(result, current), view.scope.pca
         if query is None or pca is None or not view.choices.in_view:
@@ -276,7 +276,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         figure.set_layout_engine("compressed", wspace=0.1)
         left.set_box_aspect(0.82)
         if view.others:
-            # Theirs are the colours, and one head is drawn of each.
+            # The colours are the models', with one head each.
             named = [head]
             for other in view.others:
                 curve = _by_lag(other, "attention")
@@ -290,7 +290,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             left.plot(found.lags, values, color=color, linewidth=1.1, label=f"head {number}")
         left.set_yscale("log")
         left.set_ylim(DEEPEST, 1.5)
-        # Lags to ten as far apart as on a line: there is where most heads look.
+        # Linear up to lag ten, where most attention is.
         left.set_xscale("symlog", linthresh=NEAR)
         ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
         left.set_xticks(ticks, [f"{t}".replace("-", MINUS) for t in ticks], minor=False)
@@ -358,7 +358,7 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     view
         Of the open model.
     query
-        The position whose own attention is drawn with the mean one; None for none.
+        A position with a curve of its own attention; None for none.
     """
     result, what = _own(view), view.choices.curve
     head = f"head {result.head}"
@@ -416,20 +416,20 @@ def _map(view: KernelsView, result: Kernels) -> Image:
 
 
 def query_of(result: Kernels, current: int | None) -> int | None:
-    """Return the current position, if it is among the queries."""
+    """Return the current position if it is a query, else None."""
     first, last = result.positions
     return current if current is not None and first <= current <= last else None
 
 
 def order_of(found: HeadKernels, sort: Sort) -> np.ndarray:
-    """Return the heads, (n_heads,) int, in an order."""
+    """Return the sorted heads, (n_heads,) int."""
     keys = {"nearest": found.mean_lag, "previous": -found.previous_token, "self": -found.own,
             "near": -found.mass_lag_0_10, "number": np.arange(found.n_heads)}  # fmt: skip
     return np.argsort(keys[sort], kind="stable")
 
 
 def score_of(found: HeadKernels, sort: Sort, head: int) -> str:
-    """Write the number that heads are sorted by; by number it is the previous-token score."""
+    """Return the formatted number that heads are sorted by; else the previous-token score."""
     if sort == "nearest":
         lag = float(found.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
@@ -438,7 +438,7 @@ def score_of(found: HeadKernels, sort: Sort, head: int) -> str:
 
 
 def described(found: HeadKernels, head: int) -> str:
-    """Sum a head up, on several lines."""
+    """Return a head's scores, on several lines."""
     return (
         f"head {head}\nprevious token {format_number(found.previous_token[head])}\n"
         f"self {format_number(found.own[head])}\n"
@@ -448,12 +448,12 @@ def described(found: HeadKernels, head: int) -> str:
 
 
 def extrapolation(layer: int) -> str:
-    """Say why a deeper layer's attention is not what this shows."""
+    """Return the caveat about deeper layers."""
     return f"an extrapolation: layer {layer} reads more than positions"
 
 
 def lag_text(lag: int) -> str:
-    """Write a lag: how far back, or ahead."""
+    """Return a formatted lag."""
     if lag < 0:
         return f"Δ = {MINUS}{-lag} (ahead)"
     return f"Δ = {lag}" + (" (itself)" if lag == 0 else "")
@@ -482,7 +482,7 @@ def _attention_of(result: Kernels, query: int, color: str) -> Curve:
 
 
 def _reach(result: Kernels) -> Span:
-    """Return the lags that the curve of a head's attention shows: nearly all that has any."""
+    """Return the initial range of lags: that of nearly all attention."""
     found = result.found
     by_distance = np.zeros(int(np.abs(found.lags).max()) + 1)
     np.add.at(by_distance, np.abs(found.lags), found.attention[result.head])
@@ -494,7 +494,7 @@ def _reach(result: Kernels) -> Span:
 
 
 def _switches(of: HeadsOf) -> list[str]:
-    """Say what is not as it is in the first layer without tokens."""
+    """Return the differences from the first layer without tokens."""
     parts = []
     if of.layer > 0:
         parts.append(extrapolation(of.layer))

@@ -40,11 +40,11 @@ from gui.widgets.position_table import PositionTableView
 from gui.widgets.tooltips import wrapped
 
 BESIDE, WIDE = 560, 880
-"""From these widths on the plot is beside the form, and the numbers beside the plot."""
+"""Minimum widths with the plot beside the form, and with the numbers beside the plot."""
 LOW, HIGH = 144, 300
-"""In these heights the numbers have room below the form, and below a plot that is below it."""
+"""Minimum heights with the numbers below the form, and below form and plot."""
 PARTS = 40
-"""And so much more takes the whole table with the line below it."""
+"""Additional height of the line below the table."""
 ROW_TIP = "Click to see the random pairs by this measure"
 SELECTED_TIP = "Put the two positions that were selected last into the sums"
 SELECT_TWO = "Select two positions first, in the curve or in any plot: Shift-click adds one"
@@ -57,7 +57,7 @@ Place = tuple[int, int, int, int]
 
 
 class LayerNormBody(PanelBody):
-    """Two pages, and what of the controls belongs to one of them."""
+    """Two pages, and the controls of one of them."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -144,16 +144,16 @@ class LayerNormBody(PanelBody):
 
 
 class InterferenceView(QWidget):
-    """What two sums are, and how they rank.
+    """Two sums, and their ranks.
 
     Parameters
     ----------
     form
-        Where the sums are typed; it becomes this page's.
+        The form of the sums, which this page owns.
     """
 
     measureChosen = Signal(str)
-    """The random pairs are to be shown by another measure."""
+    """The chosen measure of the random pairs."""
 
     def __init__(self, form: InterferenceForm, theme: Theme) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class InterferenceView(QWidget):
         self._place(((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)))
 
     def show_result(self, result: ComparedSums, choices: Choices) -> None:
-        """Show how alike two sums are, and the random pairs by one measure."""
+        """Show two sums, and the random pairs by one measure."""
         self._result, self._measure = result, choices.measure
         self.table.set_rows(rows(result.found))
         self.table.show_drawn({MEASURES.index(choices.measure): self.theme.muted})
@@ -190,7 +190,7 @@ class InterferenceView(QWidget):
         self.plot.set_theme(theme)
 
     def minimumSizeHint(self) -> QSize:
-        """Return little: a small panel leaves parts out."""
+        """Small, since parts are hidden in a small panel."""
         return QSize(self.form.minimumSizeHint().width(), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -198,7 +198,7 @@ class InterferenceView(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place the parts; the numbers, which the caption has too, go where there is no room."""
+        """Place the parts; the numbers, which the caption has too, are hidden in little room."""
         width, height = self.width(), self.height()
         found = self._result is not None and self._result.found is not None
         if width >= WIDE:
@@ -212,7 +212,7 @@ class InterferenceView(QWidget):
         self._place(places)
 
     def _place(self, places: tuple[Place, ...]) -> None:
-        """Put form, plot and numbers each into some cells of the grid."""
+        """Place form, plot and numbers in cells of the grid."""
         if places == self._places:
             return
         self._places = places

@@ -1,4 +1,4 @@
-"""Where two sums are typed, a token and a position each; and the list of examples."""
+"""The form of two sums of a token and a position each, and the list of examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 
 TYPING_PAUSE_MS = 400
-"""So long after the last key a token is read; Enter reads it at once."""
+"""Delay after the last key before a token is read; Enter reads it at once."""
 TOKEN_TIP = (
     "A text that is one token, blanks included: “ cat” is another token than “cat”. A number with"
     " # before it, such as #100, is the token of that number."
@@ -36,7 +36,7 @@ EXAMPLES: tuple[tuple[Example, str, str], ...] = (
      "Of all random pairs the two sums that are least apart"),
 )  # fmt: skip
 WIDTH = 46 * GRID
-"""At most; more would only tear the parts of a sum apart."""
+"""Maximum width, in pixels."""
 
 
 class SumField(QObject):
@@ -51,9 +51,9 @@ class SumField(QObject):
     """
 
     edited = Signal()
-    """Something is being typed."""
+    """The text was edited."""
     entered = Signal()
-    """It is complete."""
+    """Editing has finished."""
 
     def __init__(self, name: str, letters: tuple[str, str], parent: QWidget) -> None:
         super().__init__(parent)
@@ -68,14 +68,14 @@ class SumField(QObject):
         self.position.setAccessibleName(f"{name} position")
         self.position.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.position.setFixedWidth(7 * GRID)
-        # Each digit typed would be a question of its own.
+        # No question for each typed digit.
         self.position.setKeyboardTracking(False)
         self.token.textEdited.connect(self.edited)
         self.token.editingFinished.connect(self.entered)
         self.position.valueChanged.connect(self.entered)
 
     def typed(self) -> Typed:
-        """Return what stands there."""
+        """Return the typed sum."""
         return Typed(self.token.text(), self.position.value())
 
     def show_typed(self, typed: Typed) -> None:
@@ -96,14 +96,14 @@ class SumField(QObject):
         )
 
     def show_meant(self, term: Term) -> None:
-        """Say which token was understood."""
+        """Show the recognised token."""
         token = term.token
         number = "" if token.id is None or token.text == f"token {token.id}" else f" #{token.id}"
         self.meant.set_text("" if token.id is None else f"{token.text}{number}")
 
 
 class ExampleBox(DropDown):
-    """A list of examples; while the sums are the user's own it is on none of them."""
+    """A list of examples; none is current for the user's own sums."""
 
     exampleChosen = Signal(str)
 
@@ -118,15 +118,15 @@ class ExampleBox(DropDown):
         self.activated.connect(lambda _: self.exampleChosen.emit(self.currentData()))
 
     def show_example(self, name: Example | None) -> None:
-        """Show an example as chosen, or none, without a signal."""
+        """Set the current example, or none, without a signal."""
         self.setCurrentIndex(-1 if name is None else self.findData(name))
 
 
 class InterferenceForm(QWidget):
-    """Two sums, each on a line, and why one is none."""
+    """Two sums, one per line, and why one is invalid."""
 
     changed = Signal()
-    """The user wants these two sums compared."""
+    """The sums have changed."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,11 +145,11 @@ class InterferenceForm(QWidget):
         self.set_theme(theme)
 
     def typed(self) -> tuple[Typed, Typed]:
-        """Return both sums as they stand there."""
+        """Return both typed sums."""
         return self.one.typed(), self.other.typed()
 
     def take_positions(self, positions: tuple[int, int]) -> None:
-        """Put positions into the sums, as the user does."""
+        """Set the positions, as if typed."""
         for field, position in zip((self.one, self.other), positions, strict=True):
             field.show_typed(Typed(field.token.text(), position))
         self._report()
@@ -163,7 +163,7 @@ class InterferenceForm(QWidget):
         self._reported = one, other
 
     def show_terms(self, one: Term, other: Term) -> None:
-        """Show what was understood of two sums, and the sums, if they were not typed here."""
+        """Show the recognised tokens, and the sums unless they were typed here."""
         typed = (one.typed, other.typed) == self._reported
         for field, term in ((self.one, one), (self.other, other)):
             if not typed:
@@ -181,11 +181,11 @@ class InterferenceForm(QWidget):
             field.meant.set_color(theme.muted)
 
     def stop(self) -> None:
-        """Leave what is being typed: something else is wanted."""
+        """Discard pending edits."""
         self._pause.stop()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Wait for no more typing while nobody can see what comes of it."""
+        """Discard pending edits while hidden."""
         super().hideEvent(event)
         self._pause.stop()
 

@@ -1,4 +1,4 @@
-"""One token as someone types it: a text that is one token, or a token's number."""
+"""A typed token: a text that is one token, or a token's number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.style.theme import format_count
 from gui.style.token_text import token_label
 
 SHOWN_PIECES = 4
-"""So many tokens of a text that is not one are named."""
+"""Number of tokens named for a text that is not one token."""
 _NUMBER = re.compile(r"\s*#?(\d{1,18})\s*")
 
 
@@ -27,9 +27,9 @@ class AnyToken:
     id
         Its row of W_E; None if there is none.
     text
-        It, readable, blanks made visible; "token 7" without a tokenizer.
+        Its readable text, with visible blanks; "token 7" without a tokenizer.
     why
-        Why it is none, as a sentence; else "".
+        Why there is none, as a sentence; else "".
     """
 
     id: int | None
@@ -38,7 +38,7 @@ class AnyToken:
 
 
 def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
-    """Return the token that is meant.
+    """Return the token of a typed text.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
     typed
         A text that is one token, blanks included; or ``#7``, and ``7`` where there is no tokenizer.
     count
-        Tokens that there are.
+        Number of tokens.
     """
     if typed.lstrip().startswith("#") and (number := _NUMBER.fullmatch(typed)):
         return _numbered(model, int(number[1]), count)
@@ -65,7 +65,7 @@ def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
 
 
 def write_token(model: PositionalModel, token: int) -> str:
-    """Return what to type for a token: its text, or its number where no text gives it."""
+    """Return the text to type for a token: its own, or its number if no text gives it."""
     try:
         text = model.token_text(token)
         if text and model.token_ids(text) == (token,):
@@ -88,7 +88,7 @@ def _numbered(model: PositionalModel, token: int, count: int) -> AnyToken:
 
 
 def _why_not_one(model: PositionalModel, typed: str, ids: Sequence[int]) -> str:
-    """Say of what a text consists that is not one token, and what would be one."""
+    """Return why a text is not one token, and a hint."""
     if not typed:
         return "Type a token: a text, or a number such as #100."
     if not ids:

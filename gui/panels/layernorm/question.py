@@ -1,4 +1,4 @@
-"""What the LayerNorm panel asks: LayerNorm's errors by position, and how alike two sums are."""
+"""The questions of the LayerNorm panel: errors by position, and the similarity of two sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_ALIKE = 20
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
 WORDS = ("cat", "apple")
 PLACES = (3, 6)
-"""The article's example of two sums that should not be alike: CAT at 3 and APPLE at 6."""
+"""The article's example of two sums: CAT at 3 and APPLE at 6."""
 
 
 # ---- errors ----------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ class Errors:
     Attributes
     ----------
     median, p95 : (m,) float64
-        For each position of the range: the median, and what 95 % of the tokens are below.
+        For each position of the range: median and 95th percentile over tokens.
     overall
         Both for all tokens and positions together.
     """
@@ -47,7 +47,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """A token and the position that it is most like."""
+    """A token and the position that is most similar to it."""
 
     token: int
     text: str
@@ -57,7 +57,7 @@ class Alike:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ErrorsByPosition:
-    """What is found of a model, beside others or alone.
+    """Errors of a model.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class ErrorsByPosition:
     n_tokens
         How many tokens were sampled for the errors.
     orthogonal, constant_norm
-        The versions that take token and position for orthogonal, and the positions' norms for
-        all the same besides.
+        The versions that assume orthogonal token and position, and also equal norms of
+        positions.
     """
 
     positions: tuple[int, int]
@@ -78,14 +78,14 @@ class ErrorsByPosition:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LayerNorms(ErrorsByPosition):
-    """What is found of the open model.
+    """Errors and cosines of the open model.
 
     Attributes
     ----------
     histogram : (bins,) int
         Counts of |cos| of all tokens with all stored positions, in equal bins from 0 to 1.
     most_alike
-        The tokens most like some position, the first most.
+        The tokens most similar to a position, sorted.
     """
 
     histogram: np.ndarray
@@ -125,7 +125,7 @@ class ErrorsOf(ReadsTokens):
 
 
 def layernorms_of(measured: Measurements) -> LayerNorms:
-    """Put together what is measured; TensorUnavailable as :meth:`LayerNormOf.steps`."""
+    """Combine the measurements."""
     errors, cosines = measured.layernorm, measured.cosines
     return LayerNorms(
         measured.positions,
@@ -170,14 +170,14 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One of the two sums, as it was understood.
+    """One of the two sums, with its token.
 
     Attributes
     ----------
     typed
-        What stands in the panel, or is to stand there.
+        The text and the position in the panel.
     token
-        Which token is meant, or why none is.
+        The token, or why there is none.
     """
 
     typed: Typed
@@ -195,7 +195,7 @@ class ComparedSums:
     among
         Random pairs of sums.
     found
-        How alike the two are; None if one of them has no token.
+        The similarity of the two; None if one of them has no token.
     """
 
     one: Term
@@ -205,12 +205,12 @@ class ComparedSums:
 
 
 class _OfTwoSums(ReadsTokens, ABC):
-    """How alike two sums are."""
+    """The similarity of two sums."""
 
     __slots__ = ()
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | ComparedSums]:
-        """Yield the :class:`ComparedSums` last; a token that there is not is no error."""
+        """Yield the :class:`ComparedSums` last; a missing token is no error."""
         yield Progress(None, "Reading token embeddings")
         among = drawn(about)
         one, other = self._sums(about, among)
@@ -219,12 +219,12 @@ class _OfTwoSums(ReadsTokens, ABC):
 
     @abstractmethod
     def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        """Return the two sums, as they are to stand in the panel."""
+        """Return the two sums for the panel."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterferenceOf(_OfTwoSums):
-    """How alike two sums are that someone typed."""
+    """The similarity of two typed sums."""
 
     one: Typed
     other: Typed
@@ -235,7 +235,7 @@ class InterferenceOf(_OfTwoSums):
 
 @dataclass(frozen=True, slots=True)
 class ExampleOf(_OfTwoSums):
-    """How alike the two sums of an example are, with tokens of this model.
+    """The similarity of an example's two sums, with tokens of this model.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class ExampleOf(_OfTwoSums):
 
 
 def drawn(about: QuestionContext) -> RandomPairs:
-    """Return the random pairs of a model, the same for all its questions."""
+    """Return the random pairs of a model, cached for all its questions."""
     model = about.model
     tokens = addable_tokens(model)
     return about.once(
@@ -295,7 +295,7 @@ def _example(
             return (a, i), (b, i)
         case "most alike":
             like = about.measured().cosines.most_alike(1)[0]
-            # Half the table away, so that its own position does not help it.
+            # Half the table away from its own position.
             elsewhere = (like.position + (last + 1) // 2) % (last + 1)
             return (like.token, elsewhere), (a, like.position)
     nearest = int(among.likeness.distance.argmin())
@@ -304,7 +304,7 @@ def _example(
 
 
 def _words(model: PositionalModel, among: RandomPairs) -> tuple[int, int]:
-    """Return two tokens: the article's, or two that were drawn where the model has no such ones."""
+    """Return two tokens: the article's, or random ones if the model lacks these."""
     count = len(model.W_E)
     found = [_word(model, word, count) for word in WORDS]
     if found[0] is not None and found[1] is not None and found[0] != found[1]:

@@ -1,4 +1,4 @@
-"""How far LayerNorm keeps token and position apart, and how alike two sums of them are."""
+"""LayerNorm: errors of simpler versions, and the similarity of two sums of token and position."""
 
 from __future__ import annotations
 
@@ -80,26 +80,26 @@ _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 Version = Literal["orthogonal", "constant_norm"]
 VERSIONS: dict[Version, str] = {"orthogonal": "orthogonal", "constant_norm": "constant norm"}
 Sum = tuple[str, int]
-"""A token as it is typed, and a position."""
+"""A typed token and a position."""
 Result = ErrorsByPosition | ComparedSums
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is shown: errors or two sums.
+    """Choices of the LayerNorm panel.
 
     Attributes
     ----------
     page
-        Which of both.
+        Errors or two sums.
     version
-        Of LayerNorm, whose errors are drawn.
+        The version of LayerNorm of the errors.
     measure
-        By which random pairs are drawn.
+        The measure of the histogram.
     example
-        Which two sums are compared; None where they are the user's own.
+        The example; None for the user's own sums.
     sums
-        The user's own; None where there is an example.
+        The user's own sums; None for an example.
     """
 
     page: Literal["errors", "interference"] = "errors"
@@ -113,7 +113,7 @@ LayerNormView = View[Choices, Result]
 
 
 def _are_sums(value: object) -> bool:
-    """Return whether a value in a file is two sums."""
+    """Return whether a value from a file is two sums."""
     return isinstance(value, list) and len(value) == 2 and all(map(_is_sum, value))
 
 
@@ -125,7 +125,7 @@ def _is_sum(value: object) -> bool:
 
 
 class LayerNormPanel(PanelSpec[Choices, Result]):
-    """Errors of two simpler LayerNorms by position; and how alike two sums are."""
+    """Errors of two simpler LayerNorms by position; and the similarity of two sums."""
 
     name = "layernorm"
     formula = "‖E + p‖² ≈ ‖E‖² + ‖p‖²"
@@ -174,7 +174,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     }
 
     def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
-        """Show the page of a version, and either an example or sums of the user's own."""
+        """Show the page of a version, and either an example or the user's own sums."""
         if "version" in made and "page" not in made:
             choices = replace(choices, page="errors")
         if "sums" in made and choices.sums is not None:
@@ -195,7 +195,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         return InterferenceOf(one, other)
 
     def compared_question(self, scope: Scope, choices: Choices) -> Question[Result]:
-        """Ask for the errors alone: all tokens with all positions take longer."""
+        """Only the errors: the cosines of all tokens with all positions take longer."""
         return ErrorsOf(scope.positions)
 
     def result_for_report(
@@ -310,7 +310,7 @@ for one in measured.cosines.most_alike():
         )
 
     def compares(self, choices: Choices) -> str:
-        # Of two sums nothing is another model's.
+        # Sums have no curve of compared models.
         return "Median error" if choices.page == "errors" else ""
 
     def summary(self, view: LayerNormView) -> str:
@@ -332,7 +332,7 @@ def _positions(result: ErrorsByPosition) -> np.ndarray:
 
 
 def _drawn(found: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
-    """Return what is drawn of errors: what it is, its values and its style."""
+    """Return name, values and style of the drawn errors."""
     return ("median", found.median, "solid"), ("95th percentile", found.p95, "dashed")
 
 
@@ -378,7 +378,7 @@ def _cosines(view: LayerNormView, result: LayerNorms) -> Plot:
 
 
 def _scope(result: ErrorsByPosition) -> str:
-    """Return of which positions and tokens the errors are, and of which the cosines."""
+    """Return the scope of errors and cosines."""
     first, last = result.positions
     tokens = format_count(result.n_tokens)
     return f"positions {first}–{last} with {tokens} tokens; cosines of all rows"
@@ -398,13 +398,13 @@ def _both(result: ComparedSums) -> str:
 
 
 def written_sum(term: Term) -> str:
-    """Return a sum as it is written: ``E(·cat) + p₃``."""
+    """Return a formatted sum: ``E(·cat) + p₃``."""
     token = term.token.text or term.typed.token
     return f"E({token}) + p{str(term.typed.position).translate(_LOWERED)}"
 
 
 def share(value: float) -> str:
-    """Return a share as it is written; one that is nearly all is not rounded to all."""
+    """Return a formatted share; nearly 100 % is not rounded to 100 %."""
     if value in (0.0, 1.0):
         return format_percent(value, 0)
     return format_percent(value, 2 if value > 0.999 or value < 0.001 else 1)
@@ -428,7 +428,7 @@ def rows(found: Interference | None) -> list[Row]:
 
 
 def distances(found: Interference | None) -> str:
-    """Return how much of the distance is the tokens' and how much the positions'."""
+    """Return the formatted distances of the tokens and of the positions."""
     if found is None:
         return ""
     return (
@@ -438,12 +438,12 @@ def distances(found: Interference | None) -> str:
 
 
 def drawn_from(among: RandomPairs) -> str:
-    """Return what they are compared with."""
+    """Return a description of the random pairs."""
     return f"{format_count(len(among))} random pairs of all rows, seed {among.seed}"
 
 
 def rank(found: Interference, measure: Measure) -> str:
-    """Return what a measure is and how it ranks: ``3.421, closer than 97.1 %``."""
+    """Return a measure with its rank: ``3.421, closer than 97.1 %``."""
     value = format_number(found.of(measure))
     return f"{value}, closer than {share(found.closer_than(measure))}"
 
@@ -459,13 +459,13 @@ def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.nd
     """
     values = result.among.likeness.of(measure)
     low, high = float(values.min()), float(values.max())
-    # Values that differ by their rounding alone are one bar.
+    # Values that differ only by rounding form one bar.
     span = (low, high) if high - low > 1e-9 * max(1.0, abs(high)) else (low - 0.5, high + 0.5)
     return np.histogram(values, BINS, span)
 
 
 def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
-    """Return the random pairs by a measure, with the two sums among them."""
+    """Return the histogram of the random pairs, with a rule at the two sums."""
     counts, edges = histogram(result, measure)
     found, printed = result.found, AXES[measure]
     rules = []
@@ -505,7 +505,7 @@ def _numbers_of_sums(result: ComparedSums) -> dict[str, np.ndarray]:
 
 
 def _script_of_sums(view: LayerNormView, result: ComparedSums) -> str:
-    """Return Python that prints the measures and their ranks."""
+    """Return a script that prints the measures and their ranks."""
     start = (
         opening(view.model)
         + """import numpy as np

@@ -1,4 +1,4 @@
-"""Positions carried by the motion that looks back, to be drawn beside the curve."""
+"""Guides with positions moved by the motion that looks back."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gui.state.guides import Guide
 from gui.style.theme import format_number
 
 MOST = 4096
-"""So many points are carried at most: of more, every second, third …"""
+"""Maximum number of moved points: of more, every second, third …"""
 LINES = 256
-"""So many of them, at most, are tied to where they should land: more lines would be a wall."""
+"""Maximum number of points with a line to their target."""
 BEYOND = 0.1
-"""How far an axis goes on at either end, as a share of the curve along it."""
+"""Extension of an axis at either end, as a share of the curve's extent along it."""
 LEAST_ANGLE = 1e-3
-"""In radians; what turns less has no axis to be seen."""
+"""Minimum angle with a visible axis, in radians."""
 
 
 class Carried:
-    """The positions that can look so far back, on their way to where the motion carries them.
+    """The positions that can look so far back, on their way to their images.
 
     Parameters
     ----------
     result
         The motions.
     lag
-        N, one of those that were fitted.
+        N, one of the fitted lags.
     components
         The three that are shown, from 1.
     """
@@ -54,7 +54,7 @@ class Carried:
             self._caption += " · dashed: the axis of the turn"
 
     def at(self, share: float) -> Guide:
-        """Return what to draw after a share of the way, 0 to 1."""
+        """Return the guide at a time, 0 to 1."""
         if share >= 1.0:
             there = self._motion.carry(self._source)
         else:
@@ -71,7 +71,7 @@ class Carried:
         )
 
     def _axis(self) -> tuple[np.ndarray, ...]:
-        """Return the axis of a turn in space, as long as the curve is along it."""
+        """Return the axis of a rotation in space, as long as the curve."""
         if len(self._motion.shift) != 3:
             return ()
         screw = self._motion.screw
@@ -85,5 +85,5 @@ class Carried:
 
 
 def can_be_shown(result: OfPositions, components: tuple[int, ...]) -> bool:
-    """Tell whether the motions move all three of the shown components, from 1."""
+    """Return whether the motions move all shown components, from 1."""
     return max(components) <= len(result.back.pca.components)

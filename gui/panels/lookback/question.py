@@ -1,4 +1,4 @@
-"""What the look-back panel asks: the motions of all lags at once, of positions or of heads."""
+"""The questions of the look-back panel: motions for all lags, of positions or of heads."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """The motions of one set of points, and how far they turn.
+    """The motions of one set of points, and their angles.
 
     Attributes
     ----------
     found
         For every lag.
     turning
-        How the angle grows, in three dimensions; None where no rotation fits or it is not asked.
+        The angle by lag in three dimensions; None if no rotation fits, or in other dimensions.
     degrees : (L, planes) float64
-        How far each plane is turned, 0 to 180, falling; no planes where there are too many.
+        Angle of each plane, 0 to 180, descending; no planes if there are too many.
     """
 
     found: LookBack
@@ -43,7 +43,7 @@ class Turned:
 
     @cached_property
     def followed(self) -> np.ndarray:
-        """(L,) float64: degrees about one axis, which may go on and on; NaN where nothing fits."""
+        """(L,) float64: unwrapped angle about one axis in degrees; NaN where no rotation fits."""
         angles = np.full(len(self.found.lags), np.nan)
         if self.turning is not None:
             angles[: len(self.turning.angles)] = np.degrees(self.turning.angles)
@@ -51,20 +51,20 @@ class Turned:
 
     @property
     def degrees_per_token(self) -> float | None:
-        """The slope of the line through the angles; None where there is none."""
+        """The slope of the line through the angles; None without one."""
         return None if self.turning is None else float(np.degrees(self.turning.slope))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OfPositions:
-    """Looking back among the positions themselves.
+    """Looking back among the positions.
 
     Attributes
     ----------
     back, turned
-        The motions, and how far they turn.
+        The motions, and their angles.
     by_halves
-        The same, fitted and scored by halves, where a report draws both.
+        The same, fitted and scored by halves, in a report.
     """
 
     back: RangeLookBack
@@ -78,7 +78,7 @@ class OfPositions:
 
     @property
     def lags(self) -> np.ndarray:
-        """The lags that were fitted, rising."""
+        """The fitted lags, ascending."""
         return self.back.found.lags
 
 
@@ -97,7 +97,7 @@ class OfHeads:
 
     @property
     def lags(self) -> np.ndarray:
-        """The lags that were fitted, rising."""
+        """The fitted lags, ascending."""
         return self.queries[0].found.lags
 
 
@@ -131,7 +131,7 @@ class LookBackOf:
             scoring=self.scoring,
             tell=lambda share: about.tell(share, "Fitting a motion for every lag"),
         )
-        back.found.motion(1).course(back.coordinates[:1])  # what that imports takes a while
+        back.found.motion(1).course(back.coordinates[:1])  # imports, which take a while
         return OfPositions(back, turned(back.found))
 
 
@@ -163,12 +163,12 @@ class HeadsLookBackOf:
 
 
 def of_measured(measured: Measurements) -> OfPositions:
-    """Return what a report has measured in three components, up to lag 200, in both scorings.
+    """Return a report's measurements in three components, up to lag 200, in both scorings.
 
     Raises
     ------
     RangeError
-        The range or the table is too small for it.
+        The range or the table is too small.
     """
     found, (first, last) = measured.look_back, measured.positions
     if found is None:
@@ -182,7 +182,7 @@ def of_measured(measured: Measurements) -> OfPositions:
 
 
 def turned(found: LookBack) -> Turned:
-    """Find out how far motions turn."""
+    """Compute the angles of motions."""
     k = found.rotations.shape[1]
     every = len(found.lags) == found.lags[-1]
     turning = follow_turning(found) if k == 3 and every else None

@@ -1,4 +1,4 @@
-"""Looking back N tokens: one rotation and one shift for all positions, and how well they do."""
+"""Looking back N tokens: one rotation and one shift for all positions, and their fit."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from gui.style.theme import SERIES, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 FIRST_LAG = 50
-"""A curve of one or two turns has turned visibly by then."""
+"""Initial N, at which a curve of one or two turns has visibly turned."""
 LOWEST = -0.5
-"""R² below this is as good as none, and would make the rest small."""
+"""Minimum of the R² axis."""
 NAMES: dict[Kind, str] = {
     "screw": "rotation + shift",
     "translation": "shift alone",
@@ -56,9 +56,9 @@ NOT_SHOWN = "the shown components are not among those that are moved: nothing in
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is moved and how that is scored; N; the head; what is seen in the viewport.
+    """Choices of the look-back panel.
 
-    ``lag`` is what the user wants: :func:`lag_of` returns the nearest one that a result has.
+    ``lag`` is the wanted one: :func:`lag_of` returns the nearest one of a result.
     """
 
     lag: int = FIRST_LAG
@@ -79,7 +79,7 @@ def _movable(view: View) -> bool:
 
 
 class LookBackPanel(PanelSpec[Choices, LookedBack]):
-    """How well motions fit at every N, and the positions carried by one of them."""
+    """The fit of motions at every N, and the positions moved by one of them."""
 
     name = "lookback"
     formula = "pᵢ₋ₙ ≈ R pᵢ + t"
@@ -168,7 +168,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
     }
 
     def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
-        """Let what is played be seen; what is taken out of sight is played no more."""
+        """Playing shows the guide, and hiding it stops."""
         if "play" in made and choices.play:
             return replace(choices, in_view=True)
         return choices if choices.in_view else replace(choices, play=False)
@@ -267,7 +267,7 @@ print(found.motion({lag}).angles)  # radians
         )
 
     def compares(self, choices: Choices) -> str:
-        # Head 3 of one model is not head 3 of another: of heads only the open model's are shown.
+        # Head numbers of two models do not correspond.
         return "" if choices.space == "heads" else f"R² of {NAMES['screw']}"
 
     def summary(self, view: View) -> str:
@@ -284,7 +284,7 @@ print(found.motion({lag}).angles)  # radians
 
 
 def lag_of(view: View) -> int:
-    """Return the fitted lag that is nearest to the chosen one."""
+    """Return the fitted lag nearest to the chosen one."""
     lags = view.result.lags
     return int(lags[np.abs(lags - view.choices.lag).argmin()])
 
@@ -301,7 +301,7 @@ def _head(view: View) -> int:
 def _fits(view: View) -> tuple[Line, ...]:
     """Return R² against the lag: of the motions, or of one head's queries and keys.
 
-    Beside other models, whose colours those are, the motions that are not compared are grey.
+    With compared models, which have the colours, other motions are grey.
     """
     result, theme = view.result, view.theme
     colors = SERIES[theme.name]
@@ -325,7 +325,7 @@ def _fits(view: View) -> tuple[Line, ...]:
 
 
 def _angles(view: View) -> tuple[Line, ...]:
-    """Return angles against the lag, with the line through them where there is one."""
+    """Return angles against the lag, with the line through them if there is one."""
     result, colors = view.result, SERIES[view.theme.name]
     if isinstance(result, OfHeads):
         sides = _sides(view, result)
@@ -359,7 +359,7 @@ def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
 
 
 def _beside(view: View, what: Literal["r2", "angle"]) -> list[Curve]:
-    """Return the compared models' curves; of angles, as far as they can be followed."""
+    """Return the compared models' curves; of angles, as far as these are known."""
     found = []
     for other in view.others:
         if isinstance(other.result, OfPositions):
@@ -373,7 +373,7 @@ def _beside(view: View, what: Literal["r2", "angle"]) -> list[Curve]:
 def _plot(
     view: View, name: str, y: Axis, lines: Sequence[Line], others: Sequence[Curve], *, stretch: int
 ) -> Plot:
-    """Return lines over the lags that have values; N stands among them."""
+    """Return a plot of lines by lag, with a rule at N."""
     result, lag = view.result, lag_of(view)
     lags = result.lags.astype(np.float64)
     curves = [curve for line in lines for curve in line.curves(lags)]
@@ -434,7 +434,7 @@ def _no_angles(result: LookedBack) -> str:
 
 
 def _scope(view: View) -> str:
-    """Return what is moved, and in which space."""
+    """Return the positions and the space."""
     result = view.result
     first, last = result.positions
     where = f"{titled(view.model)} · positions {first}–{last}"
@@ -445,7 +445,7 @@ def _scope(view: View) -> str:
 
 
 def _reading(view: View) -> str:
-    """Return what is found at one lag."""
+    """Return a summary at the chosen lag."""
     result, lag = view.result, lag_of(view)
     if isinstance(result, OfHeads):
         head = _head(view)

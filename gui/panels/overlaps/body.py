@@ -45,14 +45,14 @@ from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 
 GAP = GRID
-"""Pixels between cells one below the other; side by side, twice as many."""
+"""Vertical gap between cells in pixels; the horizontal one is twice that."""
 ENDS = 5
-"""Pixels of a colour bar beyond its ends."""
+"""Margin of a colour bar at its ends, in pixels."""
 HINT = "Click to look at one closely."
 
 
 class OverlapsBody(PanelBody):
-    """The heatmap of a pair, or a figure; the ends of their colours can be dragged."""
+    """The heatmap of a pair, or a figure, with colour levels that can be dragged."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -101,7 +101,7 @@ class OverlapGrid(QWidget):
     """A figure's cells, each with its title; a missing one is replaced by the reason."""
 
     cellChosen = Signal(int)
-    """A cell was clicked that has something to show, by its place in the figure."""
+    """The index of a clicked cell that is not missing."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,9 +130,9 @@ class OverlapGrid(QWidget):
         Parameters
         ----------
         figure, pictures
-            The numbers, and what of each cell is drawn; None for what is missing.
+            The overlaps, and the picture of each cell; None for missing ones.
         look, levels
-            Colours, and the values at their two ends.
+            Colours, and their levels.
         """
         if figure is not self.figure:
             self._current = None
@@ -151,18 +151,18 @@ class OverlapGrid(QWidget):
         self._label.set_theme(theme)
         self.update()
 
-    # Where things are.
+    # Geometry.
 
     def area_of(self, number: int) -> QRectF:
-        """Return where a cell's picture is, in logical pixels."""
+        """Return the rectangle of a cell's picture, in logical pixels."""
         across, side = self._arrangement()
         row, column = divmod(self._place(number, across), across)
         step = self._title() + side + GAP
-        # The frame is drawn around it: a pixel at the left.
+        # A pixel at the left for the frame.
         return QRectF(1 + column * (side + 2 * GAP), row * step + self._title(), side, side)
 
     def used(self) -> QRectF:
-        """Return what all pictures cover together."""
+        """Return the bounding rectangle of all pictures."""
         areas = [self.area_of(n) for n in range(len(self.figure.cells))] if self.figure else []
         return functools.reduce(QRectF.united, areas, QRectF())
 
@@ -173,7 +173,7 @@ class OverlapGrid(QWidget):
         return arrange(count, columns, room, (2 * GAP, GAP), self._title())
 
     def _place(self, number: int, across: int) -> int:
-        """Return the place of a cell: lying on its side, the figure's columns become rows."""
+        """Return the place of a cell: in a wide arrangement, the figure's columns become rows."""
         assert self.figure is not None
         count, columns = len(self.figure.cells), self.figure.columns
         if across == columns or across in (1, count):
@@ -224,7 +224,7 @@ class OverlapGrid(QWidget):
         flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignCenter
         painter.setPen(QColor(self.theme.muted))
         needed = painter.boundingRect(room, int(flags), why)
-        # Where the words have no room the hover has them.
+        # The hover label has the text if there is no room.
         painter.drawText(room, int(flags), why if room.contains(needed) else "—")
 
     def _image(self, number: int, area: QRectF) -> QImage:
@@ -285,7 +285,7 @@ class OverlapGrid(QWidget):
             self.cellChosen.emit(number)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go through the cells, and open one with Enter."""
+        """Step through the cells, and open one with Enter."""
         steps = {
             Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1,
         }  # fmt: skip
@@ -302,7 +302,7 @@ class OverlapGrid(QWidget):
 
 
 def _at(overlap: Overlap, point: QPointF, area: QRectF) -> str:
-    """Say what is at a point of a cell's picture."""
+    """Return the hover label of a point of a cell's picture."""
     rows, columns = overlap.values.shape
     i = min(rows, 1 + int((point.y() - area.top()) / area.height() * rows))
     j = min(columns, 1 + int((point.x() - area.left()) / area.width() * columns))
@@ -319,7 +319,7 @@ class FigureView(QWidget):
             part.setParent(self)
 
     def draw(self, view: OverlapsView, home: Levels) -> None:
-        """Show a figure; ``home`` is where the ends of the colours are at first."""
+        """Show a figure; ``home`` are the initial colour levels."""
         assert isinstance(view.result, OverlapFigure)
         look, levels = view.choices.look, levels_of(view)
         self.grid.show_figure(view.result, pictures_of(view.result.cells, look.blur), look, levels)
@@ -327,7 +327,7 @@ class FigureView(QWidget):
         self.bar.show_scale(look.colormap, levels, home, log=look.log)
 
     def place_parts(self) -> None:
-        """Put the bar beside the pictures, as high as they are."""
+        """Place the bar beside the pictures, with their height."""
         width = self.bar.sizeHint().width()
         self.grid.setGeometry(0, 0, self.width() - width - GAP, self.height())
         used = self.grid.used().toRect()
@@ -343,7 +343,7 @@ class FigureView(QWidget):
 
 
 def colored(picture: np.ndarray, look: Look, levels: Levels) -> np.ndarray:
-    """Return (a, b, 4) uint8 colours; values beyond the levels take the colours of the ends."""
+    """Return (a, b, 4) uint8 colours; values beyond the levels are clipped."""
     low, high = levels
     scaled = picture
     if look.log:
@@ -355,7 +355,7 @@ def colored(picture: np.ndarray, look: Look, levels: Levels) -> np.ndarray:
 
 
 def shrunk(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Average neighbours until a picture has at most so many rows and columns."""
+    """Downsample a picture by averages to at most so many rows and columns."""
     for axis, most in enumerate((rows, columns)):
         size = picture.shape[axis]
         if size > most:

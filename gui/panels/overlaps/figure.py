@@ -1,4 +1,4 @@
-"""Overlaps for print, drawn with Matplotlib; and no Qt."""
+"""Overlaps for print, drawn with Matplotlib. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gui.plots.figure_base import POINTS, dress_axes, name_axes, new_figure, tit
 from gui.style.theme import SMALL, TEXT, Theme
 
 ONE_SIZE = (4.2, 4.1)
-"""Inches of a figure with one heatmap."""
+"""Size of a figure with one heatmap, in inches."""
 CELL = 2.3
-"""Inches of a heatmap in a figure with several."""
+"""Size of a heatmap in a figure with several, in inches."""
 
 
 def draw_pair(view: OverlapsView, caption: str) -> Figure:
@@ -99,7 +99,7 @@ def _draw_picture(axes: Axes, picture: np.ndarray, view: OverlapsView) -> AxesIm
 
 def _add_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], theme: Theme) -> None:
     """Add a colour bar for all of these axes."""
-    # As long as one heatmap is high, however many there are.
+    # As long as the height of one heatmap.
     specs = [cell.get_subplotspec() for cell in axes]
     rows = len({spec.rowspan.start for spec in specs if spec is not None})
     bar = figure.colorbar(
@@ -111,6 +111,6 @@ def _add_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], theme: Them
 
 
 def _add_caption(figure: Figure, caption: str, width: int, theme: Theme) -> None:
-    """Write a caption below a figure, in lines of so many characters."""
+    """Write a caption below a figure, wrapped at a width in characters."""
     lines = "\n".join(textwrap.wrap(caption, width))
     figure.supxlabel(lines, x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.muted)

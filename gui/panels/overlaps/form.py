@@ -32,9 +32,9 @@ from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
 AROUND = (148, 36)
-"""Pixels that axes and colour bar take of the width and of the height."""
+"""Width and height of axes and colour bar, in pixels."""
 BAR = 80
-"""Pixels that the colour bar of a figure takes."""
+"""Width of a figure's colour bar, in pixels."""
 _WHAT = {
     "P": "The position table, row i for position i",
     "E": "The token embeddings",
@@ -116,7 +116,7 @@ class OverlapsForm(PanelForm):
                 widget.setVisible(not figure)
 
     def stands_beside(self, room: QSize) -> bool:
-        """Return whether cells are larger if the form stands beside them."""
+        """Return whether cells are larger with the form beside them."""
         taken = self.sizeHint()
         beside = self._cell_size(room.width() - taken.width(), room.height())
         return beside >= self._cell_size(room.width(), room.height() - taken.height())
@@ -171,20 +171,20 @@ class OverlapsForm(PanelForm):
 
 
 class SubjectPicker(QWidget):
-    """A matrix by name, and of a weight its layer, one head or all, and the side.
+    """The choice of a matrix; of weights also the layer, the head and the side.
 
-    Its parts come and go in a row that is in no layout: else each would lay out the whole window.
+    Its parts are in a row without a layout, to avoid layouts of the whole window.
 
     Parameters
     ----------
     name
-        The accessible name of the choice, such as "Rows".
+        Accessible name, such as "Rows".
     subject
-        What is chosen at first.
+        The initial subject.
     """
 
     changed = Signal()
-    """The user chose something else."""
+    """The subject has changed."""
 
     def __init__(self, name: str, subject: Subject, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -194,7 +194,7 @@ class SubjectPicker(QWidget):
         self.layer, self.head = QSpinBox(), QSpinBox()
         self._fill(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        # What only weights have comes and goes in one piece.
+        # The controls of weights are shown and hidden together.
         self._of_weights = _kept_row(self.layer, self.head, self.side)
         self._row = _kept_row(self.name, self._of_weights)
         self._row.setParent(self)
@@ -203,7 +203,7 @@ class SubjectPicker(QWidget):
         for signal in (self.layer.valueChanged, self.head.valueChanged, self.side.activated):
             signal.connect(self._on_changed)
 
-    # The row's place.
+    # Geometry.
 
     def sizeHint(self) -> QSize:
         return self._row.sizeHint()
@@ -216,7 +216,7 @@ class SubjectPicker(QWidget):
         self._row.setGeometry(self.rect())
 
     def event(self, event: QEvent) -> bool:
-        """Ask for another size only when the row does."""
+        """Pass on layout requests only if the row's size hint has changed."""
         if event.type() == QEvent.Type.LayoutRequest and self._row.sizeHint() != self._asked:
             self._asked = self._row.sizeHint()
             self.updateGeometry()
@@ -228,7 +228,7 @@ class SubjectPicker(QWidget):
 
     @property
     def subject(self) -> Subject:
-        """What is chosen; what the model has fewer of is cut to what it has."""
+        """The chosen matrix, within the model's layers and heads."""
         return self._subject
 
     def show_subject(self, subject: Subject) -> None:
@@ -239,7 +239,7 @@ class SubjectPicker(QWidget):
             (self.layer, subject.layer),
             (self.head, -1 if subject.head is None else subject.head),
         ):
-            if spin.value() != value:  # else it would be painted all the same
+            if spin.value() != value:  # avoids a repaint
                 blocked = spin.blockSignals(True)
                 spin.setValue(value)
                 spin.blockSignals(blocked)
@@ -268,7 +268,7 @@ class SubjectPicker(QWidget):
         self._show_parts()
 
     def show_layer_only(self, whole: bool, *, heads: bool) -> None:
-        """Leave name and side out: a figure has its own; and perhaps the head."""
+        """Hide name and side for a figure, and the head unless ``heads``."""
         self._whole, self._with_heads = whole, heads
         for widget in (self.name, self.side):
             policy = widget.sizePolicy()
@@ -299,7 +299,7 @@ class SubjectPicker(QWidget):
             widget.setToolTip(wrapped(tip))
         for spin in (self.layer, self.head):
             spin.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            # Each digit typed would be a question of its own.
+            # No question for each typed digit.
             spin.setKeyboardTracking(False)
 
     def _head(self) -> int | None:
@@ -319,7 +319,7 @@ class SubjectPicker(QWidget):
     _with_heads = True
 
     def _on_name(self) -> None:
-        # Another matrix is looked at from the side that it has in the residual stream.
+        # Another matrix starts with its side in the residual stream.
         self._subject = replace(self._subject, name=self.name.currentData(), side=None)
         self.side.setCurrentIndex(self.side.findData(side_of(self._subject)))
         self._show_parts()
@@ -336,7 +336,7 @@ class SubjectPicker(QWidget):
 
 
 def _kept_row(*widgets: QWidget) -> QWidget:
-    """Put widgets side by side; each keeps its place while it is hidden."""
+    """Return a row of widgets that keep their space while hidden."""
     made = QWidget()
     for widget in widgets:
         policy = widget.sizePolicy()
@@ -367,18 +367,18 @@ def arrange(
     Parameters
     ----------
     count, columns
-        Of a figure: its cells, and how many are side by side in the article.
+        Number of cells of a figure, and its columns in the article.
     room, gap
-        Width and height that there is, and between cells.
+        Available width and height, and gaps between cells.
     title
-        Height of what stands above each cell.
+        Height of the title above each cell.
 
     Returns
     -------
-    How many cells stand side by side, and their size
+    Number of columns, and size of a cell
     """
     options = []
-    # As in the article, or lying on its side, or in one line.
+    # As in the article, transposed, or in one line.
     for across in dict.fromkeys((columns, count // columns, count, 1)):
         down = math.ceil(count / across)
         width = (room[0] - (across - 1) * gap[0]) / across

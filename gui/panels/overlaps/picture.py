@@ -1,4 +1,4 @@
-"""What is chosen of overlaps, how their picture is made, and how they are described; and no Qt."""
+"""Choices, pictures and texts of overlaps. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gui.style.theme import format_count, format_level, format_number
 TIMES = "\N{MULTIPLICATION SIGN}"
 MAX_BLUR = 3.0
 GREY = "gray_r"
-"""The article's: white for none, black for all."""
+"""The article's colours: white for none, black for all."""
 BRIGHT = 99.7
-"""The percentile that has the darkest grey at first: a few cells are far above the others."""
+"""Percentile with the initial darkest grey: a few cells are far above the others."""
 W_Q, P = Subject("W_Q"), Subject("P")
 Levels = tuple[float, float]
 Shown = Overlap | OverlapFigure
@@ -38,14 +38,14 @@ Viewed = Literal["pair", "attention", "mlp"]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the user chose of a picture.
+    """How a picture is drawn.
 
     Attributes
     ----------
     blur
         Gaussian standard deviation in pixels, one pixel being one cell; 0 to 3.
     colormap
-        A name that :func:`gui.state.colors.lookup_table` knows.
+        A name for :func:`gui.state.colors.lookup_table`.
     log
         Whether colours follow the logarithm.
     """
@@ -57,14 +57,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where the user dragged the ends of the colours: they mean nothing in another view or scale.
+    """Colour levels that were dragged, valid in one view and scale.
 
     Attributes
     ----------
     levels
-        The values at the two ends.
+        The levels.
     view, log
-        Where they hold.
+        Where they are valid.
     """
 
     levels: Levels
@@ -88,7 +88,7 @@ class Choices:
 
     @property
     def pair(self) -> tuple[Subject, Subject]:
-        """Both matrices, what is switched on for either switched on for both."""
+        """Both matrices, with the switches of either."""
         both = self.rows, self.columns
         fold, centred = any(one.fold_ln for one in both), any(one.centred for one in both)
         rows, columns = (replace(one, fold_ln=fold, centred=centred) for one in both)
@@ -102,15 +102,15 @@ OverlapsView = View[Choices, Shown]
 
 
 def cells_of(result: Shown) -> tuple[Overlap | Missing, ...]:
-    """Return what is side by side; a pair is alone."""
+    """Return the cells; a pair is one cell."""
     return (result,) if isinstance(result, Overlap) else result.cells
 
 
 @lru_cache(maxsize=1)
 def pictures_of(cells: tuple[Overlap | Missing, ...], blur: float) -> tuple[np.ndarray | None, ...]:
-    """Return the (a, b) float32 values to show of each cell; None of what is missing.
+    """Return (a, b) float32 values of each cell, perhaps blurred; None for missing ones.
 
-    Those of the last cells are kept: they are drawn anew with other colours.
+    The last ones are cached, for other colours.
     """
     return tuple(
         blurred(cell.values, blur) if isinstance(cell, Overlap) else None for cell in cells
@@ -118,7 +118,7 @@ def pictures_of(cells: tuple[Overlap | Missing, ...], blur: float) -> tuple[np.n
 
 
 def blurred(values: np.ndarray, blur: float) -> np.ndarray:
-    """Blur for display, the edges continued by their own values; nothing is computed from it."""
+    """Return a blurred picture for display, with replicated edges."""
     if blur <= 0.0:
         return values
     from scipy.ndimage import gaussian_filter
@@ -129,25 +129,25 @@ def blurred(values: np.ndarray, blur: float) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def home_levels(cells: tuple[Overlap | Missing, ...], blur: float, *, log: bool) -> Levels:
-    """Return the values at the two ends of the colours before anybody drags them.
+    """Return the initial colour levels.
 
     Parameters
     ----------
     cells, blur
-        What is shown side by side in the same colours, not all missing, and how it is blurred.
+        Cells with common colours, not all missing, and their blur.
     log
         Whether colours follow the logarithm.
     """
     chance = max(cell.contrast.chance for cell in cells if isinstance(cell, Overlap))
     pictures = [picture for picture in pictures_of(cells, blur) if picture is not None]
-    # A ninth of the cells gives the percentile as well, in a ninth of the time.
+    # A ninth of the cells gives nearly the same percentile, faster.
     some = np.concatenate([np.ravel(picture[::3, ::3]) for picture in pictures])
     bright = max(float(np.percentile(some, BRIGHT)), 3.0 * chance)
     return (chance / 10.0, 10.0 * bright) if log else (0.0, bright)
 
 
 def levels_of(view: OverlapsView) -> Levels:
-    """Return the values at the two ends of the colours."""
+    """Return the colour levels."""
     ends, look = view.choices.ends, view.choices.look
     if ends is not None and (ends.view, ends.log) == (view.choices.view, look.log):
         return ends.levels
@@ -158,7 +158,7 @@ def levels_of(view: OverlapsView) -> Levels:
 
 
 def cell_text(overlap: Overlap, i: int, j: int) -> str:
-    """Say what a cell holds; i and j count from 1, the strongest direction."""
+    """Return a description of a value; i and j count from 1, the strongest direction."""
     value = float(overlap.values[i - 1, j - 1])
     times = value / overlap.contrast.chance
     shown = format_number(times, 1) if times >= 0.1 else format_level(times)
@@ -171,7 +171,7 @@ def title_of(overlap_rows: Subject, columns: Subject) -> str:
 
 
 def describe(subject: Subject, gain: Gain = "") -> str:
-    """Return how a matrix is looked at: W_Q layer 0 input, gain not folded."""
+    """Return a description of a matrix: W_Q layer 0 input, gain not folded."""
     if subject.name in TABLES:
         return f"{subject.name} {'centred' if subject.centred else 'uncentred'}"
     head = "" if subject.head is None else f" head {subject.head}"
@@ -186,13 +186,13 @@ def corners(contrast: Contrast) -> str:
 
 
 def blur_text(blur: float) -> str:
-    """Say that a picture is blurred, and that nothing else is; "" if it is not."""
+    """Return a note about the blur; "" without one."""
     digits = 0 if blur == round(blur) else 1
     return f"blur {format_number(blur, digits)} px, display only" if blur else ""
 
 
 def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
-    """Name what is compared and sum it up, on one line."""
+    """Return a one-line summary of a pair."""
     one, other = overlap.rows, overlap.columns
     compared = f"{describe(one, overlap.gains[0])} {TIMES} {describe(other, overlap.gains[1])}"
     if {one.name, other.name} & set(TABLES):
@@ -208,12 +208,12 @@ def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
 
 
 def sum_text(top3: float) -> str:
-    """Write the sum of the 3 × 3 corner: 0.0004 is not 0.00."""
+    """Return the formatted sum of the 3 × 3 corner, with enough decimals."""
     return format_number(top3, 2 if top3 >= 0.1 else 4)
 
 
 def figure_caption(model: PositionalModel, figure: OverlapFigure, blur: float) -> str:
-    """Name what all cells of a figure share, on one line."""
+    """Return a one-line description of what all cells share."""
     rows = [cell.rows for cell in figure.cells]
     first = figure.found[0]
     gains = sorted({cell.gains[0] for cell in figure.found} - {""})

@@ -1,4 +1,4 @@
-"""What the overlaps panel asks: how far the directions of two matrices coincide; and no Qt."""
+"""The questions of the overlaps panel: overlaps of two matrices' directions. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.style.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
-"""What reads the residual stream, and may have a LayerNorm before it."""
+"""Weights that read the residual stream, perhaps after a LayerNorm."""
 WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
 ATTENTION: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
-"""Down the article's eight-panel figure; its figure of the MLP has W_in alone."""
+"""Rows of the article's eight-panel figure; its figure of the MLP has W_in only."""
 
 Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
-"""What became of the LayerNorm gain; "" for what reads nothing."""
+"""Treatment of the LayerNorm gain; "" for matrices without one."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,15 +33,15 @@ class Overlap:
     Attributes
     ----------
     rows, columns
-        Whose directions run down and across, from strong to weak.
+        Matrices of the rows and columns, whose directions are sorted from strong to weak.
     values : (a, b) float32, read-only
         O_ij = (u_i · v_j)², 0 to 1.
     contrast
-        Its corners over chance.
+        Means of the corners over chance.
     top3
         Sum of the 3 × 3 corner of the strongest: 0 to 3.
     gains
-        What became of the gain, for rows and columns.
+        Treatment of the gain, for rows and columns.
     """
 
     rows: Subject
@@ -54,14 +54,14 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Missing:
-    """A cell of a figure that this checkpoint has nothing for.
+    """A cell without a matrix in this checkpoint.
 
     Attributes
     ----------
     rows, columns
-        Which matrices it would have shown.
+        The matrices.
     why
-        As a sentence.
+        The reason, as a sentence.
     """
 
     rows: Subject
@@ -76,9 +76,9 @@ class OverlapFigure:
     Attributes
     ----------
     cells
-        Row by row; as many in each as there are ``columns``.
+        Row by row.
     columns
-        How many columns.
+        Number of columns.
     """
 
     cells: tuple[Overlap | Missing, ...]
@@ -86,7 +86,7 @@ class OverlapFigure:
 
     @property
     def found(self) -> tuple[Overlap, ...]:
-        """What there is."""
+        """The overlaps that are not missing."""
         return tuple(cell for cell in self.cells if isinstance(cell, Overlap))
 
 
@@ -110,7 +110,7 @@ class OverlapsOf:
 
 @dataclass(frozen=True, slots=True)
 class FigureOf:
-    """Overlaps of each of some matrices with each of others: a figure of the article."""
+    """Overlaps of several matrices with several others: a figure of the article."""
 
     rows: tuple[Subject, ...]
     columns: tuple[Subject, ...]
@@ -136,7 +136,7 @@ class FigureOf:
 
 
 def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: bool) -> FigureOf:
-    """Return what a figure of the article asks.
+    """Return the question of a figure of the article.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: b
     of
         Layer, head and gain of the weights.
     centred
-        Whether the mean row is taken off P and E.
+        Whether the mean row is subtracted from P and E.
     """
     names: tuple[Name, ...] = ATTENTION if view == "attention" else ("W_in",)
     tables = (Subject("P", centred=centred), Subject("E", centred=centred))
@@ -162,7 +162,7 @@ def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overl
     Raises
     ------
     TensorUnavailable
-        The checkpoint lacks one of them, or a map that they would need.
+        The checkpoint lacks one of them, or a necessary map.
     """
     one, other = about.stream.pair(rows, columns)
     about.check()
@@ -175,7 +175,7 @@ def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overl
 
 
 def gain_of(about: QuestionContext, subject: Subject) -> Gain:
-    """Say what became of the gain of the LayerNorm before a matrix."""
+    """Return the treatment of the gain of the LayerNorm before a matrix."""
     if subject.name not in READERS:
         return ""
     if not subject.fold_ln:
@@ -186,7 +186,7 @@ def gain_of(about: QuestionContext, subject: Subject) -> Gain:
 
 
 def plain(subject: Subject) -> Subject:
-    """Return the same subject without what does not concern it: equal questions are asked once."""
+    """Return a subject without irrelevant fields, so that equal questions are asked once."""
     if subject.name in TABLES:
         return Subject(subject.name, centred=subject.centred)
     default = "output" if subject.name == "W_O" else "input"
@@ -200,14 +200,14 @@ def plain(subject: Subject) -> Subject:
 
 
 def side_of(subject: Subject) -> str:
-    """Return the side of a weight that is looked at: input or output."""
+    """Return the side of a weight: input or output."""
     return subject.side or ("output" if subject.name == "W_O" else "input")
 
 
 def in_one_space(one: Subject, other: Subject) -> bool:
-    """Tell whether two subjects' directions lie in one space, and not only in equally large ones.
+    """Return whether two subjects' directions lie in the same space, not only of equal size.
 
-    What reads the residual stream writes queries, values or the MLP's neurons of its own layer.
+    Weights that read the residual stream write queries, values or MLP neurons of their layer.
     """
     return _space(one) == _space(other)
 

@@ -67,7 +67,7 @@ CLAIMED: tuple[tuple[str, Name, Name], ...] = (
     ("W_Q_E", "W_Q", "E"), ("W_K_E", "W_K", "E"), ("W_V_E", "W_V", "E"), ("W_O_E", "W_O", "E"),
     ("W_in_E", "W_in", "E"),
 )  # fmt: skip
-"""Claims of the ledger about overlaps, and the two matrices that each is about."""
+"""Claims of the ledger about overlaps, each with its two matrices."""
 
 
 def _is_look(value: object) -> bool:
@@ -148,7 +148,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
     }
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Keep to the layers and heads of another model."""
+        """Limit layers and heads to those of another model."""
         layers, heads = model.n_layers or MANY, model.n_heads or 0
 
         def kept(one: Subject) -> Subject:
@@ -158,7 +158,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         return replace(choices, rows=kept(choices.rows), columns=kept(choices.columns), ends=None)
 
     def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
-        """Show the pair, where matrices are chosen without a view."""
+        """Show the pair if matrices are chosen without a view."""
         named = {"rows", "columns"} & made and "view" not in made
         return replace(choices, view="pair") if named else choices
 
@@ -177,11 +177,11 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
     def result_for_report(
         self, reported: Reported, choices: Choices
     ) -> tuple[OverlapsOf | FigureOf, Shown]:
-        """Say in a cell why it is missing, also where it is not on this machine."""
+        """Also missing: what is not on this machine."""
         question = self.question(reported.scope, choices)
         if isinstance(question, OverlapsOf):
             return question, question.answer(reported.about)
-        # As the report calls them: by these names they are decomposed already.
+        # The report's subjects, whose decompositions are cached.
         rows, columns = (
             [reported.measured.of_model.subject(one.name) for one in some]
             for some in (question.rows, question.columns)

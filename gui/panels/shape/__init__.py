@@ -1,4 +1,4 @@
 """The shape panel: simple curves fitted to the shown positions.
 
-The fits themselves are in `geometry.measures.shape`.
+The fits are in `geometry.measures.shape`.
 """

@@ -31,7 +31,7 @@ from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 200
-"""A plot less wide than this, in pixels, is left out."""
+"""Minimum width of the plot, in pixels."""
 SCROLL_BAR = 12
 MEANINGS = {
     "line": "They go straight on; turning would add little.",
@@ -63,11 +63,11 @@ TIP = "Click shows this curve: its distances, and itself in the view"
 BETTER_TIP = "What a helix has to do by the rule, and what the better of the two does"
 ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
 LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
-"""The columns that a very narrow table keeps, and a narrow one."""
+"""Columns of a very narrow table, and of a narrow one."""
 
 
 def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
-    """Write a curve's numbers; what it does not have is a dash."""
+    """Return a curve's formatted numbers; a dash for inapplicable ones."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
         MARK if best else "",
@@ -82,7 +82,7 @@ def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
 
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
-    """Say what a helix has to do, and whether the better one does it."""
+    """Return the conditions of a clear helix, and whether the better one meets them."""
     from geometry.measures.shape import CLEAR_MARGIN, CLEAR_R2, CLEAR_TURNS
 
     better, margin = shape.better_helix, shape.margin
@@ -100,7 +100,7 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
 
 
 class ShapeBody(PanelBody):
-    """The numbers, and beside them, where there is room, the plot."""
+    """The numbers, and the plot beside them if there is room."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -144,7 +144,7 @@ class ShapeBody(PanelBody):
 
 
 class ShapeNumbers(QWidget):
-    """The verdict, what it means and why, a row of numbers for each curve, and how rough it is."""
+    """The verdict with its meaning and conditions, a row for each curve, and the roughness."""
 
     chosen = Signal(str)
     """The name of a curve whose row was clicked."""
@@ -177,7 +177,7 @@ class ShapeNumbers(QWidget):
         )  # fmt: skip
 
     def fit(self, room: int) -> int:
-        """Keep the columns for which there is room, in pixels; return the width they take."""
+        """Hide columns that do not fit in a width; return the width of the table."""
         widths = [column.width for column in COLUMNS]
         for kept in (tuple(range(len(COLUMNS))), ROOMY, LEAST):
             width = sum(widths[number] for number in kept)
@@ -189,7 +189,7 @@ class ShapeNumbers(QWidget):
         return width
 
     def show_shape(self, shape: Shape) -> None:
-        """Show what was found."""
+        """Show a result."""
         self.verdict.setText(VERDICTS[shape.best])
         self.meaning.setText(MEANINGS[shape.best])
         for line, (met, text) in zip(self.conditions, conditions(shape), strict=True):
@@ -204,5 +204,5 @@ class ShapeNumbers(QWidget):
         )
 
     def show_chosen(self, name: str, theme: Theme) -> None:
-        """Tint the row of the curve that is shown."""
+        """Tint the row of the shown curve."""
         self.table.show_drawn({list(NAMES).index(name): theme.faint})

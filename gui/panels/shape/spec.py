@@ -1,4 +1,4 @@
-"""Shape: line, circle, helix, or a helix that drifts, and which of them it is."""
+"""Shape: line, circle, helix or drifting helix."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_POSITIONS = 4
-"""Fewer points than these lie on any of the curves."""
+"""Minimum number of points: fewer lie on any of the curves."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedCurve:
-    """One curve fitted to the positions, in numbers.
+    """Numbers of a fitted curve.
 
     Attributes
     ----------
     name
         "line", "circle", "helix" or "drifting_helix".
     r2, bic
-        1 − SSE/SST; m·ln(SSE/m) + k·ln m, which is lower for the better description.
+        1 − SSE/SST; m·ln(SSE/m) + k·ln m, lower is better.
     turns
         From the first position to the last; 0 for a line.
     radius, drift
         At the middle of the range, and its change from the first position to the last; in the
         table's units.
     climb_per_turn
-        Along the axis, in the table's units; 0 for what does not climb or turn.
+        Along the axis, in the table's units; 0 for line and circle.
     n_free
-        How many numbers were free to choose: k in the BIC.
+        Number of free parameters: k in the BIC.
     """
 
     name: str
@@ -70,7 +70,7 @@ class FittedCurve:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shape:
-    """The curves, and which of them describes the positions.
+    """The fitted curves, and which of them describes the positions.
 
     Attributes
     ----------
@@ -81,13 +81,13 @@ class Shape:
     curves
         Line, circle, helix, drifting helix.
     best
-        The name of the curve that it is, by the rule; or "none".
+        The name of the curve that describes the positions by the rule; or "none".
     coordinates : (m, 3) float64
         The positions in the components.
     fits
-        The curves as they were fitted, by their names.
+        The fits, by name.
     rough
-        How smoothly the positions go on there; None of fewer than eight.
+        Roughness of the positions; None for fewer than eight.
     """
 
     pca: PositionPCA
@@ -105,15 +105,15 @@ class Shape:
 
     @property
     def first_choice(self) -> str:
-        """The curve to look at: the one that it is, or the better helix where it is none."""
+        """The initially shown curve: the best one, or the better helix if none is."""
         return self.better_helix.name if self.best == "none" else self.best
 
     def distances(self, name: str) -> np.ndarray:
-        """Return (m,) how far each position is from where a curve has it, in the table's units."""
+        """Return (m,) distances of the positions from a curve, in the table's units."""
         return self.fits[name].distances(self.coordinates)
 
     def rms(self, name: str) -> float:
-        """Return the root of the mean square of these distances."""
+        """Return the root mean square of these distances."""
         return float(np.sqrt(np.mean(np.square(self.distances(name)))))
 
     def curve(self, name: str) -> FittedCurve:
@@ -122,18 +122,18 @@ class Shape:
 
     @property
     def better_helix(self) -> FittedCurve:
-        """The helix that fits better, whichever it is that describes the positions."""
+        """The better helix, whichever curve describes the positions."""
         return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda one: one.r2)
 
     @property
     def margin(self) -> float:
-        """How much higher the better helix's R² is than that of line and circle."""
+        """Difference of the better helix's R² and the higher one of line and circle."""
         return self.better_helix.r2 - max(self.curve(name).r2 for name in ("line", "circle"))
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeOf:
-    """The curve of a range of positions in three of its principal components, from 1."""
+    """The shape of a range of positions in three principal components, from 1."""
 
     positions: tuple[int, int]
     components: tuple[int, ...]
@@ -150,7 +150,7 @@ class ShapeOf:
 
 
 def check_positions(positions: tuple[int, int]) -> None:
-    """Refuse a range that every curve would fit."""
+    """Raise RangeError for a range that every curve would fit."""
     first, last = positions
     if last - first + 1 < LEAST_POSITIONS:
         raise RangeError(
@@ -206,14 +206,14 @@ VERDICTS = {
     "drifting_helix": "A drifting helix",
     "none": "No clear helix",
 }
-"""What a table of positions is, by the best of the simple curves."""
+"""Verdicts, by the best curve."""
 CURVES = {
     "line": "the line",
     "circle": "the circle",
     "helix": "the helix",
     "drifting_helix": "the drifting helix",
 }
-"""The simple curves as a sentence names them."""
+"""Names of the curves within sentences."""
 NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
 FIGURE = (6.4, 4.2)
 """Inches."""
@@ -223,7 +223,7 @@ Plotted = Literal["distance", "turning"]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The curve that is drawn, "" for the best; whether also in the viewport; what is plotted."""
+    """The shown curve, "" for the best; whether also in the viewport; the plotted quantity."""
 
     curve: str = ""
     in_view: bool = True
@@ -234,7 +234,7 @@ ShapeView = View[Choices, Shape]
 
 
 class ShapePanel(PanelSpec[Choices, Shape]):
-    """How well simple curves describe the shown positions, and how far each is from one of them."""
+    """The fit of simple curves to the shown positions, and the distances from one of them."""
 
     name = "shape"
     formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
@@ -382,7 +382,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
         """Return a line for each curve, the distances from each by position, and the roughness.
 
-        Turning angles are in degrees, by position; at the two ends there is none.
+        Turning angles are in degrees, by position; NaN at both ends.
         """
         shape = view.result
         names = ("r2", "bic", "n_free", "turns", "radius", "drift", "climb_per_turn")
@@ -450,21 +450,21 @@ print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
 
 
 def chosen(view: ShapeView) -> str:
-    """Return the name of the curve that is shown: the user's choice, or the best one."""
+    """Return the name of the shown curve: the chosen or the best one."""
     return view.choices.curve or view.result.first_choice
 
 
 def plotted(view: ShapeView) -> Plotted:
-    """Return what is plotted: of too few positions there are no angles."""
+    """Return the plotted quantity: too few positions have no angles."""
     return "distance" if view.result.rough is None else view.choices.plotted
 
 
 def _values(view: ShapeView, what: Plotted) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions, and what is plotted of each."""
+    """Return positions and plotted values."""
     shape = view.result
     first, last = shape.positions
     if what == "turning" and shape.rough is not None:
-        # Beside a step of no length there is no angle, and the curve stays where it is.
+        # There is no angle beside a step of length zero.
         return np.arange(first + 1, last), np.nan_to_num(shape.rough.turning_angles)
     return np.arange(first, last + 1), shape.distances(chosen(view))
 
@@ -478,7 +478,7 @@ def _value_text(view: ShapeView, what: Plotted, row: int) -> str:
 
 
 def verdict_of(shape: Shape, name: str = "") -> str:
-    """Give the verdict, with the R² of the curve that is drawn: by default the one to look at."""
+    """Return the verdict, with the R² of the shown curve."""
     if name and name != shape.first_choice:
         drawn = f"{CURVES[name]}: R² {format_number(shape.curve(name).r2)}"
         return f"{verdict_of(shape)}; drawn, {drawn}"
@@ -489,7 +489,7 @@ def verdict_of(shape: Shape, name: str = "") -> str:
 
 
 def rough_parts(shape: Shape) -> dict[str, str]:
-    """Write how rough the curve is, by the quantities' keys; nothing for too few positions."""
+    """Return the formatted roughness by quantity; empty for too few positions."""
     rough = shape.rough
     if rough is None:
         return {}
@@ -500,25 +500,25 @@ def rough_parts(shape: Shape) -> dict[str, str]:
     }
 
 
-# ---- beside the curve in the viewport ----
+# ---- guide in the viewport ----
 
 PER_TURN = 64
-"""Points of a turn: its corners cannot be seen."""
+"""Points per turn, for a smooth curve."""
 BEYOND = 0.06
-"""How far an axis goes on at either end, as a share of the climb."""
+"""Extension of an axis at either end, as a share of the climb."""
 MANY_TURNS = 24
-"""So many turns of a dark line would be a wall."""
+"""Maximum number of turns of a dark line."""
 LEAST_AXIS = 0.3
-"""Half the length of an axis, in radii, where nothing or little climbs."""
+"""Minimum half length of an axis, in radii."""
 
 
 def shape_guide(shape: Shape, name: str) -> Guide:
-    """Draw one of the curves, and its axis dashed if it turns.
+    """Return a guide of one of the curves, with its dashed axis.
 
     Parameters
     ----------
     shape
-        What was fitted.
+        The result.
     name
         "line", "circle", "helix" or "drifting_helix".
     """
@@ -537,7 +537,7 @@ def shape_guide(shape: Shape, name: str) -> Guide:
 
 
 def axis_line(fit: ShapeFit) -> np.ndarray:
-    """Return the ends of the axis of what turns: (2, 3)."""
+    """Return the ends of a curve's axis: (2, 3)."""
     climbed = fit.climb * (len(fit.values) - 1) / 2
     half = max((1 + 2 * BEYOND) * climbed, LEAST_AXIS * abs(fit.radius))
     return np.array([fit.centre - half * fit.frame[2], fit.centre + half * fit.frame[2]])

@@ -1,4 +1,4 @@
 """Panels beside the curve: models, positions, view, inspector, prompt, bookmarks, lessons.
 
-They ask no question of the model, as result panels do, and import none of those.
+They ask no questions, unlike result panels, and do not import these.
 """

@@ -1,4 +1,4 @@
-"""A bookmark in its panel: its picture, its name and its note, written in place."""
+"""A bookmark in its panel: picture, name and note, edited in place."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 PICTURE, SMALLER = QSize(160, 100), QSize(112, 70)
-"""Of a picture on the screen, in logical pixels: where there is room, and in a column."""
+"""Sizes of a picture in logical pixels: in a wide panel, and in a column."""
 ROOM = 340
-"""From this width on, in pixels, there is room for the larger one beside the words."""
+"""Minimum width with the larger picture, in pixels."""
 TIP = (
     "Double-click or Enter: go to this view\n"
     "Alt+↑, Alt+↓: move it in the list\nTab: write its name and its note\nDelete: remove it"
@@ -40,18 +40,18 @@ _Key = Qt.Key
 
 
 class Thumbnail(QWidget):
-    """A bookmark's picture: what has the focus, and is double-clicked.
+    """A bookmark's picture, which takes the focus and double-clicks.
 
     Signals
     -------
     chosen()
-        It got the focus.
+        It has got the focus.
     opened()
         Double click, Enter or Space.
     stepped(int)
-        Go so many bookmarks on.
+        Go on by so many bookmarks.
     moved(int)
-        Move this one so many places on.
+        Move this one by so many places.
     removed()
         Delete.
     """
@@ -73,7 +73,7 @@ class Thumbnail(QWidget):
         self.setToolTip(wrapped(TIP))
 
     def show_picture(self, png: bytes) -> None:
-        """Show a PNG; an empty frame for what is none."""
+        """Show a PNG; an empty frame for invalid data."""
         self._pixmap = QPixmap()
         self._pixmap.loadFromData(png)
         self.update()
@@ -83,7 +83,7 @@ class Thumbnail(QWidget):
         self.update()
 
     def set_current(self, current: bool) -> None:
-        """Be the one that buttons and keys mean."""
+        """Set whether buttons and keys refer to this one."""
         self.current = current
         self.update()
 
@@ -133,12 +133,12 @@ class Thumbnail(QWidget):
 
 
 class NoteField(QPlainTextEdit):
-    """A note, as high as it is long.
+    """A note, as high as its text.
 
     Signals
     -------
     edited(str)
-        The user has left it with another text.
+        Editing has finished with another text.
     """
 
     edited = Signal(str)
@@ -156,14 +156,14 @@ class NoteField(QPlainTextEdit):
         self._fit()
 
     def show_text(self, text: str) -> None:
-        """Show a note; what is being written stays."""
+        """Show a note, unless it is being edited."""
         if not self.hasFocus():
             self._before = text
             if text != self.toPlainText():
                 self.setPlainText(text)
 
     def commit(self) -> None:
-        """Tell of another text."""
+        """Emit a changed text."""
         text = self.toPlainText().strip()
         if text != self._before:
             self._before = text
@@ -189,9 +189,9 @@ class BookmarkRow(QFrame):
     Signals
     -------
     nameEdited(str), noteEdited(str)
-        The user gave it another name, or wrote another note.
+        The name or the note was changed.
     menuRequested(QPoint)
-        The right button was clicked, in global coordinates.
+        The menu's position in global coordinates.
     """
 
     nameEdited = Signal(str)
@@ -217,11 +217,11 @@ class BookmarkRow(QFrame):
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        """What takes the focus, in order."""
+        """The widgets with focus, in order."""
         return self.thumbnail, self.name, self.note
 
     def show_bookmark(self, bookmark: Bookmark) -> None:
-        """Show a bookmark; what is being written stays."""
+        """Show a bookmark, except texts that are being edited."""
         self._name = bookmark.name
         if not self.name.hasFocus() and self.name.text() != bookmark.name:
             self.name.setText(bookmark.name)
@@ -232,12 +232,12 @@ class BookmarkRow(QFrame):
         self.thumbnail.setAccessibleName(f"{bookmark.name}: {bookmark.scope}")
 
     def rename(self) -> None:
-        """Let the user write another name."""
+        """Focus the name for editing."""
         self.name.setFocus(Qt.FocusReason.OtherFocusReason)
         self.name.selectAll()
 
     def commit(self) -> None:
-        """Tell of what has been written and not been left yet."""
+        """Emit unfinished edits."""
         self._on_name()
         self.note.commit()
 

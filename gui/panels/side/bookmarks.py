@@ -37,22 +37,22 @@ _BUTTONS = (
 
 
 class BookmarksPanel(Panel):
-    """A list of bookmarks, of which one is the current one.
+    """A list of bookmarks, with a current one.
 
     Signals
     -------
     addRequested()
-        Make a bookmark of what is shown now.
+        Bookmark the current view.
     goRequested(str)
-        Show the one of this key.
+        Show the bookmark with this key.
     renameRequested(str, str), noteRequested(str, str)
-        A key, and the name or the note that it is to have.
+        A key, and the new name or note.
     moveRequested(str, int)
-        A key, and how many places towards the end.
+        A key, and a number of places towards the end.
     removeRequested(str)
-        Remove the one of this key.
+        Remove the bookmark with this key.
     backRequested()
-        Bring the one back that was removed last.
+        Restore the last removed bookmark.
     """
 
     addRequested = Signal()
@@ -82,7 +82,7 @@ class BookmarksPanel(Panel):
         self.back.clicked.connect(self._bring_back)
         self._offer = QWidget()
         self._gone: list[tuple[str, str]] = []
-        self._placing = QTimer(self, interval=0, singleShot=True)  # once rows have their places
+        self._placing = QTimer(self, interval=0, singleShot=True)  # after the layout of new rows
         self._placing.timeout.connect(self._bring_into_sight)
         self._lay_out()
         self.listen(session.events.bookmarks, self._on_bookmarks_changed)
@@ -95,20 +95,20 @@ class BookmarksPanel(Panel):
             row.thumbnail.set_theme(theme)
 
     def release(self) -> None:
-        """Tell of what was being written, then stop listening."""
+        """Emit unfinished edits, then stop listening."""
         self._placing.stop()
         for row in tuple(self.rows.values()):
             row.commit()
         super().release()
 
     def choose(self, key: str) -> None:
-        """Make a bookmark the current one, and bring it into sight; the focus stays."""
+        """Make a bookmark the current one, and scroll to it; the focus stays."""
         if key in self.rows:
             self._on_chosen(key)
             self._placing.start()
 
     def setFocus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
-        """Give the focus to the current bookmark, or to the button that makes the first one."""
+        """Give the focus to the current bookmark, or to the button for the first one."""
         row = self.rows.get(self.current)
         (self.add if row is None else row.thumbnail).setFocus(reason)
 
@@ -140,13 +140,13 @@ class BookmarksPanel(Panel):
         self._show_offer()
 
     def _order_tabs(self) -> None:
-        """Let Tab go through the rows as they stand."""
+        """Set the tab order to that of the rows."""
         parts = [part for row in self.rows.values() for part in row.parts]
         for one, following in itertools.pairwise((self.add, *parts, self.go)):
             QWidget.setTabOrder(one, following)
 
     def _neighbour(self, order: list[str]) -> str:
-        """Return what is current once the current one has gone: the next that is left."""
+        """Return the next current bookmark after a removal."""
         before = list(self.rows)
         at = before.index(self.current) if self.current in before else 0
         left = [key for key in (*before[at:], *reversed(before[:at])) if key in order]
@@ -210,7 +210,7 @@ class BookmarksPanel(Panel):
         self._on_chosen(key)
         self.removeRequested.emit(key)
         if key in self.rows:
-            return  # it could not be
+            return  # it was refused
         self._gone.append((key, name))
         self._show_offer()
         if focused:
@@ -225,7 +225,7 @@ class BookmarksPanel(Panel):
         self.setFocus()
 
     def _show_offer(self) -> None:
-        """Offer to bring back the last of those that are gone."""
+        """Offer to restore the last removed bookmark."""
         self._gone = [(key, name) for key, name in self._gone if key not in self.rows]
         if self._gone:
             name = self._gone[-1][1]
@@ -271,7 +271,7 @@ class BookmarksPanel(Panel):
 
 
 def _framed(part: QWidget | QHBoxLayout) -> QWidget:
-    """Put something between the panel's margins."""
+    """Return a widget with the panel's horizontal margins."""
     frame = QWidget()
     hbox(part, parent=frame, margins=(GRID, 0, GRID, 0))
     return frame

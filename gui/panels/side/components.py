@@ -1,4 +1,4 @@
-"""Which components are on the axes, and how much of the variance they carry."""
+"""The components on the axes, and their share of the variance."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Axes = tuple[int, int, int]
 
 
 def put_on_axis(components: Axes, axis: int, component: int) -> Axes:
-    """Return the components with one put on an axis (0–2); an axis that had it gets the other.
+    """Return the components with one put on an axis (0–2); if it was on another, they are swapped.
 
-    No component is ever on two axes.
+    No component is on two axes.
     """
     changed = list(components)
     if component in changed:
@@ -61,7 +61,7 @@ class ComponentChooser(QWidget):
             title.setToolTip(_axis_tip(name))
             row.addWidget(title)
             row.addWidget(combo, 1)
-        # In a tall dock what the bars do not take stays below, not between.
+        # Spare height of a tall dock is below, not between.
         vbox(row, (self.bars, 100), self.foot, 1, parent=self, spacing=4)
 
     def set_theme(self, theme: Theme) -> None:
@@ -69,15 +69,15 @@ class ComponentChooser(QWidget):
         self.foot.set_theme(theme)
 
     def forget(self) -> None:
-        """Forget what was shown of another model."""
+        """Forget the bars of another model."""
         self._complete = []
 
     def show_badge(self, badge: str) -> None:
-        """Show when the components were fitted."""
+        """Show how the components were fitted."""
         self.foot.set_note(badge)
 
     def show_components(self, components: Axes, pca: PositionPCA | None) -> None:
-        """Show what is on the axes and the variance of a fit; None where there is none yet."""
+        """Show the components on the axes and the variances of a fit, if any."""
         if components != self._components:
             self._components = components
             for combo, component in zip(self.combos, components, strict=True):
@@ -103,7 +103,7 @@ class ComponentChooser(QWidget):
         combo.setMaxVisibleItems(N_BARS)
         combo.setAccessibleName(f"Component on {name}")
         combo.setToolTip(_axis_tip(name))
-        # `activated` is the user's doing alone: following the session emits nothing.
+        # `activated` is not emitted by programmatic changes.
         combo.activated.connect(lambda index: self._request(axis, index + 1))
         return combo
 

@@ -1,4 +1,4 @@
-"""The line that goes to a position by number, with the two step buttons beside it."""
+"""A field that goes to a position by number, with two step buttons."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SHIFTING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModif
 
 
 class _Field(QLineEdit):
-    """A line whose Esc takes back what was typed.
+    """A field that Esc clears.
 
-    While the line is empty (as it is after Enter) or all marked, the arrow keys are not for its
-    cursor: they walk along the curve.
+    While it is empty (as after Enter) or all selected, the arrow keys do not move its cursor
+    but walk along the curve.
     """
 
     stepped = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Clear on Esc; step with the arrows when all is marked or nothing is there."""
+        """Clear on Esc; step with the arrows while all is selected or it is empty."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in _ARROWS and not event.modifiers() & _SHIFTING and self._is_over_typed():
@@ -39,7 +39,7 @@ class _Field(QLineEdit):
 
 
 class GoTo(QWidget):
-    """Type ``300``, ``10-20`` or ``5, 9, 100``; or step to the position before or after.
+    """Go to ``300``, ``10-20`` or ``5, 9, 100``; or step to the previous or next position.
 
     Signals
     -------
@@ -61,7 +61,7 @@ class GoTo(QWidget):
         self.field.setAccessibleName("Go to position")
         self.field.stepped.connect(self.stepped)
         self.field.returnPressed.connect(self._on_return_pressed)
-        # Also when the field is emptied by Esc, or by having gone there.
+        # Also when the field is cleared by Esc or after Enter.
         self.field.textChanged.connect(lambda _: self.show_message(""))
         self.message = label(role="badge")
         self.message.setWordWrap(True)
@@ -78,7 +78,7 @@ class GoTo(QWidget):
         self.set_table(0, None)
 
     def set_table(self, n_positions: int, current: int | None) -> None:
-        """Say how many positions there are (0: nothing is open) and which one is current."""
+        """Set the number of positions (0 without a model) and the current one."""
         if (n_positions, current) != self._shown:
             self._n_positions, self._shown = n_positions, (n_positions, current)
             self.show_message("")
@@ -95,7 +95,7 @@ class GoTo(QWidget):
         self.next.setEnabled(n_positions > 0 and current != n_positions - 1)
 
     def show_message(self, text: str) -> None:
-        """Show a sentence under the field; "" takes it away."""
+        """Show a sentence under the field; "" hides it."""
         self.message.setText(text)
         self.message.setVisible(bool(text))
 

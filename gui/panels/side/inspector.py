@@ -1,4 +1,4 @@
-"""The inspector: one position under the lens, and the list of all that are selected."""
+"""The inspector: the current position, and the list of selected ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gui.widgets.position_table import PositionTableView
 from gui.widgets.tooltips import wrapped
 
 PATIENCE_MS = 120
-"""How long the last position's numbers stay while the next one's are worked out."""
+"""Time for which the previous numbers stay while new ones are computed."""
 
 _OTHERS = (
     Column("Position", "Another position; click to inspect it"),
@@ -50,16 +50,16 @@ class _Scroll(QScrollArea):
 
 
 class InspectorPanel(Panel):
-    """Numbers of the current position, who is near it, and the list of the selected ones.
+    """Numbers of the current position, its neighbours, and the list of selected ones.
 
     Signals
     -------
     selectionRequested(object)
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
-        The position to point out in all views, or None.
+        The position to highlight in all views, or None.
     measureRequested(bool)
-        Whether the viewport should show a line between the two positions selected last.
+        Whether to show a line between the two positions selected last.
     """
 
     selectionRequested = Signal(object)
@@ -145,7 +145,7 @@ class InspectorPanel(Panel):
         self._show_list()
 
     def _on_late(self) -> None:
-        """Show no numbers rather than another position's: the new ones are long in coming."""
+        """Clear another position's numbers if the new ones take long."""
         current = self.session.current
         if current is None:
             return
@@ -245,7 +245,7 @@ class InspectorPanel(Panel):
             _let_focus_go(self._list)
         self._list.setVisible(several)
         self.listed_title.setText(f"Selected · {format_count(len(selection))}")
-        # In the order of positions: a click that makes one of them current moves no row.
+        # Sorted by position, so that a click moves no row.
         self.listed.set_rows(map(self._listed_row, sorted(selection)) if several else ())
         if several:
             self.listed.show_row(selection[-1])
@@ -257,7 +257,7 @@ class InspectorPanel(Panel):
         hover, selection = self.session.hover, self.session.selection
         self.beside.set_tints(hover, selection, self.theme)
         self.nearest.set_tints(hover, selection, self.theme)
-        # All in the list are selected: there the accent marks the current one.
+        # All in the list are selected: here the accent marks the current one.
         self.listed.set_tints(hover, selection[-1:], self.theme)
 
     def _listed_row(self, position: int) -> Row:
@@ -300,7 +300,7 @@ class InspectorPanel(Panel):
     def _list_part(self) -> QWidget:
         self._list = QWidget()
         head = hbox((self.listed_title, 1), self.copy_list, self.clear, spacing=GRID // 2)
-        # In a tall dock what the list does not take stays below it.
+        # Spare height of a tall dock is below the list.
         vbox(
             self.pair, head, (self.listed, 100), 1,
             parent=self._list, spacing=GRID // 2, margins=(0, GRID, 0, 0),
@@ -309,9 +309,9 @@ class InspectorPanel(Panel):
 
 
 def _let_focus_go(part: QWidget) -> None:
-    """Take the focus from a part that is to be hidden.
+    """Clear the focus of a part before it is hidden.
 
-    Qt would give it to the next field, and the keys that walked the curve would type there.
+    Qt would move it to the next field, where arrow keys would edit instead of walking the curve.
     """
     focused = QApplication.focusWidget()
     if focused is not None and part.isAncestorOf(focused):
@@ -347,6 +347,6 @@ def _selection_table() -> PositionTableView:
 def _button(text: str, tip: str) -> QPushButton:
     button = QPushButton(text)
     button.setToolTip(wrapped(tip))
-    # A click must not take the arrow keys away from walking along the curve.
+    # After a click, arrow keys still walk along the curve.
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

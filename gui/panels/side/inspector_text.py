@@ -1,4 +1,4 @@
-"""What the inspector copies: tab-separated text that a spreadsheet or a notebook takes."""
+"""The texts that the inspector copies: tab-separated, for a spreadsheet or a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gui.state.session import Session
 
 
 def details_text(session: Session, details: PositionDetails) -> str:
-    """Return the numbers of one position, one quantity a line, at full precision."""
+    """Return the numbers of one position, one quantity per line, in full precision."""
     fitted = len(session.pca.components) if session.pca is not None else 0
     shown = [c for c in session.components if c <= fitted]
     token = session.token_at(details.position)
@@ -39,7 +39,7 @@ def selection_text(session: Session) -> str:
 
 
 def _number(value: float) -> str:
-    # An ASCII minus and no thin spaces: this is for programs.
+    # ASCII minus and no thin spaces, for programs.
     return f"{value:.9g}"
 
 

@@ -1,4 +1,4 @@
-"""The lesson: one step's text at a time, while the window shows what it speaks of."""
+"""The lesson: the text of a step, while the window shows its subject."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ AGAIN = "Set the window up for this step again, after you have changed something
 
 
 class LessonPanel(Panel):
-    """A step of a lesson, and the buttons that lead through it.
+    """A step of a lesson, with buttons for navigation.
 
-    Its numbers are those of the open model; what it asks for them is answered as for any panel.
+    Its numbers are those of the open model, and asked for as in result panels.
     """
 
     slot: ClassVar[str] = "lesson"
@@ -40,17 +40,17 @@ class LessonPanel(Panel):
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
     unwatched = Signal()
-    """Nobody waits for its answer any more."""
+    """The answer is no longer needed."""
     stepRequested = Signal(int)
-    """Go so many steps on."""
+    """Go on by so many steps."""
     againRequested = Signal()
     """Set the window up for this step again."""
     leaveRequested = Signal()
-    """Leave the lesson, and have the window as it was."""
+    """Leave the lesson, and restore the window."""
     lessonRequested = Signal(int)
-    """Another lesson, by its number among those there are."""
+    """The index of another lesson."""
     showRequested = Signal(str)
-    """A panel that the text leads to, by its dock's name."""
+    """A panel from a link, by its dock's name."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -100,7 +100,7 @@ class LessonPanel(Panel):
 
     @property
     def course(self) -> Course | None:
-        """Where the user is."""
+        """The current lesson and step."""
         return self.session.lesson
 
     def _on_lessons_changed(self) -> None:
@@ -145,12 +145,12 @@ class LessonPanel(Panel):
             self._show_text(new=False)
 
     def _answer(self) -> Answer | None:
-        """Return what came of the question of this step; None of another one's."""
+        """Return the answer to this step's question; None without one."""
         answer = self.session.answers.get(self.slot)
         return answer if answer is not None and answer.question == self._question() else None
 
     def _show_text(self, *, new: bool) -> None:
-        """Write the step; what is known of its numbers comes in when it is there."""
+        """Show the text of the step, with its numbers as soon as they are known."""
         answer, course, model = self._answer(), self.course, self.session.model
         self._shown = course, answer
         self._show_note(answer)
@@ -165,7 +165,7 @@ class LessonPanel(Panel):
         self.page.show_text(text, answered=self._answered, keep=not new)
 
     def _show_note(self, answer: Answer | None) -> None:
-        """Say why there are no numbers, if there are none."""
+        """Explain missing numbers."""
         state = None if answer is None else answer.state
         note, button = "", ""
         if answer is not None and state == "to fetch":

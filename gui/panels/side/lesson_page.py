@@ -1,4 +1,4 @@
-"""A step's text on the screen: Markdown in the house's sizes, its answer behind a click."""
+"""A step's text: Markdown in the application's style, with the answer behind a click."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ HEADINGS: Mapping[Section, str] = {
     "look": "LOOK AT", "try": "TRY", "question": "A QUESTION", "answer": "AN ANSWER",
 }  # fmt: skip
 LINE_HEIGHT = 125
-"""In per cent of the font's own: longer texts are read more easily so."""
+"""Percentage of the font's line height, for legible longer texts."""
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 
 class LessonPage(QTextBrowser):
-    """Shows a text by sections; most keys are left to the window, where they walk the curve."""
+    """Shows a text by sections; most keys are left to the window."""
 
     linked = Signal(QUrl)
     """A link was clicked."""
@@ -61,7 +61,7 @@ class LessonPage(QTextBrowser):
         answered
             Whether the answer is shown.
         keep
-            Stay at the same place of it, where it is the same text with other numbers.
+            Keep the scroll position, for the same text with other numbers.
         """
         self._text, self._answered = dict(text), answered
         at = self.verticalScrollBar().value() if keep else 0
@@ -73,7 +73,7 @@ class LessonPage(QTextBrowser):
         self.show_text(self._text, answered=self._answered, keep=True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Follow a link that Tab went to, and scroll by pages; leave all else to the window."""
+        """Follow a focused link, and scroll by pages; other keys are the window's."""
         if event.key() in _OWN_KEYS:
             super().keyPressEvent(event)
         else:
@@ -96,7 +96,7 @@ class LessonPage(QTextBrowser):
             yield text
 
     def _dress(self, block: QTextBlock) -> None:
-        """Give a paragraph its size, colour and distance."""
+        """Format a paragraph."""
         heading = bool(block.blockFormat().headingLevel())
         cursor = QTextCursor(block)
         space = QTextBlockFormat()
@@ -110,7 +110,7 @@ class LessonPage(QTextBrowser):
             look = QTextCharFormat()
             look.setForeground(QColor(self._theme.muted if heading else self._theme.text))
             look.setFontUnderline(link)
-            if heading:  # and nothing of what Markdown makes of one
+            if heading:  # instead of Markdown's format
                 look.setProperty(QTextCharFormat.Property.FontPixelSize, SMALL)
                 look.setFontWeight(QFont.Weight.DemiBold)
                 cursor.setCharFormat(look)
@@ -126,7 +126,7 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 
 
 def _runs(block: QTextBlock) -> list[tuple[int, int, bool]]:
-    """Return where the runs of equal letters of a block are, and whether each is a link."""
+    """Return position and length of each text fragment of a block, and whether it is a link."""
     found, runs = [], block.begin()
     while not runs.atEnd():
         run = runs.fragment()

@@ -1,4 +1,4 @@
-"""What the lesson panel asks: the numbers that a step's text has for the open model."""
+"""The question of the lesson panel: the numbers in a step's text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FactsOf:
     Attributes
     ----------
     wanted
-        Which, each once.
+        The wanted facts, without duplicates.
     """
 
     wanted: tuple[Wanted, ...]

@@ -1,4 +1,4 @@
-"""How far the two positions selected last are from each other: a row of numbers."""
+"""The distance of the two positions selected last: a row of numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PairCard(QWidget):
     Signals
     -------
     measureRequested(bool)
-        Whether the line is wanted in the viewport.
+        Whether to show the line in the viewport.
     """
 
     measureRequested = Signal(bool)
@@ -53,7 +53,7 @@ class PairCard(QWidget):
         vbox(head, row, parent=self, spacing=GRID // 2)
 
     def show_pair(self, pair: PairDistance | None, *, drawn: bool) -> None:
-        """Show a distance, or nothing; ``drawn`` is whether the line is wanted."""
+        """Show a distance, or nothing; ``drawn`` is whether the line is shown."""
         self.setVisible(pair is not None)
         self.line.setChecked(drawn)
         if pair is None:

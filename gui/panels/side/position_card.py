@@ -1,4 +1,4 @@
-"""The current position in a fixed grid of numbers, updated in place while one walks along."""
+"""The current position in a fixed grid of numbers, updated in place."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Number(QWidget):
         self._title = label(title, "small")
         self.value = label(ABSENT, selectable=True)
         for part in (self._title, self.value):
-            # The grid gives the width; a longer number must not move its neighbours.
+            # The width is the grid's; a longer number does not move its neighbours.
             part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         vbox(self._title, self.value, parent=self, spacing=0)
         self.set_title(title, tip)
 
     @property
     def title(self) -> str:
-        """What the number is."""
+        """The title."""
         return self._title.text()
 
     def set_title(self, title: str, tip: str) -> None:
-        """Say what the number is, and explain it on hover."""
+        """Set the title and the tooltip."""
         _set_text(self._title, title)
         self.setToolTip(wrapped(tip))
         self.value.setAccessibleName(title)
@@ -75,7 +75,7 @@ class PositionCard(QWidget):
         self._lay_out()
 
     def show_position(self, position: int, token: str | None) -> None:
-        """Name the position and the token that stands there, if any."""
+        """Show the position and its token, if any."""
         _set_text(self.title, str(position))
         shown = token_label(token) if token is not None else ""
         if self.token.text() != shown:
@@ -86,16 +86,16 @@ class PositionCard(QWidget):
     def show_numbers(
         self, details: PositionDetails | None, components: tuple[int, ...], fitted: int
     ) -> None:
-        """Fill the grid.
+        """Show the numbers.
 
         Parameters
         ----------
         details
-            The numbers; None while they are being worked out.
+            The numbers; None while they are computed.
         components
             The shown components, 1-based.
         fitted
-            How many components the range has; the coordinates of others do not exist.
+            Number of the range's components; others have no coordinates.
         """
         self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
         self.residual.set_value(NOT_YET if details is None else format_number(details.residual))
@@ -107,7 +107,7 @@ class PositionCard(QWidget):
             number.set_value(missing if value is None else format_number(float(value)))
 
     def show_flags(self, position: int, positions: tuple[int, int], outlier: bool) -> None:
-        """Say whether the position lies in the shown range, and whether its norm stands out."""
+        """Show whether the position is in the shown range, and whether its norm is an outlier."""
         first, last = positions
         inside = first <= position <= last
         _set_text(self.range, f"{'In' if inside else 'Outside'} the range {first}–{last}")
@@ -141,6 +141,6 @@ def _component_tip(component: int) -> str:
 
 
 def _set_text(shown: QLabel, text: str) -> None:
-    # Setting a label's text lays its parents out again even when nothing changed.
+    # Setting an unchanged text causes a layout of the parents, too.
     if shown.text() != text:
         shown.setText(text)

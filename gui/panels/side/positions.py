@@ -1,4 +1,4 @@
-"""The positions that are shown and fitted, and the components on the axes."""
+"""The shown and fitted positions, and the components on the axes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PositionsPanel(Panel):
     rangeRequested
         First and last position, inclusive; live while a handle is dragged.
     dragStarted, dragFinished
-        Around all range requests of a drag.
+        Before and after the range requests of a drag.
     componentsRequested
         Three component numbers, 1-based, for x, y and z.
     """
@@ -78,7 +78,7 @@ class PositionsPanel(Panel):
 
     def _make_field(self, which: str) -> QSpinBox:
         field = QSpinBox()
-        # Typing "1023" must not ask for 1, 10 and 102 on its way.
+        # Typing "1023" must not request 1, 10 and 102.
         field.setKeyboardTracking(False)
         field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         field.setFixedWidth(68)
@@ -100,7 +100,7 @@ class PositionsPanel(Panel):
 
     def _arrange(self) -> None:
         exact = hbox(self.first, (self.count, 1), self.last)
-        # Shares by length of text: in a narrow panel all five lose a little, none everything.
+        # Widths by length of text, so that all five are elided a little in a narrow panel.
         shares = [len(preset.label) + 2 for preset in range_presets(0, None)]
         shortcuts = hbox(*zip(self.presets, shares, strict=True), spacing=GRID // 2)
         self._controls = QWidget()
@@ -135,7 +135,7 @@ class PositionsPanel(Panel):
     def _request(self, first: int, last: int) -> None:
         if (first, last) != self.session.positions:
             self.rangeRequested.emit(first, last)
-        # Should the answer be another range, or none, the controls show that one.
+        # Show the session's range, if the request changed nothing.
         self._on_positions_changed()
 
     def _on_first_entered(self, first: int) -> None:

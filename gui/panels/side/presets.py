@@ -1,4 +1,4 @@
-"""The articles' ranges of positions, for any length of table. Knows no toolkit."""
+"""The articles' ranges of positions, for any length of table. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Preset:
     Attributes
     ----------
     label
-        A few letters for a button.
+        Short text of a button.
     name
-        The same in full.
+        Full text.
     positions
-        First and last position, inclusive; None where the table does not allow the range.
+        First and last position, inclusive; None if the table does not have the range.
     why
-        What the range is good for, or why this table does not have it; one sentence.
+        Use of the range, or why the table does not have it, in one sentence.
     """
 
     label: str
@@ -30,14 +30,14 @@ class Preset:
 
 
 def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:
-    """Return the longest inclusive range of positions without outliers; the first of equals.
+    """Return the longest range without outliers, the first one of equal length.
 
     Parameters
     ----------
     n_positions
         The number of rows in the table.
     outliers
-        Positions to leave out, in any order.
+        Positions to omit, in any order.
 
     Returns
     -------
@@ -51,20 +51,20 @@ def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | 
 
 
 def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Preset, ...]:
-    """Return the ranges on offer for a table, always the same ones in the same order.
+    """Return the presets for a table, always the same ones in the same order.
 
     Parameters
     ----------
     n_positions
         The number of rows in the table.
     outliers
-        Positions whose norm is an outlier; None if the norms are not known (yet).
+        Positions with outlying norms; None if the norms are unknown.
     """
     last = n_positions - 1
     short = f"This table has only {n_positions} positions."
 
     def fixed(label: str, first: int, end: int, why: str) -> Preset:
-        # Two rows are the fewest that have any variance.
+        # At least two rows have variance.
         fits = 0 <= first < end <= last
         return Preset(label, label, (first, end) if fits else None, why if fits else short)
 

@@ -21,7 +21,7 @@ from gui.widgets.label import label
 from gui.widgets.token_flow import TokenFlow
 
 TYPING_PAUSE_MS = 150
-"""So long after the last key the text is taken; Enter takes it at once."""
+"""Delay after the last key before the text is used; Enter uses it at once."""
 
 _NOTHING_OPEN = "Open a model, then type a text: its tokens label the positions they take."
 _NOTHING_TYPED = (
@@ -31,7 +31,7 @@ _WORKING = "Splitting the text into tokens…"
 
 
 class PromptField(QPlainTextEdit):
-    """Two lines of text; Enter takes it, Shift+Enter starts a new line."""
+    """Two lines of text; Enter submits it, Shift+Enter starts a new line."""
 
     entered = Signal()
 
@@ -71,13 +71,13 @@ class PromptPanel(Panel):
     Signals
     -------
     promptRequested(str)
-        The text whose tokens are to label the positions; "" for none.
+        The text with the labels of the positions; "" for none.
     tokenizerRequested()
-        The user agrees to fetching a large tokenizer.
+        The user agrees to the download of a large tokenizer.
     selectionRequested(object)
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
-        The position to point out in all views, or None.
+        The position to highlight in all views, or None.
     """
 
     promptRequested = Signal(str)
@@ -154,7 +154,7 @@ class PromptPanel(Panel):
     # The session has changed.
 
     def _on_prompt_changed(self) -> None:
-        # While someone types, what they type is newer than the session.
+        # While the user types, the field is newer than the session.
         if not self._pause.isActive() and self.field.exact_text() != self.session.prompt:
             with QSignalBlocker(self.field):
                 self.field.setPlainText(self.session.prompt)
@@ -171,7 +171,7 @@ class PromptPanel(Panel):
             and not session.tokens_missing
         )
         if waiting:
-            # Not at once: mostly the tokens come within a blink.
+            # Not at once: the tokens usually arrive immediately.
             if not self._late.isActive():
                 self._late.start()
             return
@@ -219,7 +219,7 @@ class PromptPanel(Panel):
         self.flow.set_marks(self.session.hover, self.session.selection)
 
     def _lay_out_words(self) -> QWidget:
-        """Put the button, where there is one, under the sentence."""
+        """Return a page with the sentence, and the button under it."""
         page = QWidget()
         fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
         vbox(self.sentence, fetch, 1, parent=page, spacing=GRID)

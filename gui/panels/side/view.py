@@ -1,4 +1,4 @@
-"""How the curve is drawn: colours, what lies outside the range, the projection."""
+"""How the curve is drawn: colours, positions outside the range, projection."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _MAPS = {
 
 
 def _swatch(colormap: str) -> QIcon:
-    """Return a small picture of a colour map."""
+    """Return an icon of a colour map."""
     table = lookup_table(colormap)
     line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
     return QIcon(QPixmap.fromImage(line).scaled(_SWATCH))
 
 
 class ViewPanel(Panel):
-    """Choices of how things are drawn. They stand whether or not a model is open.
+    """Choices of how the curve is drawn, with or without a model.
 
     Signals
     -------

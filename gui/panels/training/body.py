@@ -25,7 +25,7 @@ CHECKPOINTS_TIP = "Choose how many checkpoints of this training are gathered, an
 
 
 class TrainingBody(PanelBody):
-    """Plays what the session's snapshots show; a button leads to the form and back."""
+    """Player, plots and verdict; a button shows the form instead."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -72,7 +72,9 @@ class TrainingBody(PanelBody):
     def draw(self, view: View) -> None:
         before, self._view, self._lacking = self._view, view, False
         self.plots.draw(TrainingPanel().plots(view))
-        if before is None or before.result is not view.result:  # it takes long, and one scrubs
+        if (
+            before is None or before.result is not view.result
+        ):  # it is slow, and scrubbing draws often
             self._show_verdict()
         self._arrange()
 
@@ -87,7 +89,7 @@ class TrainingBody(PanelBody):
             part.set_theme(theme)
 
     def leave(self) -> None:
-        """Show the model as it is while nobody looks at the panel."""
+        """Show the model as it is while the panel is hidden."""
         self._want_snapshot(None)
 
     def stop(self) -> None:
@@ -123,7 +125,7 @@ class TrainingBody(PanelBody):
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the third plot be chosen where there is room for no more, and break the verdict."""
+        """Offer the choice of the third plot if not all fit, and wrap the verdict."""
         super().resizeEvent(event)
         self.offered.emit("third", None, self.width() < WIDE)
         self._show_verdict()
@@ -141,7 +143,7 @@ class TrainingBody(PanelBody):
         self.player.show_snapshot(self.session.snapshot)
 
     def _arrange(self) -> None:
-        """Show the form where there is nothing else, or where it is wanted."""
+        """Show the form if requested, or without a result."""
         form = self._offered and (self._lacking or self.checkpoints.isChecked())
         self._stack.setCurrentWidget(self.download if form else self._played)
         self.checkpoints.setVisible(self._offered and not self._lacking and self.isVisible())

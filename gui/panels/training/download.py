@@ -1,4 +1,4 @@
-"""The form in which the checkpoints of a training are chosen, priced, and gathered."""
+"""The form for choosing and downloading checkpoints of a training."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 BAR_WIDTH = 40 * GRID
 _STEPS = 1000
 MOST_NAMED = 12
-"""Checkpoints that were left out with a line of their own; more would not fit on a screen."""
+"""Maximum number of omitted checkpoints in the tooltip."""
 TAKE_TIP = (
     "How many of the checkpoints are taken, at steps whose logarithms are as evenly spaced as they"
     " allow, the first and the last always among them"
@@ -43,7 +43,7 @@ TAKE_TIP = (
 
 
 class DownloadForm(Panel):
-    """Looks for checkpoints when asked to; shows what a choice of them costs, and how far it is."""
+    """Looks for checkpoints, shows the cost of a choice of them, and the progress."""
 
     intended = Signal(object)
     """:class:`gui.panels.kit.LookForCheckpoints` and those that follow it there."""
@@ -56,7 +56,7 @@ class DownloadForm(Panel):
         self.count.setToolTip(wrapped(TAKE_TIP))
         self.count.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.count.setFixedWidth(7 * GRID)
-        # Each digit typed would be a plan of its own.
+        # No plan for each typed digit.
         self.count.setKeyboardTracking(False)
         self.budget = label()
         self.skipped = _line("badge")
@@ -181,7 +181,7 @@ def _budget_tip(plan: HistoryPlan) -> str:
 
 
 def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
-    """Return what may be looked for before anybody has looked: a sentence, and advice."""
+    """Return a sentence and advice before the search for checkpoints."""
     name = short_name(model.source)
     if not is_on_hub(model.source):
         return f"Checkpoints of {name}’s training may lie beside it.", ""
@@ -197,20 +197,20 @@ def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
 
 
 def _about_text(plan: HistoryPlan) -> str:
-    """Return what there is: "609 checkpoints on the Hub"."""
+    """Return the number of checkpoints: "609 checkpoints on the Hub"."""
     where = "on the Hub" if plan.origin.kind == "hub" else f"in {short_name(plan.origin.source)}"
     return f"{_checkpoints(plan.n_available)} of {plan.origin.name}’s training {where}."
 
 
 def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
-    """Return what a choice of them is and costs, before anything is fetched.
+    """Return a description of a choice of checkpoints, with its download size.
 
     Parameters
     ----------
     plan
         The choice.
     whole
-        Bytes where whole files have to come, -1 where the size is unknown; else 0.
+        Bytes if whole files are necessary, -1 if the size is unknown; else 0.
     """
     n, away = len(plan.snapshots), len(plan.to_fetch)
     first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))
@@ -227,7 +227,7 @@ def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
 
 
 def _button_text(state: DownloadState | None) -> str:
-    """Return what the button does."""
+    """Return the text of the button."""
     if state is None:
         return "Look for checkpoints"
     if state.plan is None:
@@ -240,7 +240,7 @@ def _button_text(state: DownloadState | None) -> str:
 
 
 def _button_tip(state: DownloadState | None) -> str:
-    """Return what comes of pressing it."""
+    """Return the tooltip of the button."""
     if state is None or state.plan is None:
         return "Find out which checkpoints there are; nothing is fetched yet"
     if state.whole:
@@ -251,7 +251,7 @@ def _button_tip(state: DownloadState | None) -> str:
 
 
 def _progress_text(progress: Gathered | None) -> str:
-    """Return how far a download is, in one line."""
+    """Return the progress of a download, in one line."""
     if progress is None:
         return ""
     if progress.waiting:
@@ -265,7 +265,7 @@ def _progress_text(progress: Gathered | None) -> str:
 
 
 def skipped_text(skipped: Sequence[Skipped]) -> tuple[str, str]:
-    """Return how many were left out, and each with its reason."""
+    """Return the number of omitted checkpoints, and a tooltip with the reasons."""
     text = f"{_checkpoints(len(skipped))} left out"
     if len(skipped) == 1:
         text += f": step {format_count(skipped[0].step)}. {skipped[0].why}"

@@ -23,21 +23,21 @@ from gui.widgets.sign_button import Sign, SignButton
 from gui.widgets.tooltips import wrapped
 
 BASE_MS = 100
-"""Between two snapshots at speed 1."""
+"""Time between two snapshots at speed 1."""
 SPEEDS = (("¼×", 4.0), ("½×", 2.0), ("1×", 1.0), ("2×", 0.5), ("4×", 0.25))
 READOUT = 160
-"""Room for a step and its loss, in pixels."""
+"""Width of a step and its loss, in pixels."""
 NOW_TIP = "Show the model as it is again (Esc)"
 
 
 class Player(QWidget):
-    """A row of controls over the snapshots of a time-lapse.
+    """Controls of the snapshots of a training.
 
     The shown snapshot is the session's: this only requests another one.
     """
 
     snapshotRequested = Signal(object)
-    """The snapshot that the user wants to see; None for the model as it is."""
+    """The requested snapshot; None for the model as it is."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Player(QWidget):
     # What is shown.
 
     def show_timeline(self, timeline: TrainingTimeline | None) -> None:
-        """Take another time-lapse; it is not played on if there is none."""
+        """Set the timeline; stop without one."""
         self._timeline = timeline
         self.setEnabled(timeline is not None)
         if timeline is None:
@@ -107,7 +107,7 @@ class Player(QWidget):
         self.show_snapshot(self._snapshot)
 
     def show_snapshot(self, snapshot: int | None) -> None:
-        """Show which snapshot is seen now; None for the model as it is, which ends playing."""
+        """Set the shown snapshot; None for the model as it is, which stops playing."""
         self._snapshot = snapshot
         self.now.setEnabled(snapshot is not None)
         if snapshot is None:
@@ -136,11 +136,11 @@ class Player(QWidget):
 
     @property
     def playing(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether it is playing."""
         return self._timer.isActive()
 
     def toggle(self) -> None:
-        """Play, from the beginning if it is at its end; or pause."""
+        """Play, from the beginning if at the end; or pause."""
         if self.playing:
             self.stop()
             return
@@ -157,12 +157,12 @@ class Player(QWidget):
         self._show_sign("play")
 
     def step(self, way: int) -> None:
-        """Go so many snapshots on, or back; playing ends."""
+        """Step by so many snapshots; stop playing."""
         self.stop()
         self.go_to(self._at() + way)
 
     def go_to(self, snapshot: int) -> None:
-        """Go to a snapshot; one beyond the ends is the last one or the first."""
+        """Go to a snapshot, within the range."""
         if self._timeline is not None:
             self._want(min(max(snapshot, 0), self._timeline.n_snapshots - 1))
 
@@ -197,7 +197,7 @@ class Player(QWidget):
 
 
 class Scrubber(Slider):
-    """A slider that goes where it is pressed, and is held there."""
+    """A slider that jumps to the mouse when pressed."""
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         option = QStyleOptionSlider()

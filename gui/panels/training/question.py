@@ -1,4 +1,4 @@
-"""What the training panel asks: a model's history as moving curves, and what changes in it."""
+"""The question of the training panel: a model's history as moving curves."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from geometry.history.timelapse import Timelapse, make_timelapse
 from gui.services.questions import QuestionContext
 
 LAPSE_SHARE = 0.3
-"""Of the whole work, what comes before the helices; about, it matters to nobody."""
+"""Approximate share of the work before the helices."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Training:
-    """A history over a range of positions, ready to be played.
+    """A history over a range of positions.
 
     Attributes
     ----------
     history
-        What was read or gathered.
+        The history, read or downloaded.
     timelapse
         Every snapshot's coordinates, norms and variance.
     riddle
-        The last position's row.
+        Measures of the last position's row.
     helices
-        How much of a helix each snapshot is; NaN where that is not known yet, None where the range
+        The fitted helix of each snapshot; NaN for pending ones, None if the range
         has no shape.
     no_helices
-        Why not, as a sentence; "" if it has one.
+        The reason, as a sentence; else "".
     """
 
     history: History
@@ -51,7 +51,7 @@ class TrainingOf:
     positions
         First and last position, both inclusive.
     given
-        Its history where that was gathered; None for the one that is here.
+        Its downloaded history; None for the one on this machine.
     """
 
     positions: tuple[int, int]

@@ -1,4 +1,4 @@
-"""The training panel: the curve as it forms, and what changes meanwhile."""
+"""The training panel: the curve by step of the training, with its measures."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from geometry.history.timelapse import Basis
 
 WIDE = 1180
-"""Pixels from which on all plots have room."""
+"""Minimum width with all plots, in pixels."""
 FIGURE = (9.6, 3.6)
 """Inches."""
 MARGIN = 1.2
-"""Of the steps' axis, as a factor."""
+"""Margin of the steps' axis, as a factor."""
 MOST_SELECTED = 3
-"""Selected positions with a norm curve of their own: the ones selected last."""
+"""Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
 """Least R² of a helix whose turns describe the positions."""
 SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
@@ -57,7 +57,7 @@ class Choices:
     Attributes
     ----------
     third
-        The plot that is shown where there is room for three.
+        The third plot in narrow panels.
     basis, snapshot, selection, gathered
         The session's.
     """
@@ -73,7 +73,7 @@ View = AnyView[Choices, Training]
 
 
 class TrainingPanel(PanelSpec[Choices, Training]):
-    """Plays the snapshots of a training in the viewport, beside what is measured on them."""
+    """Plays the snapshots of a training in the viewport, with plots of their measures."""
 
     name = "training"
     formula = "P(step)"
@@ -222,7 +222,7 @@ print(riddle.supports, riddle.why)
 
 
 def may_have_checkpoints(model: PositionalModel) -> bool:
-    """Return whether a model's history is, or may be, one of checkpoints to choose from."""
+    """Return whether a model may have a history of checkpoints."""
     try:
         origin = find_history(model)
     except SourceError:
@@ -231,14 +231,14 @@ def may_have_checkpoints(model: PositionalModel) -> bool:
 
 
 def verdict(training: Training) -> str:
-    """Return whether the history supports the explanation of the last position, and why."""
+    """Return the verdict on the last position, with its reason."""
     riddle = training.riddle
     supported = {True: "supported", False: "not supported", None: "cannot tell"}[riddle.supports]
     return f"The last position never learns: {supported}. {riddle.why}"
 
 
 def places_of(steps: np.ndarray) -> np.ndarray:
-    """(n,) float64: where steps stand on a logarithmic axis; step 0 left of the first one."""
+    """(n,) float64: places of steps on a logarithmic axis; step 0 left of the first one."""
     places = steps.astype(np.float64)
     if len(steps) > 1 and steps[0] == 0:
         places[0] = steps[1] / 2
@@ -272,7 +272,7 @@ def _plot(
 
 
 def _shares(view: View) -> list[Line]:
-    """Return what lies between 0 and 1: variance in three components, R² of the helix."""
+    """Return shares between 0 and 1: variance in three components, R² of the helix."""
     colors, timeline = SERIES[view.theme.name], view.result.timelapse
     lines = [
         Line("top 3 PCs", timeline.top3, colors[0], percent=True),
@@ -302,7 +302,7 @@ def _norms(view: View) -> list[Line]:
 
 
 def _turns(view: View) -> list[Line]:
-    """Return the turns of the helix, where it describes a snapshot."""
+    """Return the turns of the helix, where it fits well."""
     helices = view.result.helices
     if helices is None:
         return []

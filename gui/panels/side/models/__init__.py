@@ -1,4 +1,4 @@
-"""The list of models: what is here, what is on the Hub, and what is being opened.
+"""The list of models: on this machine, on the Hub, and being opened.
 
-It emits what to open; `services` opens it.
+It requests models; `services` opens them.
 """

@@ -17,22 +17,22 @@ ONLY_THE_TABLE = "Opening it fetches the position table alone, not the whole che
 
 
 def typed_address(text: str) -> HubAddress | None:
-    """Return the model that a search text is the name of, by the id the catalogue knows it by."""
+    """Return the address of a model named by a search text, with the catalogue's id."""
     looks_like_file = "://" not in text and text.endswith(SUFFIXES)
     address = None if looks_like_file else parse_address(text)
     return None if address is None else canonical(address)
 
 
 def is_explicit(text: str) -> bool:
-    """Tell whether a text can hardly be anything but a model's full id or the address of its page.
+    """Return whether a text is likely a model's full id or the address of its page.
 
-    A single word can be an id too, of the oldest models, but is more often looked for in the list.
+    A single word is an id of the oldest models only, and more often a search.
     """
     return "/" in text or "@" in text
 
 
 def address_line(address: HubAddress, *, offline: bool) -> Line:
-    """Offer to open a model that the list lacks."""
+    """Return a line that opens a model not in the list."""
     where = "if it is on this machine" if offline else "from the Hub"
     return Line(
         str(address),
@@ -48,20 +48,20 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
     Parameters
     ----------
     session
-        Where the search on the Hub is.
+        The session, with the search of the Hub.
     text
-        What is searched for, not empty.
+        The search, not empty.
     shown
-        Identities of the models that the list shows already.
+        Identities of the models in the list.
     lacking
-        Whether the list has nothing that matches.
+        Whether the list has no matches.
     """
     if "@" in text or "://" in text or is_path(text):
-        return None  # no words to search for
+        return None  # not a search
     found = _results(session, text, shown)
     lines = found or _search(session, text)
     address = typed_address(text)
-    # Not while a search is under way: a second Enter would open what the first one searched for.
+    # Not during a search: a second Enter would open a model.
     is_id = not (is_explicit(text) or found or _same(session.searching, text))
     if address is not None and lacking and is_id:
         lines = (*lines, address_line(address, offline=session.offline))

@@ -1,4 +1,4 @@
-"""How a line of the model list, or a heading, is drawn."""
+"""Drawing of lines and headings of the model list."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gui.style.theme import GRID, SMALL, TEXT, Theme
 
 Index = QModelIndex | QPersistentModelIndex
 ROLE = Qt.ItemDataRole.UserRole
-"""Of a row's :class:`~gui.panels.side.models.model_line.Line`, or, of a heading, its ``Group``."""
+"""Role of a row's :class:`~gui.panels.side.models.model_line.Line`, or a heading's ``Group``."""
 
 _ROW_HEIGHT, _HEADING_HEIGHT = 24, 22
 _MARK = 14
 """Width of the column with the mark of the open model."""
 _STATE_SHARE = 0.3
-"""Of a line's width, what the words at the right may take from a long title."""
+"""Maximum share of the text at the right of a line, with a long title."""
 
 
 class ModelDelegate(QStyledItemDelegate):
@@ -53,7 +53,7 @@ class ModelDelegate(QStyledItemDelegate):
             marked = pointed_at and row.kind != "note"
             if marked:
                 painter.fillRect(option.rect, QColor(theme.line))
-            # On the marked line's ground grey words would be too faint.
+            # Grey text would be too faint on the background of a marked line.
             self._line(painter, _room(option.rect), row, theme.text if marked else theme.muted)
         painter.restore()
 
@@ -88,7 +88,7 @@ class ModelDelegate(QStyledItemDelegate):
         heavy: bool = False,
         right: bool = False,
     ) -> int:
-        """Draw one elided text; return the width it took."""
+        """Draw an elided text; return its width."""
         painter.setFont(_font(painter.font(), pixels, heavy=heavy))
         painter.setPen(QColor(color))
         metrics = painter.fontMetrics()
@@ -100,12 +100,12 @@ class ModelDelegate(QStyledItemDelegate):
 
 
 def _room(rect: QRect) -> QRect:
-    """Return what is left of a row for its words."""
+    """Return the part of a row for texts."""
     return rect.adjusted(GRID + _MARK, 0, -GRID, 0)
 
 
 def _wrapped(line: Line, font: QFont, width: int) -> QTextLayout:
-    """Break a title into lines, between words where that is possible."""
+    """Return a title's layout, wrapped between words if possible."""
     layout = QTextLayout(line.title, _font(font, SMALL if line.kind == "note" else TEXT))
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

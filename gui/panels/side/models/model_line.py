@@ -1,4 +1,4 @@
-"""The lines of the model list and their headings, and which of them a search means."""
+"""Lines and headings of the model list, and matching of searches."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Line:
     Attributes
     ----------
     source
-        What to open: an id on the Hub or a path. For a search, its text.
+        An id on the Hub or a path. For a search, its text.
     title, state
-        The words at the left and at the right.
+        Texts at the left and at the right.
     kind
-        A source that opens; a search of the Hub that begins; or a sentence, which does nothing.
+        A source to open, a search of the Hub, or a note, which cannot be chosen.
     tip
-        Everything else there is to know, in lines.
+        Tooltip, in lines.
     haystack
-        The text that a search looks through, case-folded.
+        Case-folded text to search.
     refusal
         Why it cannot be opened and what can be done, in sentences; "" if it can be.
     wraps
-        Whether the title takes as many lines as it needs, instead of being elided.
+        Whether the title is wrapped instead of elided.
     is_open
         Whether this is the open model.
     preferred
@@ -51,7 +51,7 @@ class Line:
 
     @property
     def key(self) -> tuple[Kind, str]:
-        """What makes it the same line in another list."""
+        """Identity of the line in other lists."""
         return self.kind, self.source
 
 
@@ -65,7 +65,7 @@ class Group:
 
 
 def matches(haystack: str, search: str) -> bool:
-    """Tell whether every word of a search occurs in a text; case and hyphens do not matter."""
+    """Return whether every word of a search occurs in a text, ignoring case and hyphens."""
     bare = haystack.replace("-", "")
     return all(
         word in haystack or word.replace("-", "") in bare for word in search.casefold().split()
@@ -73,18 +73,18 @@ def matches(haystack: str, search: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Tell whether a text is the path of a folder or a file, as it begins; nothing is looked up."""
+    """Return whether a text looks like a path, without access to the file system."""
     return text.startswith(("/", "~", ".")) or "\\" in text
 
 
-@lru_cache(maxsize=4096)  # asked for each line with each letter of a search
+@lru_cache(maxsize=4096)  # called for each line with each letter of a search
 def identity(source: str) -> str:
-    """Return what is the same for all names of a source: "gpt2" is "openai-community/gpt2"."""
+    """Return the identity of a source with several names: "gpt2" is "openai-community/gpt2"."""
     address = parse_address(source)
     return source if address is None else address_identity(address)
 
 
 def address_identity(address: HubAddress) -> str:
-    """Return what is the same for all names of a model on the Hub."""
+    """Return the identity of a model on the Hub."""
     known = canonical(address)
     return f"{known.repo.casefold()}@{known.revision}"

@@ -36,9 +36,9 @@ class ModelList(QListView):
     chosen = Signal(object)
     """The :class:`~gui.panels.side.models.model_line.Line` that was clicked or entered."""
     menuRequested = Signal(object, QPoint)
-    """A line whose menu is wanted, and where on the screen."""
+    """A line, and the position of its menu on the screen."""
     copyRequested = Signal(object)
-    """The line whose source is to be copied."""
+    """The line with the source to copy."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,16 +68,16 @@ class ModelList(QListView):
         self.viewport().update()
 
     def show_groups(self, groups: Sequence[Group], *, searched: bool = False) -> None:
-        """Show other lines.
+        """Set the lines.
 
         Parameters
         ----------
         groups
-            What to show.
+            The groups.
         searched
-            Whether they are the answer to another search: then they are shown from the top, with
-            the line that Enter means as the current one; without a search, with the open one in
-            sight.
+            Whether they belong to another search: then they are shown from the top, with the
+            preferred line as the current one; without a search, with the open one
+            visible.
         """
         self._show_groups(groups, searched=searched)
         self._place_offer()
@@ -113,22 +113,22 @@ class ModelList(QListView):
             self._scroll_to_open()
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines that are shown, from the top, sentences included."""
+        """Return the shown lines, including notes."""
         return tuple(_lines(self._groups))
 
     def open_lines(self) -> tuple[Line, ...]:
-        """Return the lines that are marked as open."""
+        """Return the lines of the open model."""
         return tuple(line for line in self.lines() if line.is_open)
 
     def rect_of(self, source: str) -> QRect:
-        """Return where a source's line is, in the viewport's pixels; empty if it is not shown."""
+        """Return the rectangle of a source's line in the viewport; empty if it is not shown."""
         for index in self._indexes():
             if index.data(ROLE).source == source:
                 return self.visualRect(index)
         return QRect()
 
     def choose_preferred(self) -> None:
-        """Choose the line that Enter in the search field means."""
+        """Choose the line for Enter in the search field."""
         line = next((line for line in self.lines() if line.preferred), None)
         if line is not None:
             self.chosen.emit(line)
@@ -140,13 +140,13 @@ class ModelList(QListView):
             self._go_to([line for line in self.lines() if line.kind != "note"])
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Make a line current when the Tab key comes here, so that the focus can be seen."""
+        """Make a line current when the focus comes by Tab, so that it is visible."""
         super().focusInEvent(event)
         if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
             self.enter()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose the current line with Enter, copy it; otherwise walk through the list."""
+        """Enter chooses the current line, Ctrl+C copies it."""
         line = self._current()
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._choose(self.currentIndex())
@@ -156,7 +156,7 @@ class ModelList(QListView):
         else:
             super().keyPressEvent(event)
             if event.key() in _WALKING:
-                # At an end too: the window would walk along the curve.
+                # At an end too, where the window would walk along the curve.
                 event.accept()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -171,7 +171,7 @@ class ModelList(QListView):
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Step to the ends, where a heading may be, as to any line."""
+        """Skip headings and notes at the ends."""
         step = QAbstractItemView.CursorAction
         indexes = [index for index in self._indexes() if index.data(ROLE).kind != "note"]
         if not indexes or action not in (step.MoveHome, step.MoveEnd):
@@ -189,7 +189,7 @@ class ModelList(QListView):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let the list get another height without its lines moving."""
+        """Keep the scroll position while the height changes."""
         self._held = True
         try:
             yield
@@ -197,11 +197,11 @@ class ModelList(QListView):
             self._held = False
 
     def _place_offer(self) -> None:
-        """Show the offer to search the Hub under the list while its line is out of sight."""
+        """Show the offer to search the Hub under the list while its line is not visible."""
         if self._placing:
             return
         line = next((one for one in self.lines() if one.kind == "search"), None)
-        self._placing = True  # another height of the rows leads here again
+        self._placing = True  # changed margins lead here again
         try:
             beyond = line is not None and self._is_beyond(line)
             with self.held():
@@ -216,7 +216,7 @@ class ModelList(QListView):
             self._placing = False
 
     def _is_beyond(self, line: Line) -> bool:
-        """Whether a line ends below what can be seen."""
+        """Return whether a line ends below the viewport."""
         rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).key == line.key]
         return any(rect.bottom() > self.viewport().rect().bottom() for rect in rects)
 
@@ -249,13 +249,13 @@ class ModelList(QListView):
         return any(room.intersects(rect) for rect in rects)
 
     def _go_to(self, lines: Sequence[Line]) -> None:
-        """Make the first of some lines current, if there is one; else none."""
+        """Make the first of some lines current, or none."""
         wanted = lines[0].key if lines else None
         found = [index for index in self._indexes() if index.data(ROLE).key == wanted]
         self.setCurrentIndex(found[0] if found else QModelIndex())
 
     def _show_asked(self, title: str) -> None:
-        """Say, where a search was, that it is under way; Enter has no meaning meanwhile."""
+        """Show that a search is running; there is no current line meanwhile."""
         self._asked = title
         if self._is_in_use():
             self._go_to([])
@@ -263,14 +263,14 @@ class ModelList(QListView):
         self.scrollTo(heading.siblingAtRow(heading.row() + 1))
 
     def _show_answer(self) -> None:
-        """Show what a search found from its heading on, with the first line as the current one."""
+        """Show the results of a search, with the first one as the current line."""
         title, self._asked = self._asked, ""
         if self._is_in_use():
             self._go_to([line for line in _lines_of(self._groups, title) if line.kind != "note"])
         self.scrollTo(self._heading_of(title), QAbstractItemView.ScrollHint.PositionAtTop)
 
     def _is_in_use(self) -> bool:
-        """Whether keys come here, once the window has them: it may wait in the background."""
+        """Return whether it has the focus of its window, which may be inactive."""
         return self.window().focusWidget() is self
 
     def _heading_of(self, title: str) -> QModelIndex:

@@ -30,7 +30,7 @@ from gui.state.values import ModelRow, ModelState
 from gui.style.theme import format_bytes, format_count
 
 MAX_RECENT = 4
-"""Recent sources listed: the rest of the panel's height is for the catalogue."""
+"""Maximum number of recent sources, to leave room for the catalogue."""
 
 _MEANING: dict[ModelState, str] = {
     "bundled": "Comes with the application.",
@@ -41,19 +41,19 @@ _MEANING: dict[ModelState, str] = {
 
 
 def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[Group, ...]:
-    """Arrange the model list.
+    """Return the groups of the model list.
 
-    Recent folders and files come first, then the catalogue's groups, then what the Hub has to do
-    with the search. A recent source that the catalogue lists is not listed twice.
+    Recent folders and files come first, then the catalogue's groups, then lines about the Hub
+    for the search. Recent sources in the catalogue are listed once.
 
     Parameters
     ----------
     session
-        The models, and what was found on the Hub.
+        The session, with the models and the results from the Hub.
     search
-        What the lines have to match; "" shows all of them.
+        The search; "" for all lines.
     opened
-        The source that is open, as it is remembered; "" for none.
+        The open source's remembered name; "" for none.
     """
     text = " ".join(search.split())
     address = typed_address(text) if text else None
@@ -92,9 +92,9 @@ def source_title(source: str, models: Sequence[ModelRow]) -> str:
 
 
 def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
-    """Mark what Enter means: the very model that was typed, else the first that does something.
+    """Mark the line for Enter: the exact typed model, else the first one that can be chosen.
 
-    A single word that may be an id is looked for in the list first, then on the Hub.
+    A single word that may be an id is searched in the list first, then on the Hub.
     """
     lines = [line for group in groups for line in group.lines if line.kind != "note"]
     same = [line for line in lines if identity(line.source) == exact]
@@ -155,7 +155,7 @@ def _state(row: ModelRow, offline: bool) -> str:
 
 
 def _away(entry: CatalogueEntry, offline: bool) -> str:
-    """Say what opening a model that is not here takes."""
+    """Return the download size of a model that is not here."""
     if offline:
         return "Not on this machine, and Helixscope is offline."
     if entry.checkpoint_bytes is None:
@@ -165,7 +165,7 @@ def _away(entry: CatalogueEntry, offline: bool) -> str:
 
 
 def _refusal(entry: CatalogueEntry) -> str:
-    """Return the sentences that explain why a model cannot be opened, and what can be done."""
+    """Return why a model cannot be opened, and advice."""
     return (
         f"{entry.title} is not on this machine, and Helixscope is offline. Switch off “Work"
         f" offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open its"
@@ -174,14 +174,14 @@ def _refusal(entry: CatalogueEntry) -> str:
 
 
 def _path_line(path: str) -> Line:
-    """Offer to open a folder or a file that is typed."""
+    """Return a line that opens a typed path."""
     return Line(
         path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
     )
 
 
 def _computed_line(source: str) -> Line:
-    """Offer a computed table of the size that is typed."""
+    """Return a line that opens a computed table of a typed size."""
     return Line(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
 
 

@@ -1,4 +1,4 @@
-"""The models: search, what is here and what is not, recent ones, and what is being opened."""
+"""The panel of models: search, catalogue, recent sources, and progress of opening."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class ModelPanel(Panel):
     compareRequested(str)
         A source to show beside the open model.
     searchRequested(str)
-        A text to search the Hub for; "" gives up on the search under way.
+        A text to search the Hub for; "" cancels a running search.
     updateRequested()
-        The user wants to know whether the open model has a newer version.
+        Check whether the open model has a newer version.
     folderRequested(), fileRequested()
-        The user wants to choose a folder or a file.
+        Choose a folder or a file.
     cancelRequested()
-        The user gives up on what is being opened.
+        Cancel opening.
     """
 
     openRequested = Signal(str)
@@ -79,7 +79,7 @@ class ModelPanel(Panel):
         self.file = QPushButton("Open file…")
         self.file.setToolTip("Open a .safetensors, .bin, .pt, .npy or .npz file")
         self.working = OpeningRow(theme)
-        # Fewer than four lines of the list are no list.
+        # Room for four lines of the list.
         self.setMinimumHeight(184)
         self._arrange()
         self._connect()
@@ -97,7 +97,7 @@ class ModelPanel(Panel):
         self.search.selectAll()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let Down go from the search field to the list, and Esc clear the field."""
+        """Down goes from the search field to the list, and Esc clears the field."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() == Qt.Key.Key_Down:
                 self.list.enter()
@@ -156,7 +156,7 @@ class ModelPanel(Panel):
         self._explain(line.refusal)
         if line.kind == "search":
             self.searchRequested.emit(line.source)
-        # The second click of a double-click finds the model open, or being opened, already.
+        # After the second click of a double-click the model is open or opening already.
         elif not line.refusal and not line.is_open and not self._is_opening(line.source):
             self.openRequested.emit(line.source)
 
@@ -236,7 +236,7 @@ class ModelPanel(Panel):
         self._show_or_hide(self.explanation, bool(text))
 
     def _show_or_hide(self, part: QWidget, shown: bool) -> None:
-        """Show a part below the list; the lines stay where they are."""
+        """Show or hide a part below the list without scrolling."""
         with self.list.held():
             part.setVisible(shown)
             self._column.activate()

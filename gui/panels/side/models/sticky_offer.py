@@ -1,4 +1,4 @@
-"""The offer to search the Hub, kept in sight while its line of the list is not."""
+"""The offer to search the Hub, visible while its line of the list is not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gui.widgets.tooltips import wrapped
 
 HEIGHT = 25
 _INDENT = 22
-"""Where the titles of the list begin."""
+"""Left edge of the list's titles."""
 
 
 class StickyOffer(QPushButton):
-    """A line of the list, under it. The keyboard goes to the line itself."""
+    """A copy of a line under the list, for the mouse."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class StickyOffer(QPushButton):
         )
 
     def show_line(self, line: Line) -> None:
-        """Offer what a line offers."""
+        """Show a line."""
         self.line = line
         self.setAccessibleName(line.title)
         self.setToolTip(wrapped(f"{line.title}\n{line.tip}"))
