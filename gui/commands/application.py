@@ -41,14 +41,8 @@ class Application(QObject):
 
     Parameters
     ----------
-    qt
-        The QApplication.
-    settings
-        The stored settings.
     source, positions
         What to open first; None for the last source, or the best local model.
-    beside
-        Models to compare with it, once it is open.
     offline
         Whether to start offline, regardless of the settings.
     """
@@ -168,15 +162,9 @@ def run_window(
     ----------
     source
         What to open; None for the last source, or the best local model.
-    positions
-        Inclusive range to show first.
     picture
         File for a picture of the whole window, saved once everything is painted; then the window is
         closed.
-    beside
-        Models to compare with it.
-    offline
-        Whether to start offline.
 
     Returns
     -------

@@ -135,10 +135,7 @@ def for_command_line(*, offline: bool) -> Iterator[None]:
 def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
     """Run a download on another thread, so that this one can react to Ctrl+C.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl+C was pressed; the transfer is cancelled.
+    Raises KeyboardInterrupt: Ctrl+C was pressed; the transfer is cancelled.
     """
     result: Future[T] = Future()
 

@@ -32,12 +32,8 @@ def search_table(
 ) -> Table:
     """Search the Hub; return the results, most downloaded first, as titles and rows.
 
-    Raises
-    ------
-    HubError
-        The Hub cannot be reached.
-    KeyboardInterrupt
-        Ctrl+C was pressed.
+    Raises HubError: the Hub cannot be reached.
+    Raises KeyboardInterrupt: Ctrl+C was pressed.
     """
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub

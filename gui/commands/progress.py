@@ -20,13 +20,6 @@ class Bars(Progress):
 
     Downloads are reported by another thread, which takes no lock, as this could deadlock with the
     display's locks.
-
-    Parameters
-    ----------
-    console
-        The console.
-    steps
-        Number of steps.
     """
 
     def __init__(self, console: Console, steps: int) -> None:

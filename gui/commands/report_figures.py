@@ -16,14 +16,9 @@ from gui.panels.table import PANELS
 def figure(name: str, reported: Reported) -> Figure:
     """Draw one of :data:`gui.commands.report_files.FIGURES`.
 
-    Raises
-    ------
-    TensorUnavailable
-        The checkpoint lacks a tensor for it.
-    Offline
-        It would need a download, but the network is disabled.
-    RangeError
-        The table or the range is too small for it, or too large.
+    Raises TensorUnavailable: the checkpoint lacks a tensor for it.
+    Raises Offline: it would need a download, but the network is disabled.
+    Raises RangeError: the table or the range is too small for it, or too large.
     """
     for entry in PANELS.values():
         if name in entry.figures:

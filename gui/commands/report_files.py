@@ -31,25 +31,18 @@ class ReportRequest:
 
     Attributes
     ----------
-    folder
-        Output folder; created if necessary.
-    positions
-        Inclusive range, or None for 1 to the last.
     layer, fold_ln
         Layer of overlaps and kernels, and whether LayerNorm's gain is folded into weights.
-    rank, after
-        As in :func:`geometry.claims.report.report`.
-    figures
-        Whether to draw the figures.
     """
 
-    folder: Path
-    positions: tuple[int, int] | None = None
+    folder: Path  # Output folder; created if necessary
+    positions: tuple[int, int] | None = None  # Inclusive range, or None for 1 to the last
     layer: int = 0
+    # As in :func:`geometry.claims.report.report`.
     rank: int | None = None
     after: int = 100
     fold_ln: bool = False
-    figures: bool = True
+    figures: bool = True  # Whether to draw the figures
 
     @property
     def n_steps(self) -> int:
@@ -64,11 +57,6 @@ class ReportRequest:
 
 class ReportFiles:
     """Measures a model and writes the report.
-
-    Parameters
-    ----------
-    model, request
-        The model, and the options.
 
     Attributes
     ----------
@@ -95,12 +83,8 @@ class ReportFiles:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield the steps: a message and the work.
 
-        Raises
-        ------
-        RangeError
-            When the model has no such range or rank.
-        HelixscopeError
-            When a file cannot be written.
+        Raises RangeError: when the model has no such range or rank.
+        Raises HelixscopeError: when a file cannot be written.
         """
         yield "Measuring", self._measure
         if not self._request.figures:

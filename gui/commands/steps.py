@@ -55,12 +55,8 @@ def open_in_step(
 ) -> PositionalModel:
     """Open a command's source, according to its options, as one of its steps.
 
-    Raises
-    ------
-    typer.BadParameter
-        The options contradict each other.
-    HelixscopeError
-        It cannot be opened.
+    Raises typer.BadParameter: the options contradict each other.
+    Raises HelixscopeError: it cannot be opened.
     """
     from gui.commands.headless import open_for_command
 

@@ -37,8 +37,6 @@ def history_for_command(
 
     Parameters
     ----------
-    model
-        The model.
     count
         Number of steps; None for all of a history file, or the default number of checkpoints.
     offline, whole
@@ -70,10 +68,7 @@ def history_for_command(
 def plan_of(origin: Origin, count: int | None, network: Network | None) -> Gathering:
     """Choose among the available checkpoints.
 
-    Raises
-    ------
-    NoHistory
-        There are none.
+    Raises NoHistory: there are none.
     """
     snapshots = list_snapshots(origin, network)
     if not snapshots:

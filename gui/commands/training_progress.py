@@ -46,13 +46,7 @@ def training_bar(
 
 
 class Pace:
-    """Describes a run's progress, speed and remaining time.
-
-    Parameters
-    ----------
-    tokens_per_step
-        Tokens of each step.
-    """
+    """Describes a run's progress, speed and remaining time."""
 
     def __init__(self, tokens_per_step: int) -> None:
         self._tokens = tokens_per_step

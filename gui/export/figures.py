@@ -44,12 +44,8 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
 
     Parameters
     ----------
-    name
-        Name of the model.
     curve
         Its rows in three components of the range.
-    theme
-        Colours.
     """
     first, last = curve.pca.positions
     figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)
@@ -97,17 +93,7 @@ def _sides(axes: Axes3D) -> np.ndarray:
 
 
 def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme = LIGHT) -> Figure:
-    """Singular values of all stored rows, uncentred, on a logarithmic axis.
-
-    Parameters
-    ----------
-    name, n_positions
-        Name and number of positions of the model.
-    found
-        P's singular values.
-    theme
-        Colours.
-    """
+    """Singular values of all stored rows, uncentred, on a logarithmic axis."""
     values = found.singular_values
     figure, axes = new_figure(theme)
     index = np.arange(1, values.size + 1)

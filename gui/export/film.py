@@ -34,8 +34,6 @@ def film_size(size: tuple[int, int], out: Path) -> tuple[int, int]:
 
     Parameters
     ----------
-    size
-        Width and height in pixels.
     out
         The file, whose suffix gives the format.
     """
@@ -53,8 +51,6 @@ class Film:
         The file, whose suffix gives the format.
     size
         Width and height of each frame, as :func:`film_size` gives them.
-    fps
-        Frames a second.
     loops
         Whether the film loops smoothly. Otherwise a GIF, which always repeats, shows its last frame
         for a second.
@@ -72,8 +68,6 @@ class Film:
 
         Parameters
         ----------
-        count
-            Number of frames, at least one.
         draw
             Called once for each in the order of :func:`order_of`; returns it, (height, width, 3)
             uint8.

@@ -41,24 +41,12 @@ _BACKGROUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class FilmOptions:
-    """Options of a film.
+    """Options of a film."""
 
-    Attributes
-    ----------
-    kind
-        "mp4" or "gif".
-    height
-        In pixels; the width follows the viewport's.
-    fps
-        Snapshots per second.
-    background
-        "theme", or "white" with the light theme's colours.
-    """
-
-    kind: str = "mp4"
-    height: int = 720
+    kind: str = "mp4"  # "mp4" or "gif"
+    height: int = 720  # In pixels; the width follows the viewport's
     fps: float = 6.0
-    background: str = "theme"
+    background: str = "theme"  # "theme", or "white" with the light theme's colours
 
     def size(self, viewport: QSize) -> tuple[int, int]:
         """Return width and height in pixels, both even, for a viewport of this size."""
@@ -70,15 +58,6 @@ class FilmForm(QDialog):
     """Asks for format, size and background; base of the dialogs for films.
 
     Subclasses create ``fps`` and their other fields, lay them out, and define :meth:`frames`.
-
-    Parameters
-    ----------
-    title
-        Title of the dialog.
-    options
-        Initial values.
-    viewport
-        Size of the viewport, which gives the film's aspect ratio.
     """
 
     fps: QDoubleSpinBox
@@ -142,15 +121,7 @@ class FilmForm(QDialog):
 
 
 class FilmDialog(FilmForm):
-    """Asks for the options of a timeline's film; speed and duration are linked.
-
-    Parameters
-    ----------
-    options, viewport
-        As in the base.
-    n_snapshots
-        Number of frames.
-    """
+    """Asks for the options of a timeline's film; speed and duration are linked."""
 
     def __init__(
         self, options: FilmOptions, viewport: QSize, n_snapshots: int, parent: QWidget

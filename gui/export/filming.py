@@ -40,17 +40,7 @@ class Frames(Protocol):
 
 
 class Filming:
-    """Makes films for a window, and shows their progress.
-
-    Parameters
-    ----------
-    window
-        Parent of the dialog.
-    session
-        Gets the status.
-    controller
-        Runs the writing.
-    """
+    """Makes films for a window, and shows their progress."""
 
     def __init__(self, window: QWidget, session: Session, controller: Controller) -> None:
         self._window, self._session, self._controller = window, session, controller
@@ -68,8 +58,6 @@ class Filming:
         ----------
         frames
             Closed at the end in any case.
-        film, out
-            The film and its file.
         what
             Description for the dialog and the status: "the time-lapse".
         """
@@ -146,15 +134,7 @@ class _GivenUp(Exception):
 
 
 class _Reel:
-    """Passes frames from the drawing thread to the writing one.
-
-    Parameters
-    ----------
-    film
-        The film.
-    count
-        Number of frames.
-    """
+    """Passes frames from the drawing thread to the writing one."""
 
     def __init__(self, film: Film, count: int) -> None:
         self._film, self._count = film, count

@@ -26,8 +26,6 @@ def picture_of_viewport(
 
     Parameters
     ----------
-    viewport
-        A viewport with a curve.
     theme, scale, transparent, compact
         As in :func:`gui.export.pictures.render_scene`.
 
@@ -96,8 +94,6 @@ def ground_of_grid(grid: ViewGrid, theme: Theme, size: tuple[int, int]) -> np.nd
     ----------
     grid, theme
         As in :func:`picture_of_grid`.
-    size
-        Width and height in pixels.
 
     Returns
     -------

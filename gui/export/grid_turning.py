@@ -29,8 +29,6 @@ class GridFrames:
         A grid with more than one view; models still loading stay empty.
     look
         Options; the cameras are those of the views.
-    turn
-        Axis and speed.
 
     Raises
     ------

@@ -47,14 +47,10 @@ def render_scene(
 
     Parameters
     ----------
-    state
-        The scene.
     theme
         Colours of texts, marks and (unless transparent) the background.
     pose
         The camera's pose, or the name of a view, which frames the shown range.
-    size
-        Width and height in logical pixels.
     scale
         Pixels per logical pixel; points, lines and texts grow with it.
     transparent
@@ -165,8 +161,6 @@ def render_picture(
 
     Parameters
     ----------
-    model
-        The open model.
     out
         The file to write; its folder has to exist.
     positions
@@ -239,10 +233,7 @@ def still_session(
 def write_png(image: np.ndarray, out: Path) -> None:
     """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG.
 
-    Raises
-    ------
-    PictureError
-        If the file cannot be written.
+    Raises PictureError: if the file cannot be written.
     """
     from PIL import Image
 

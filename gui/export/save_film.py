@@ -33,12 +33,8 @@ class FilmSaver:
 
     Parameters
     ----------
-    window, viewport
-        Parent of the dialogs; viewport whose camera, shape and theme a film has.
     session
         Session with the timeline; gets status and notices.
-    controller
-        Runs the writing.
     """
 
     def __init__(

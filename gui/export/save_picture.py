@@ -46,21 +46,12 @@ _BACKGROUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class PictureOptions:
-    """Options of a picture.
+    """Options of a picture."""
 
-    Attributes
-    ----------
-    whole_window
-        Whether to show the whole window instead of the viewport alone.
-    scale
-        Pixels per pixel on the screen, 1 to 4.
-    background
-        ``theme``; ``white``, with the light theme's colours; or ``transparent``, likewise.
-        A whole window is always as on the screen.
-    """
-
-    whole_window: bool = False
-    scale: int = 2
+    whole_window: bool = False  # Whether to show the whole window instead of the viewport alone
+    scale: int = 2  # Pixels per pixel on the screen, 1 to 4
+    # ``theme``; ``white``, with the light theme's colours; or ``transparent``, likewise. A whole
+    # window is always as on the screen.
     background: str = "theme"
 
 
@@ -69,10 +60,6 @@ class PictureSaver:
 
     Parameters
     ----------
-    window, grid
-        The window, and its views.
-    session
-        Gets notices of failures.
     in_background
         :meth:`gui.services.controller.Controller.in_background`.
     """
@@ -109,8 +96,6 @@ class PictureSaver:
         ----------
         out
             The file; its suffix is replaced by .png.
-        options
-            Options.
         """
         image, out = self._draw(options), _as_png(out)
         if image is None:
@@ -155,10 +140,7 @@ class PictureSaver:
     def picture(self, options: PictureOptions) -> QImage:
         """Draw a picture.
 
-        Raises
-        ------
-        PictureError
-            If it would be too large, or there is nothing to show.
+        Raises PictureError: if it would be too large, or there is nothing to show.
         """
         if options.whole_window:
             return self._picture_of_window(options.scale)
@@ -263,10 +245,7 @@ def _as_png(out: Path) -> Path:
 def write_picture(image: QImage, out: Path) -> None:
     """Write a picture as PNG atomically, on any thread.
 
-    Raises
-    ------
-    PictureError
-        It cannot be written.
+    Raises PictureError: it cannot be written.
     """
     # Unlike QImage.save, writing the file with Python gives the reason of failures.
     buffer = QBuffer()

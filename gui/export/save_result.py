@@ -41,8 +41,6 @@ class ResultSaver:
 
     Parameters
     ----------
-    session
-        Gets the status.
     in_background
         :meth:`gui.services.controller.Controller.in_background`.
     """
@@ -133,8 +131,6 @@ def ask_where(
 
     Parameters
     ----------
-    parent, title
-        Parent and title of the dialog.
     name
         Suggested name, without suffix.
     kinds

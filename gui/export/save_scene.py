@@ -17,15 +17,7 @@ _KINDS = {"html": "Web page that turns (*.html)", "glb": "glTF body (*.glb)"}
 
 
 class SceneSaver:
-    """Asks for a file, and writes the viewport's scene on a thread.
-
-    Parameters
-    ----------
-    window, viewport
-        Parent of the dialog; viewport whose camera and theme a scene has.
-    controller
-        Runs the writing; has the session to export.
-    """
+    """Asks for a file, and writes the viewport's scene on a thread."""
 
     def __init__(self, window: QWidget, viewport: Viewport, controller: Controller) -> None:
         self._window, self._viewport, self._controller = window, viewport, controller

@@ -23,25 +23,11 @@ SCREEN = 4 / 3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SceneExport:
-    """Content of a scene's file; may be written on any thread.
-
-    Attributes
-    ----------
-    state
-        The scene.
-    texts
-        Texts of the positions' points.
-    title
-        The model's name.
-    theme
-        The colours.
-    pose
-        The camera's pose.
-    """
+    """Content of a scene's file; may be written on any thread."""
 
     state: SceneState
-    texts: tuple[str, ...]
-    title: str
+    texts: tuple[str, ...]  # Texts of the positions' points
+    title: str  # The model's name
     theme: Theme
     pose: CameraPose
 
@@ -49,10 +35,7 @@ class SceneExport:
     def of(cls, session: Session, theme: Theme, pose: CameraPose | str) -> SceneExport:
         """Create from a session, with a camera pose or the name of a view.
 
-        Raises
-        ------
-        HelixscopeError
-            If no model is open.
+        Raises HelixscopeError: if no model is open.
         """
         state = resolve_scene(session)
         if state is None or session.model is None:
@@ -67,10 +50,7 @@ class SceneExport:
     def write(self, out: Path) -> None:
         """Write a file in the format of its suffix, one of :data:`SCENES`.
 
-        Raises
-        ------
-        HelixscopeError
-            If it cannot be written.
+        Raises HelixscopeError: if it cannot be written.
         """
         if out.suffix.lower() == ".glb":
             from gui.export.scene_glb import scene_glb
@@ -101,8 +81,6 @@ def export_scene(
 
     Parameters
     ----------
-    model
-        The open model.
     out
         The file: ``.html``, or ``.glb``, which has no camera.
     positions, components, view, theme

@@ -41,14 +41,6 @@ def scene_html(
     ----------
     state
         The scene; positions outside the range are faint as in the window, or omitted.
-    theme
-        Its colours.
-    pose
-        Initial pose of the camera.
-    texts
-        Tooltips of all positions.
-    title
-        Title of the page.
     """
     import plotly.graph_objects as go
 

@@ -33,27 +33,15 @@ LINES = 540
 
 @dataclass(frozen=True, slots=True)
 class FilmLook:
-    """Options of a film's drawing.
+    """Options of a film's drawing."""
 
-    Attributes
-    ----------
-    size
-        Width and height in pixels; for MP4 both even, see :func:`gui.export.film.film_size`.
-    fps
-        Snapshots per second.
-    theme
-        Colours.
-    pose
-        The camera's pose; None for the article's view of all snapshots.
-    lines
-        Height in logical pixels: the smaller, the larger are texts and points.
-    """
-
+    # Width and height in pixels; for MP4 both even, see :func:`gui.export.film.film_size`.
     size: tuple[int, int] = (960, 720)
     fps: float = 6.0
     theme: Theme = LIGHT
+    # The camera's pose; None for the article's view of all snapshots.
     pose: CameraPose | None = None
-    lines: int = LINES
+    lines: int = LINES  # Height in logical pixels: the smaller, the larger are texts and points
 
 
 def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
@@ -61,10 +49,7 @@ def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
 
     ``compact`` is that of :func:`gui.export.pictures.render_scene`.
 
-    Raises
-    ------
-    PictureError
-        If frames of this size cannot be drawn.
+    Raises PictureError: if frames of this size cannot be drawn.
     """
     from gui.export.pictures import OffScreen  # imports VTK
 
@@ -82,8 +67,6 @@ class TimelineFrames:
     ----------
     session
         Its ``timeline`` is drawn as shown now, without the hovered position.
-    look
-        Options.
 
     Raises
     ------
@@ -133,10 +116,7 @@ class TimelineFrames:
 def write_film(frames: TimelineFrames, out: Path, look: FilmLook) -> None:
     """Draw all frames into a film, MP4 or GIF by the file's suffix.
 
-    Raises
-    ------
-    FilmError
-        It cannot be written.
+    Raises FilmError: it cannot be written.
     """
     Film(out, look.size, look.fps).write(len(frames), frames.draw)
 
@@ -170,10 +150,7 @@ def timeline_numbers(timeline: TrainingTimeline) -> dict[str, np.ndarray]:
 def write_timeline_numbers(timeline: TrainingTimeline, out: Path) -> None:
     """Write :func:`timeline_numbers` as NPZ, atomically.
 
-    Raises
-    ------
-    HelixscopeError
-        It cannot be written.
+    Raises HelixscopeError: it cannot be written.
     """
     write_numbers(timeline_numbers(timeline), out)
 
@@ -186,12 +163,8 @@ def timeline_session(
 ) -> Session:
     """Return a session with a model's timeline, for :class:`TimelineFrames`.
 
-    Raises
-    ------
-    RangeError
-        The range leaves the table.
-    SourceError
-        A table cannot be read.
+    Raises RangeError: the range leaves the table.
+    Raises SourceError: a table cannot be read.
     """
     timelapse = make_timelapse(history, positions)
     return Session(
@@ -220,8 +193,6 @@ def write_timelapse(
         From :func:`timeline_session`.
     out
         ``.mp4``, ``.gif`` or ``.npz``.
-    size, fps, theme
-        Options of a film; odd sizes of an MP4 become even.
     step
         Does the work, given its description.
 

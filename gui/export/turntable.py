@@ -28,18 +28,11 @@ SECONDS, FPS = 8.0, 25.0
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How a scene turns.
+    """How a scene turns."""
 
-    Attributes
-    ----------
-    about
-        One of :data:`ABOUT`; "up" is the screen's up direction in the first frame.
-    seconds
-        Duration of one turn.
-    """
-
+    # One of :data:`ABOUT`; "up" is the screen's up direction in the first frame.
     about: About = "up"
-    seconds: float = SECONDS
+    seconds: float = SECONDS  # Duration of one turn
 
     def frames(self, fps: float) -> int:
         """Return the number of frames of one turn."""
@@ -51,8 +44,6 @@ def turned(pose: CameraPose, axis: np.ndarray, angle: float) -> CameraPose:
 
     Parameters
     ----------
-    pose
-        The camera's pose.
     axis : (3,)
         Axis in world coordinates; any length but zero.
     angle
@@ -80,8 +71,6 @@ class TurnFrames:
         Drawn as it is now, without the hovered position.
     look
         Options; without a pose, in the article's view.
-    turn
-        Axis and speed.
     compact
         Whether it is one of several views, without caption and colour bar.
 
@@ -137,14 +126,8 @@ def export_turntable(
 
     Parameters
     ----------
-    model
-        The open model.
-    out
-        The file.
     positions, components, view, theme
         As in :func:`gui.export.pictures.render_picture`.
-    turn
-        Axis and speed; the default if None.
     size, fps
         Options of the film; odd sizes of an MP4 become even.
     step

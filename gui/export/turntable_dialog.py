@@ -24,14 +24,8 @@ class TurntableDialog(FilmForm):
 
     Parameters
     ----------
-    options, viewport
-        As in the base.
     grid
         Size of the whole grid, if there are several views; otherwise None.
-    turn
-        Initial axis and speed.
-    components
-        The components on the three axes.
     """
 
     def __init__(

@@ -29,44 +29,24 @@ _TABLE = "the table’s own unit"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Datum:
-    """An array and its description.
-
-    Attributes
-    ----------
-    values
-        The array.
-    meaning
-        Its description, a sentence.
-    unit
-        Unit of its numbers; "" for none.
-    column
-        Name of its column in a table; "" if it has none. An array of two dimensions has a name for
-        each column, separated by spaces.
-    """
+    """An array and its description."""
 
     values: np.ndarray
-    meaning: str
-    unit: str = ""
+    meaning: str  # Its description, a sentence
+    unit: str = ""  # Unit of its numbers; "" for none
+    # Name of its column in a table; "" if it has none. An array of two dimensions has a name for
+    # each column, separated by spaces.
     column: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ModelData:
-    """The numbers of one model.
-
-    Attributes
-    ----------
-    model
-        The model.
-    said
-        Range, components, colours and caption, by their names in the README.
-    data
-        The arrays, by name.
-    """
+    """The numbers of one model."""
 
     model: PositionalModel
+    # Range, components, colours and caption, by their names in the README.
     said: Mapping[str, object]
-    data: Mapping[str, Datum]
+    data: Mapping[str, Datum]  # The arrays, by name
 
 
 def model_data(session: Session) -> ModelData | None:
@@ -197,18 +177,10 @@ def _color(session: Session) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WindowData:
-    """The numbers of a window; may be written on any thread.
+    """The numbers of a window; may be written on any thread."""
 
-    Attributes
-    ----------
-    shown
-        Those of the open model, then of compared models.
-    panels
-        The panels' numbers, by the panels' names.
-    """
-
-    shown: tuple[ModelData, ...]
-    panels: Mapping[str, Mapping[str, np.ndarray]]
+    shown: tuple[ModelData, ...]  # Those of the open model, then of compared models
+    panels: Mapping[str, Mapping[str, np.ndarray]]  # The panels' numbers, by the panels' names
 
     @classmethod
     def of(
@@ -216,10 +188,7 @@ class WindowData:
     ) -> WindowData:
         """Create from a session, including compared models.
 
-        Raises
-        ------
-        HelixscopeError
-            No model is open.
+        Raises HelixscopeError: no model is open.
         """
         first = model_data(session)
         if first is None:
@@ -279,10 +248,7 @@ class WindowData:
     def write(self, out: Path) -> None:
         """Write the table as ``.csv``, or all arrays as ``.npz``, atomically.
 
-        Raises
-        ------
-        HelixscopeError
-            It cannot be written, or has another suffix.
+        Raises HelixscopeError: it cannot be written, or has another suffix.
         """
         csv = out.suffix.lower() == ".csv"
         numbers = self.columns() if csv else self.arrays()

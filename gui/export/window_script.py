@@ -33,24 +33,12 @@ _NOT_IN_MATPLOTLIB = ("batlow", "romaO")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sight:
-    """Camera, size and theme of a view.
-
-    Attributes
-    ----------
-    pose
-        The camera's pose.
-    size
-        Width and height of the viewport in logical pixels.
-    theme
-        ``light`` or ``dark``.
-    compact
-        Whether it is one of several views, without caption and colour bar.
-    """
+    """Camera, size and theme of a view."""
 
     pose: CameraPose
-    size: tuple[int, int]
-    theme: str
-    compact: bool = False
+    size: tuple[int, int]  # Width and height of the viewport in logical pixels
+    theme: str  # ``light`` or ``dark``
+    compact: bool = False  # Whether it is one of several views, without caption and colour bar
 
 
 def script(

@@ -36,8 +36,6 @@ class ColorBar(QWidget):
 
     Parameters
     ----------
-    theme
-        Colours.
     title
         The quantity, for the tooltip and the accessible name.
     """

@@ -38,8 +38,6 @@ class CurvePlot(PlotWidget):
 
     Parameters
     ----------
-    theme
-        Colours.
     x_title, y_title
         Quantity and unit.
     log_x, log_y

@@ -36,19 +36,7 @@ def new_figures(
     columns: int = 1,
     width_ratios: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Create a figure with axes side by side.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    size
-        Width and height in inches.
-    columns
-        Number of axes.
-    width_ratios
-        Relative widths; equal if None.
-    """
+    """Create a figure with axes side by side."""
     figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
     grid = figure.subplots(1, columns, squeeze=False, width_ratios=width_ratios)
     made = list(grid[0])
@@ -94,10 +82,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
     The file is written atomically.
 
-    Raises
-    ------
-    OSError
-        When the file cannot be written.
+    Raises OSError: when the file cannot be written.
     """
     # Neither dates nor versions, which would make equal figures differ.
     metadata: dict[str, dict[str, str | None]] = {

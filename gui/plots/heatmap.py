@@ -31,8 +31,6 @@ class Heatmap(PlotWidget):
 
     Parameters
     ----------
-    theme
-        Colours.
     x_title, y_title
         What the columns and the rows are.
     selects

@@ -21,8 +21,6 @@ class HeatmapMarks(QGraphicsItem):
 
     Parameters
     ----------
-    theme
-        Colours.
     view
         The view below; coordinates are its pixels.
     """

@@ -16,15 +16,7 @@ MARGIN = 0.02
 
 
 class HistogramPlot(CurvePlot):
-    """Counts in bins, drawn as one line, and a vertical mark.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    y_title
-        Title of the counts.
-    """
+    """Counts in bins, drawn as one line, and a vertical mark."""
 
     BARS, MARK = 0, 1
     """Indices of the curves."""
@@ -43,8 +35,6 @@ class HistogramPlot(CurvePlot):
         ----------
         x_title
             The quantity and its unit.
-        counts : (n,)
-            Count of each bin.
         edges : (n + 1,)
             Edges of the bins, increasing.
         mark

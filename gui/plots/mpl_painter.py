@@ -63,12 +63,8 @@ def paint(
 
     Parameters
     ----------
-    parts
-        From left to right.
     title, detail
         Title lines.
-    theme
-        Colours.
     others
         Names and colours of the compared models, named under the plots.
     own
@@ -180,8 +176,6 @@ def name_models(
         Names and colours of the compared models; nothing is done if there are none.
     own
         Name and colour of the open model, if not shown elsewhere.
-    theme
-        Colours.
     what
         What is drawn of the others, if the open model has more.
     """

@@ -53,8 +53,6 @@ class PlotWidget(pg.GraphicsView):
 
     Parameters
     ----------
-    theme
-        Colours.
     x_title, y_title
         Quantity and unit, such as "position (tokens)".
     whole_x

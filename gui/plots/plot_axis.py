@@ -22,8 +22,6 @@ class PlotAxis(pg.AxisItem):
 
     Parameters
     ----------
-    side
-        Side of the plot.
     title
         Quantity and unit.
     whole

@@ -41,8 +41,6 @@ class PlotLayer(QGraphicsItem):
 
     Parameters
     ----------
-    theme
-        Colours.
     frame
         Returns the view's current frame.
     """

@@ -175,9 +175,9 @@ def envelope(
     Returns
     -------
     x, y : (m,) float64
-        The positions themselves while there are few; else the least and the greatest value of
-        each run of positions. Runs start at multiples of their length, so that nothing shimmers
-        under a pan, and the last one may be short, so that no position is ever lost.
+        The positions themselves while there are few; else the least and the greatest value of each
+        run of positions. Runs start at multiples of their length, so that nothing shimmers under a
+        pan, and the last one may be short, so that no position is ever lost.
     """
     step = (stop - first) // (2 * columns)
     if step < 2:

@@ -24,10 +24,6 @@ class PositionGestures(QObject):
     ----------
     plot
         The plot, whose items are positions, and which is the parent.
-    session
-        Has the selection.
-    select
-        Called with the new selection.
     """
 
     def __init__(

@@ -446,10 +446,6 @@ class PaintedRow(QWidget):
 
     Parameters
     ----------
-    session
-        Session with hover and selection.
-    theme
-        Colours.
     before, stretch
         A widget of the panel left of the parts, and its share of the width.
     """

@@ -28,14 +28,10 @@ class ScrubPlot(CurvePlot):
 
     Parameters
     ----------
-    theme
-        Colours.
     y_title, x_title
         Quantity and unit.
     log_x, log_y
         Whether an axis is logarithmic.
-    tip
-        Tooltip about the mouse.
     """
 
     def __init__(
@@ -117,13 +113,7 @@ class ScrubPlot(CurvePlot):
 
 
 class CurveLegend(QWidget):
-    """A row over a plot with the names of lines and their values at the cursor.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    """
+    """A row over a plot with the names of lines and their values at the cursor."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

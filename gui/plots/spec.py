@@ -25,95 +25,48 @@ integers, the point under the mouse is the nearest one horizontally.
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Curve:
-    """One curve.
+    """One curve."""
 
-    Attributes
-    ----------
-    x, y : (n,)
-        Finite; on a logarithmic axis, values that are not positive are omitted.
-    color
-        ``#rrggbb``.
-    style, width
-        Style of the line; width in pixels.
-    silent
-        Whether it ignores the mouse, as a line for comparison.
-    name
-        Name of its compared model, drawn behind the open one's curves; "" for these.
-    label
-        Label in a legend; "" for none.
-    dots
-        Whether each point has a dot.
-    """
-
+    # (n,): finite; on a logarithmic axis, values that are not positive are omitted.
     x: np.ndarray
     y: np.ndarray
-    color: str
+    color: str  # ``#rrggbb``
+    # Style of the line; width in pixels.
     style: Style = "solid"
     width: float = 1.0
-    silent: bool = False
-    name: str = ""
-    label: str = ""
-    dots: bool = False
+    silent: bool = False  # Whether it ignores the mouse, as a line for comparison
+    name: str = ""  # Name of its compared model, drawn behind the open one's curves; "" for these
+    label: str = ""  # Label in a legend; "" for none
+    dots: bool = False  # Whether each point has a dot
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis.
+    """An axis."""
 
-    Attributes
-    ----------
-    title
-        Quantity and unit.
-    log, whole
-        Whether it is logarithmic; whether ticks are at integers only.
-    span
-        Maximum span; all data with a margin if None.
-    home
-        Initial span; the maximum if None.
-    printed
-        A longer title for print; :attr:`title` if "".
-    """
-
-    title: str
+    title: str  # Quantity and unit
+    # Whether it is logarithmic; whether ticks are at integers only.
     log: bool = False
     whole: bool = False
-    span: Span | None = None
-    home: Span | None = None
-    printed: str = ""
+    span: Span | None = None  # Maximum span; all data with a margin if None
+    home: Span | None = None  # Initial span; the maximum if None
+    printed: str = ""  # A longer title for print; :attr:`title` if ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A straight line across a plot.
+    """A straight line across a plot."""
 
-    Attributes
-    ----------
-    at
-        Where it crosses its axis, in the axis' units.
-    axis
-        The axis it crosses: "y" for a horizontal rule, "x" for a vertical one.
-    label
-        Label beside it.
-    tip
-        Tooltip.
-    drags
-        Name of the choice that dragging it changes, rounded; "" if it cannot be dragged.
-    bounds
-        Least and greatest number that it can be dragged to.
-    back
-        Number that a double-click sets; None for none.
-    style
-        Style of the line.
-    """
-
-    at: float
+    at: float  # Where it crosses its axis, in the axis' units
+    # The axis it crosses: "y" for a horizontal rule, "x" for a vertical one.
     axis: Literal["x", "y"] = "y"
-    label: str = ""
+    label: str = ""  # Label beside it
     tip: str = ""
+    # Name of the choice that dragging it changes, rounded; "" if it cannot be dragged.
     drags: str = ""
-    bounds: tuple[int, int] = (1, 2**31 - 1)
-    back: int | None = None
-    style: Style = "dashed"
+    bounds: tuple[int, int] = (1, 2**31 - 1)  # Least and greatest number that it can be dragged to
+    back: int | None = None  # Number that a double-click sets; None for none
+    style: Style = "dashed"  # Style of the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,76 +84,40 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Rings:
-    """Points of a plot's first curve that stand out.
+    """Points of a plot's first curve that stand out."""
 
-    Attributes
-    ----------
-    positions
-        Their x, whole numbers, written beside them.
-    tip
-        The rule by which they stand out, shown when the mouse is over one.
-    """
-
-    positions: tuple[int, ...]
-    tip: str
+    positions: tuple[int, ...]  # Their x, whole numbers, written beside them
+    tip: str  # The rule by which they stand out, shown when the mouse is over one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plot:
-    """Curves over one pair of axes.
-
-    Attributes
-    ----------
-    name
-        Accessible name.
-    x, y
-        The axes.
-    curves
-        Later ones are drawn over earlier ones.
-    rules
-        Straight lines; at most one of them vertical.
-    hover
-        Returns the label of a point, by its curve and its index along it.
-    click
-        Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit`.
-    over
-        See :data:`Over`.
-    rings
-        Points that stand out, in a plot over positions.
-    veiled
-        Whether positions outside the shown range are pale, in a plot over positions.
-    stretch
-        Its share of the width.
-    least_width
-        Minimum width in pixels; hidden on the screen if there is less.
-    readings
-        Values of the curves in a row above, on the screen; no row if empty.
-    scrubs
-        Name of the choice that a press or a drag anywhere changes, rounded, and arrow keys step;
-        shown by the vertical rule. "" for none.
-    scrub_stops
-        Places along x, increasing: such a press goes to the nearest one, and the choice is its
-        index; None for integers.
-    scrub_tip
-        Tooltip about such a press.
-    """
+    """Curves over one pair of axes."""
 
     name: str
     x: Axis
     y: Axis
-    curves: Sequence[Curve]
-    rules: Sequence[Rule] = ()
+    curves: Sequence[Curve]  # Later ones are drawn over earlier ones
+    rules: Sequence[Rule] = ()  # Straight lines; at most one of them vertical
+    # Returns the label of a point, by its curve and its index along it.
     hover: Callable[[int, int], str] | None = None
+    # Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit`.
     click: Callable[[int, int], object] | None = None
-    over: Over = ""
-    rings: Rings | None = None
+    over: Over = ""  # See :data:`Over`
+    rings: Rings | None = None  # Points that stand out, in a plot over positions
+    # Whether positions outside the shown range are pale, in a plot over positions.
     veiled: bool = False
-    stretch: int = 1
-    least_width: int = 0
+    stretch: int = 1  # Its share of the width
+    least_width: int = 0  # Minimum width in pixels; hidden on the screen if there is less
+    # Values of the curves in a row above, on the screen; no row if empty.
     readings: Sequence[Reading] = ()
+    # Name of the choice that a press or a drag anywhere changes, rounded, and arrow keys step;
+    # shown by the vertical rule. "" for none.
     scrubs: str = ""
+    # Places along x, increasing: such a press goes to the nearest one, and the choice is its index;
+    # None for integers.
     scrub_stops: np.ndarray | None = None
-    scrub_tip: str = ""
+    scrub_tip: str = ""  # Tooltip about such a press
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -211,40 +128,25 @@ class Image:
     ----------
     name, x, y, hover, over, stretch, least_width
         As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
-    values : (rows, columns)
-        Finite.
-    first
-        Numbers of the first row and the first column on the axes.
-    colormap
-        Name of the colour map.
-    levels
-        Values at the ends of the colour scale, which the user can drag.
-    drags, ends
-        The choice that dragging the ends changes to two values, and what they are now; "" and None
-        if they are not chosen in the panel.
-    log
-        Whether colours are logarithmic.
-    unit
-        Title of the colour bar.
-    beside
-        Returns the index of the point that a cell, by its numbers, has on the first curve of the
-        plot beside the image, which is hovered with it.
-    row_is_current
-        Whether a click makes the row's position the current one, which alone is marked; else both
-        positions are marked, and the column's is the current one.
     """
 
     name: str
     x: Axis
     y: Axis
-    values: np.ndarray
-    colormap: str
-    levels: Span
-    first: tuple[int, int] = (0, 0)
-    log: bool = False
-    unit: str = ""
+    values: np.ndarray  # (rows, columns): finite
+    colormap: str  # Name of the colour map
+    levels: Span  # Values at the ends of the colour scale, which the user can drag
+    first: tuple[int, int] = (0, 0)  # Numbers of the first row and the first column on the axes
+    log: bool = False  # Whether colours are logarithmic
+    unit: str = ""  # Title of the colour bar
+    # Returns the index of the point that a cell, by its numbers, has on the first curve of the plot
+    # beside the image, which is hovered with it.
     beside: Callable[[int, int], int] | None = None
+    # Whether a click makes the row's position the current one, which alone is marked; else both
+    # positions are marked, and the column's is the current one.
     row_is_current: bool = False
+    # The choice that dragging the ends changes to two values, and what they are now; "" and None if
+    # they are not chosen in the panel.
     drags: str = ""
     ends: Span | None = None
     hover: Callable[[int, int], str] | None = None
@@ -255,64 +157,32 @@ class Image:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """Rows beside a plot, on the screen alone.
-
-    Attributes
-    ----------
-    name
-        Accessible name.
-    columns, rows
-        Its content; the key of a row is its ``position``.
-    colors
-        Colours of the rows' curves, by key.
-    chooses
-        Name of the choice that clicks change, a tuple of keys, or a single key: a click chooses one
-        row, Shift-click several; "" if rows cannot be chosen.
-    most
-        Maximum number of chosen rows.
-    tip
-        Tooltip about a click on a row; ``{position}`` is replaced by its key.
-    spare
-        Columns omitted in a narrow panel.
-    fixed
-        Keys of rows that cannot be chosen.
-    in_sight
-        The key of a row to scroll to; None for none.
-    """
+    """Rows beside a plot, on the screen alone."""
 
     name: str
+    # Its content; the key of a row is its ``position``.
     columns: Sequence[Column]
     rows: Sequence[Row]
-    colors: Mapping[int, str] = field(default_factory=dict)
+    colors: Mapping[int, str] = field(default_factory=dict)  # Colours of the rows' curves, by key
+    # Name of the choice that clicks change, a tuple of keys, or a single key: a click chooses one
+    # row, Shift-click several; "" if rows cannot be chosen.
     chooses: str = ""
-    most: int = 1
-    tip: str = ""
-    spare: Sequence[int] = ()
-    fixed: Sequence[int] = ()
-    in_sight: int | None = None
+    most: int = 1  # Maximum number of chosen rows
+    tip: str = ""  # Tooltip about a click on a row; ``{position}`` is replaced by its key
+    spare: Sequence[int] = ()  # Columns omitted in a narrow panel
+    fixed: Sequence[int] = ()  # Keys of rows that cannot be chosen
+    in_sight: int | None = None  # The key of a row to scroll to; None for none
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entry:
-    """A row of a :class:`Legend`.
+    """A row of a :class:`Legend`."""
 
-    Attributes
-    ----------
-    color
-        Colour of its curve; "" for none.
-    name, tip
-        Name and tooltip.
-    numbers
-        One for each title of the legend, or a single text for all.
-    without
-        Value of the legend's choice after the removal of this row.
-    """
-
-    color: str
+    color: str  # Colour of its curve; "" for none
     name: str
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...]  # One for each title of the legend, or a single text for all
     tip: str
-    without: object = None
+    without: object = None  # Value of the legend's choice after the removal of this row
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -320,47 +190,23 @@ class Legend:
     """A legend of curves with summary numbers beside a plot, on the screen only.
 
     In print the curves have labels.
-
-    Attributes
-    ----------
-    titles
-        Titles of the numbers.
-    entries
-        From top to bottom.
-    removes
-        Name of the choice from which a row's button removes it; "" for no buttons.
     """
 
-    titles: Sequence[str]
+    titles: Sequence[str]  # Titles of the numbers
     entries: Sequence[Entry]
-    removes: str = ""
+    removes: str = ""  # Name of the choice from which a row's button removes it; "" for no buttons
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
-    """One quantity at places along x, such as the steps of a training, with gaps.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    values : (n,)
-        One per place; NaN where there is none.
-    color
-        ``#rrggbb``.
-    percent
-        Whether it is a share, written in percent.
-    dashed
-        Whether it is an expectation, not a measurement.
-    digits, unit
-        Decimals and unit of written values.
-    """
+    """One quantity at places along x, such as the steps of a training, with gaps."""
 
     name: str
-    values: np.ndarray
-    color: str
-    percent: bool = False
-    dashed: bool = False
+    values: np.ndarray  # (n,): one per place; NaN where there is none
+    color: str  # ``#rrggbb``
+    percent: bool = False  # Whether it is a share, written in percent
+    dashed: bool = False  # Whether it is an expectation, not a measurement
+    # Decimals and unit of written values.
     digits: int = 2
     unit: str = ""
 

@@ -17,13 +17,7 @@ LENGTH = 40.0
 
 
 class ComponentArrows:
-    """Arrows and their labels, placed in pixels before each frame.
-
-    Parameters
-    ----------
-    renderer
-        Gets the lines and the texts.
-    """
+    """Arrows and their labels, placed in pixels before each frame."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
         self._lines = Lines2D(renderer)
@@ -60,8 +54,6 @@ class ComponentArrows:
         ----------
         axes
             (3, 3) columns: the shown components as the camera sees them, x to the right, y up.
-        words
-            The three labels.
         origin
             (2,) where they begin, in pixels.
         scale, dpi

@@ -26,8 +26,6 @@ class GuideLines:
 
     Parameters
     ----------
-    plotter
-        The plotter. The lines are not pickable and do not move the camera.
     table
         The lookup table of the curve's colours, also for highlighted positions.
     """
@@ -63,10 +61,6 @@ class GuideLines:
 
         Parameters
         ----------
-        guides
-            The guides.
-        coordinates : (n_positions, 3)
-            Coordinates of the positions.
         values : (n_positions,)
             Values for their colours.
         """

@@ -22,8 +22,6 @@ class PointLabels:
 
     Parameters
     ----------
-    renderer
-        The renderer of the texts.
     leaders
         Draws the lines from the points to their labels.
     """
@@ -60,8 +58,6 @@ class PointLabels:
             The texts, the most important first.
         anchors
             (len(wanted), 2) pixels of their points.
-        size
-            Width and height of the viewport in pixels.
         taken
             Boxes they must not cover.
         scale, dpi

@@ -34,11 +34,6 @@ class Marks:
     Many rings would hide the curve: beyond :data:`gui.state.selection.MOST_RINGS` only the current
     position has one, and the others have a rim of the same colour.
 
-    Parameters
-    ----------
-    plotter
-        The plotter. Marks are not pickable and do not move the camera.
-
     Attributes
     ----------
     labels
@@ -83,18 +78,10 @@ class Marks:
 
         Parameters
         ----------
-        state
-            The state with the marks.
-        displayed
-            (n_positions, 3) coordinates of the positions.
         written
             Further texts with their (3,) points, which take precedence.
-        projection
-            The camera's projection.
         taken
             Pixels that labels must not cover.
-        dpi
-            The render window's resolution.
         """
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]

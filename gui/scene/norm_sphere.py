@@ -12,18 +12,10 @@ from gui.style.theme import format_number
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NormSphere:
-    """The surface of rows of mean norm in the shown components, and its caption.
+    """The surface of rows of mean norm in the shown components, and its caption."""
 
-    Attributes
-    ----------
-    section
-        The surface; None if there is none.
-    caption
-        Its description, or why there is none.
-    """
-
-    section: SphereSection | None
-    caption: str
+    section: SphereSection | None  # The surface; None if there is none
+    caption: str  # Its description, or why there is none
 
 
 def norm_sphere(session: Session) -> NormSphere | None:

@@ -17,18 +17,10 @@ PICK_RADIUS = 8.0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Projection:
-    """A camera's view of a viewport.
+    """A camera's view of a viewport."""
 
-    Attributes
-    ----------
-    matrix
-        (4, 4) world to clip space (x and y in -1…1, y upwards).
-    size
-        Viewport width and height in pixels.
-    """
-
-    matrix: np.ndarray
-    size: tuple[int, int]
+    matrix: np.ndarray  # (4, 4) world to clip space (x and y in -1…1, y upwards)
+    size: tuple[int, int]  # Viewport width and height in pixels
 
     def to_screen(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Project points to the viewport.
@@ -60,12 +52,8 @@ def nearest_point(
 
     Parameters
     ----------
-    xy, depth
-        Projected points, as :meth:`Projection.to_screen` returns them.
     mouse
         Pixels from the lower left corner.
-    radius
-        Picking radius in pixels.
 
     Returns
     -------
@@ -88,8 +76,6 @@ def points_inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    xy : (m, 2)
-        Projected points, as :meth:`Projection.to_screen` returns them.
     outline : (k, 2)
         Its corners in the same pixels; the last one is joined to the first.
 

@@ -44,10 +44,6 @@ class HelixScene:
 
     Parameters
     ----------
-    plotter
-        A ``pyvista.Plotter`` or ``QtInteractor``; the scene never closes it.
-    theme
-        Initial colours.
     scale
         Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
     """

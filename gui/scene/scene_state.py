@@ -35,50 +35,27 @@ SHORT_COMMIT = 7
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SceneState:
-    """Everything the scene draws.
+    """Everything the scene draws."""
 
-    Attributes
-    ----------
-    coordinates
-        (n_positions, 3) true coordinates of all rows.
-    turn
-        (3, 3) display transform.
-    positions
-        First and last position shown, inclusive.
-    outside, projection
-        As in the session.
-    scale
-        Colour values of all positions.
-    axis_labels
-        One for each arrow: ``PC 1 · 33.7 %``.
-    caption
-        Lines that describe what is shown: two, and one each for the sphere and the guides.
-    sphere
-        The sphere of rows of mean norm, if shown.
-    selection, hover
-        Positions marked by rings.
-    labels
-        Position -> text, in order of importance: hover, selection, prompt tokens.
-    ways
-        Paths of the selected positions through the training, while a snapshot is shown.
-    guides
-        What panels draw beside the curve.
-    """
-
-    coordinates: np.ndarray
-    turn: np.ndarray
-    positions: tuple[int, int]
+    coordinates: np.ndarray  # (n_positions, 3) true coordinates of all rows
+    turn: np.ndarray  # (3, 3) display transform
+    positions: tuple[int, int]  # First and last position shown, inclusive
+    # As in the session.
     outside: Outside
     projection: Projection
-    scale: ColorScale
-    axis_labels: tuple[str, str, str]
+    scale: ColorScale  # Colour values of all positions
+    axis_labels: tuple[str, str, str]  # One for each arrow: ``PC 1 · 33.7 %``
+    # Lines that describe what is shown: two, and one each for the sphere and the guides.
     caption: tuple[str, ...]
-    sphere: SphereSection | None
+    sphere: SphereSection | None  # The sphere of rows of mean norm, if shown
+    # Positions marked by rings.
     selection: tuple[int, ...]
     hover: int | None
+    # Position -> text, in order of importance: hover, selection, prompt tokens.
     labels: Mapping[int, str]
+    # Paths of the selected positions through the training, while a snapshot is shown.
     ways: Ways | None = None
-    guides: tuple[Guide, ...] = ()
+    guides: tuple[Guide, ...] = ()  # What panels draw beside the curve
 
     def visible(self, position: int) -> bool:
         """Return whether a position has a point on the screen."""

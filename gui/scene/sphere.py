@@ -13,13 +13,7 @@ SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
 
 
 class WireSphere:
-    """Circles of longitude and latitude on the surface, thin and pale.
-
-    Parameters
-    ----------
-    plotter
-        The plotter. The lines are not pickable and do not move the camera.
-    """
+    """Circles of longitude and latitude on the surface, thin and pale."""
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._actor = plotter.add_mesh(

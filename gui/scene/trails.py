@@ -14,28 +14,14 @@ PALEST = 0.2
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ways:
-    """Paths of positions through the snapshots, and the current snapshot.
+    """Paths of positions through the snapshots, and the current snapshot."""
 
-    Attributes
-    ----------
-    points : (k, n, 3)
-        Coordinates of k positions at n snapshots.
-    at
-        The snapshot, from 0.
-    """
-
-    points: np.ndarray
-    at: int
+    points: np.ndarray  # (k, n, 3): coordinates of k positions at n snapshots
+    at: int  # The snapshot, from 0
 
 
 class Trails:
-    """A thin line for each position: fading into the past, pale into the future.
-
-    Parameters
-    ----------
-    plotter
-        The plotter. The lines are not pickable and do not move the camera.
-    """
+    """A thin line for each position: fading into the past, pale into the future."""
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._data = pv.PolyData()

@@ -65,11 +65,6 @@ class CurveAligner:
 
     The alignment is computed at once, with every tick of a drag; components of another range or
     step, and slower results, on a thread when nothing is dragged.
-
-    Parameters
-    ----------
-    session, jobs
-        The session it reads and writes; runs the work.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:

@@ -49,15 +49,7 @@ class _Pending:
 
 
 class Answers:
-    """Answers questions in ``session.answers``.
-
-    Parameters
-    ----------
-    session, jobs
-        The session it reads and writes; runs the work.
-    max_bytes
-        Size limit of cached results.
-    """
+    """Answers questions in ``session.answers``."""
 
     def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
         self._session, self._jobs = session, jobs

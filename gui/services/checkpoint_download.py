@@ -38,13 +38,7 @@ class _Listed:
 
 
 class CheckpointDownload:
-    """Searches for checkpoints, and gathers a selection of them into ``session.gathered``.
-
-    Parameters
-    ----------
-    session, jobs, fetching
-        The session it reads and writes; runs the work; access to the Hub.
-    """
+    """Searches for checkpoints, and gathers a selection of them into ``session.gathered``."""
 
     def __init__(self, session: Session, jobs: Jobs, fetching: Fetching) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching

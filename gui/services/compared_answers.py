@@ -27,11 +27,6 @@ class ComparedAnswers:
 
     Also maintains ``session.compared_colors``: a model keeps its colour while others are added or
     removed.
-
-    Parameters
-    ----------
-    session, jobs
-        The open model's session; runs the work.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:

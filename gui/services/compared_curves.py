@@ -20,31 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ComparedCurve:
-    """A compared model's curve in a panel.
+    """A compared model's curve in a panel."""
 
-    Attributes
-    ----------
-    key
-        Key of the model.
-    name
-        Its name, with range and number where necessary to make it unique.
-    color
-        Index of its colour among those for several curves.
-    shown
-        Whether it is shown.
-    model, positions
-        The model, None while it is loading; its shown positions.
-    answer
-        Answer to the panel's current question; None while there is none.
-    """
-
-    key: int
-    name: str
-    color: int
-    shown: bool
+    key: int  # Key of the model
+    name: str  # Its name, with range and number where necessary to make it unique
+    color: int  # Index of its colour among those for several curves
+    shown: bool  # Whether it is shown
+    # The model, None while it is loading; its shown positions.
     model: PositionalModel | None
     positions: tuple[int, int]
-    answer: Answer | None
+    answer: Answer | None  # Answer to the panel's current question; None while there is none
 
     @property
     def result(self) -> Any:
@@ -63,8 +48,6 @@ class ComparedCurves:
 
     Parameters
     ----------
-    session
-        The open model's session.
     slot
         The panel's slot.
     question_of

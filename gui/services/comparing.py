@@ -43,8 +43,6 @@ class Comparing:
 
     Parameters
     ----------
-    session, jobs, fetching
-        The open model's session; runs the work; access to the Hub.
     open_model
         Returns the open model, with everything needed to show it again; None if none is open.
     show

@@ -58,10 +58,6 @@ class Controller:
 
     Parameters
     ----------
-    session
-        The state it reads and writes, on the calling thread.
-    jobs
-        Runs slow work.
     opener
         Opens a source; ``geometry.models.sources.open_source`` except in tests.
     cache_limit
@@ -366,8 +362,6 @@ class Controller:
         ----------
         slot
             Slot of the job; a new job replaces the last one.
-        function, on_result
-            The work, and the callback for its result.
         what
             Description of what failed if it raises.
         on_progress, stop

@@ -36,8 +36,6 @@ def answer_within(question: Question[R], about: QuestionContext, agreed: float) 
 
     Parameters
     ----------
-    question, about
-        The question and its context.
     agreed
         Bytes that the user agreed to; 0 if not asked yet.
 

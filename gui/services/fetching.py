@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class Fetch(Generic[T]):
-    """Work that may download: the function of a job, and its cancellation.
-
-    Parameters
-    ----------
-    work
-        Called on the job's thread with the transfer.
-    """
+    """Work that may download: the function of a job, and its cancellation."""
 
     def __init__(self, work: Callable[[Transfer], T]) -> None:
         self._work = work
@@ -51,8 +45,6 @@ class Fetching:
 
     Parameters
     ----------
-    session
-        Has the offline switch.
     cache_limit
         Size limit of the cache in bytes; its default if None.
     """

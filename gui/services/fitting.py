@@ -29,17 +29,7 @@ MISHAP = "The components could not be fitted"
 
 
 class Fitter:
-    """Updates ``session.curve`` and ``session.turn`` for the session's range and components.
-
-    Parameters
-    ----------
-    session
-        The state it reads and writes.
-    jobs
-        Runs exact fits.
-    on_error
-        Called with an error and a description of what failed.
-    """
+    """Updates ``session.curve`` and ``session.turn`` for the session's range and components."""
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs = session, jobs

@@ -21,15 +21,7 @@ MISHAP = "The search on the Hub failed"
 
 
 class HubSearch:
-    """Writes search results to the session; a new search cancels the last one.
-
-    Parameters
-    ----------
-    session, jobs, fetching
-        The session it writes; runs the searches; access to the Hub.
-    on_error
-        Called with unexpected errors, and a description of what failed.
-    """
+    """Writes search results to the session; a new search cancels the last one."""
 
     def __init__(self, session: Session, jobs: Jobs, fetching: Fetching, on_error: OnError) -> None:
         self._session, self._jobs = session, jobs

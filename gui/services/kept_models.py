@@ -46,50 +46,28 @@ class Cache(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The content of the cache.
+    """The content of the cache."""
 
-    Attributes
-    ----------
-    commits
-        Commits of models, most recently used first.
-    usage
-        Size of all files, in bytes.
-    folder_exists, writable
-        Whether the folder exists, and is writable.
-    """
-
-    commits: tuple[CachedCommit, ...] = ()
-    usage: int = 0
+    commits: tuple[CachedCommit, ...] = ()  # Commits of models, most recently used first
+    usage: int = 0  # Size of all files, in bytes
+    # Whether the folder exists, and is writable.
     folder_exists: bool = False
     writable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The content after a removal, and its result.
+    """The content after a removal, and its result."""
 
-    Attributes
-    ----------
-    kept
-        The remaining content.
-    freed
-        Bytes removed.
-    said
-        One sentence; "" if there was nothing to remove.
-    """
-
-    kept: Kept
-    freed: int
-    said: str
+    kept: Kept  # The remaining content
+    freed: int  # Bytes removed
+    said: str  # One sentence; "" if there was nothing to remove
 
 
 def list_kept(cache: Cache) -> Kept:
     """List the content of the cache.
 
-    Raises
-    ------
-    HelixscopeError
-        The folder cannot be read.
+    Raises HelixscopeError: the folder cannot be read.
     """
     try:
         with os.scandir(cache.root):

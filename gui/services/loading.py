@@ -34,27 +34,13 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """A request to open a source.
+    """A request to open a source."""
 
-    Attributes
-    ----------
-    source
-        Folder, file, or a model's id on the Hub.
-    table
-        Tensor to use as the position table, or None for that of the family.
-    positions
-        Range to show first; 1 to the last position if None.
-    whole
-        Whether the user agreed to the download of a whole file.
-    fresh
-        Whether to ask the Hub for the revision's current commit.
-    """
-
-    source: str
-    table: str | None = None
-    positions: tuple[int, int] | None = None
-    whole: bool = False
-    fresh: bool = False
+    source: str  # Folder, file, or a model's id on the Hub
+    table: str | None = None  # Tensor to use as the position table, or None for that of the family
+    positions: tuple[int, int] | None = None  # Range to show first; 1 to the last position if None
+    whole: bool = False  # Whether the user agreed to the download of a whole file
+    fresh: bool = False  # Whether to ask the Hub for the revision's current commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +66,6 @@ def open_from(
         Folder, file, or a model's id on the Hub.
     network
         Creates the access to the Hub; not called for local sources.
-    opener
-        ``geometry.models.sources.open_source`` except in tests.
     table
         Tensor to use as the position table, or None for that of the family.
 
@@ -106,8 +90,6 @@ def load(
 
     Parameters
     ----------
-    wanted, look
-        The request, and the initial display.
     network, opener
         As for :func:`open_from`.
 

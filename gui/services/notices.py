@@ -31,8 +31,6 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
 
     Parameters
     ----------
-    error
-        The exception.
     what
         Description of what failed, for errors without one.
     source

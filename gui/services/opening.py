@@ -33,8 +33,6 @@ class Opening:
 
     Parameters
     ----------
-    session, jobs, fetching
-        The session it reads and writes; runs the work; access to the Hub.
     on_opened
         Called with the request and the loaded model.
     on_error
@@ -64,8 +62,6 @@ class Opening:
 
         Parameters
         ----------
-        wanted
-            The request.
         instead
             What to open if that fails; the failure is still reported.
         """

@@ -16,13 +16,7 @@ SLOT = "measure"
 
 
 class PairMeasuring:
-    """Updates :attr:`Session.pair` and the line between the two positions.
-
-    Parameters
-    ----------
-    session
-        The state it reads and writes, on the thread that changes it.
-    """
+    """Updates :attr:`Session.pair` and the line between the two positions."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -19,15 +19,7 @@ CANCELLED = "Fetching the tokenizer was cancelled; change the text to fetch it a
 
 
 class Prompting:
-    """Updates ``session.tokens`` for the prompt and the open model.
-
-    Parameters
-    ----------
-    session, jobs
-        The session it reads and writes; runs the work.
-    on_error
-        Called with an error and a description of what failed.
-    """
+    """Updates ``session.tokens`` for the prompt and the open model."""
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs, self._on_error = session, jobs, on_error

@@ -24,20 +24,11 @@ TELL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of an answer.
+    """Progress of an answer."""
 
-    Attributes
-    ----------
-    fraction
-        0 to 1, or None if unknown.
-    message
-        Description of the work, without a full stop.
-    so_far
-        A partial result to show meanwhile; None if there is none, or nothing new.
-    """
-
-    fraction: float | None
-    message: str = ""
+    fraction: float | None  # 0 to 1, or None if unknown
+    message: str = ""  # Description of the work, without a full stop
+    # A partial result to show meanwhile; None if there is none, or nothing new.
     so_far: object = None
 
 
@@ -46,8 +37,6 @@ class QuestionContext:
 
     Parameters
     ----------
-    model
-        The open model.
     stream
         Its directions, shared by all questions about it; a new stream if None.
     tell
@@ -100,11 +89,6 @@ class ProgressThrottle:
 
     Otherwise a loop that reports each iteration would fill the GUI thread's queue faster than it is
     read.
-
-    Parameters
-    ----------
-    tell
-        Called with the :class:`Progress`.
     """
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
@@ -128,10 +112,7 @@ class Direct(Hashable, Protocol[R_co]):
     def answer(self, about: QuestionContext) -> R_co:
         """Compute the result, which is not None.
 
-        Raises
-        ------
-        HelixscopeError
-            It cannot be answered for this model.
+        Raises HelixscopeError: it cannot be answered for this model.
         """
 
 
@@ -144,10 +125,7 @@ class Stepwise(Hashable, Protocol[R_co]):
 
         Each yield is a point of cancellation, and may have a partial result.
 
-        Raises
-        ------
-        HelixscopeError
-            As :meth:`Direct.answer`.
+        Raises HelixscopeError: as :meth:`Direct.answer`.
         """
 
 
@@ -183,10 +161,7 @@ class ReadsTokens:
 def resolve(question: Question[R], about: QuestionContext) -> R:
     """Answer a question of either kind on this thread.
 
-    Raises
-    ------
-    HelixscopeError
-        As :meth:`Direct.answer`.
+    Raises HelixscopeError: as :meth:`Direct.answer`.
     """
     if not isinstance(question, Stepwise):
         return question.answer(about)

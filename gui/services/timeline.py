@@ -19,13 +19,7 @@ SLOT = "training"
 
 
 class TimelineFollower:
-    """Keeps ``session.history``, ``session.timeline`` and ``session.snapshot`` consistent.
-
-    Parameters
-    ----------
-    session
-        The session it reads and writes.
-    """
+    """Keeps ``session.history``, ``session.timeline`` and ``session.snapshot`` consistent."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

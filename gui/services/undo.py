@@ -57,17 +57,6 @@ class Undo:
 
     Continuous changes, by a drag or a key held down, are undone together. Opening another model
     clears the history.
-
-    Parameters
-    ----------
-    session
-        The session whose fields are restored.
-    camera_place
-        Returns the camera's place.
-    move_camera
-        Moves the camera to a place.
-    clock
-        Monotonic clock in seconds.
     """
 
     def __init__(

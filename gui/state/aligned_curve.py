@@ -53,26 +53,17 @@ class OfStep:
 
 @dataclass(frozen=True, slots=True)
 class CurveAlignment:
-    """Which curve to align with the shown one, and how.
-
-    Attributes
-    ----------
-    what
-        The other curve.
-    how
-        "turned": in its own components, shifted and rotated onto the shown one; "scaled": also
-        scaled; "basis": not fitted, but projected onto the components of the shown one.
-    mirrored
-        Whether to allow a reflection where that fits better; components' signs are arbitrary.
-    middle
-        For "basis": which mean is subtracted from its rows. Default: for the same model that of the
-        shown positions, so that its rows keep their place; for another model its own, since two
-        models have no common origin.
-    """
+    """Which curve to align with the shown one, and how."""
 
     what: OfCompared | OfRange | OfStep
+    # "turned": in its own components, shifted and rotated onto the shown one; "scaled": also
+    # scaled; "basis": not fitted, but projected onto the components of the shown one.
     how: How = "turned"
+    # Whether to allow a reflection where that fits better; components' signs are arbitrary.
     mirrored: bool = True
+    # For "basis": which mean is subtracted from its rows. Default: for the same model that of the
+    # shown positions, so that its rows keep their place; for another model its own, since two
+    # models have no common origin.
     middle: Middle | None = None
 
     @property
@@ -83,87 +74,46 @@ class CurveAlignment:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Above:
-    """The other curve: its table and components.
+    """The other curve: its table and components."""
 
-    Attributes
-    ----------
-    name
-        Its model, range or step, without positions.
-    table : (n_positions, d_model)
-        All its rows.
-    pca
-        Its own components, over its range.
-    components
-        Components of its own display, from 1.
-    in_order
-        Whether its rows match the shown ones in order, first to first, and not by position.
-    """
-
-    name: str
-    table: np.ndarray
-    pca: PositionPCA
-    components: tuple[int, ...]
+    name: str  # Its model, range or step, without positions
+    table: np.ndarray  # (n_positions, d_model): all its rows
+    pca: PositionPCA  # Its own components, over its range
+    components: tuple[int, ...]  # Components of its own display, from 1
+    # Whether its rows match the shown ones in order, first to first, and not by position.
     in_order: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class More:
-    """Results that take longer to compute.
+    """Results that take longer to compute."""
 
-    Attributes
-    ----------
-    whole
-        Disparity of the same rows in all d_model dimensions; None where the widths differ, and for
-        "basis".
-    held, own
-        For "basis": the share of the other rows' variance explained by the shown components, and by
-        its own.
-    angles : (n,) float64
-        For "basis": principal angles between the two subspaces, in radians, increasing.
-    """
-
+    # Disparity of the same rows in all d_model dimensions; None where the widths differ, and for
+    # "basis".
     whole: float | None = None
+    # For "basis": the share of the other rows' variance explained by the shown components, and by
+    # its own.
     held: float | None = None
     own: float | None = None
+    # (n,) float64: for "basis": principal angles between the two subspaces, in radians, increasing.
     angles: Array | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlignedCurve:
-    """A curve aligned with the shown one.
-
-    Attributes
-    ----------
-    wanted
-        The request.
-    above
-        The other curve.
-    curve
-        The shown curve.
-    positions
-        First and last position of the other curve's rows.
-    onto
-        The shown positions that match these rows, one by one; for "basis" those to which the
-        components were fitted.
-    matched : (m,)
-        The position of the open model that gives each row its colour.
-    coordinates : (m, 3) float64
-        In the shown components.
-    alignment
-        How it was aligned; None for "basis".
-    more
-        Slower results; None until they are known.
-    """
+    """A curve aligned with the shown one."""
 
     wanted: CurveAlignment
     above: Above
-    curve: Curve
-    positions: tuple[int, int]
+    curve: Curve  # The shown curve
+    positions: tuple[int, int]  # First and last position of the other curve's rows
+    # The shown positions that match these rows, one by one; for "basis" those to which the
+    # components were fitted.
     onto: tuple[int, int]
-    matched: np.ndarray
-    coordinates: Array
-    alignment: Alignment | None
-    more: More | None = None
+    matched: np.ndarray  # (m,): the position of the open model that gives each row its colour
+    coordinates: Array  # (m, 3) float64: in the shown components
+    alignment: Alignment | None  # How it was aligned; None for "basis"
+    more: More | None = None  # Slower results; None until they are known
 
     @property
     def rows(self) -> np.ndarray:
@@ -180,10 +130,7 @@ def align_curve(
 ) -> AlignedCurve:
     """Align a curve with the shown one, of ``n_positions`` positions.
 
-    Raises
-    ------
-    NotLaid
-        It is impossible, for the reason given.
+    Raises NotLaid: it is impossible, for the reason given.
     """
     if wanted.how == "basis":
         return _in_shown_basis(wanted, above, curve, n_positions)

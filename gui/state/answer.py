@@ -10,34 +10,19 @@ State = Literal["working", "ready", "impossible", "cancelled", "to fetch"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """The answer to a question so far.
-
-    Attributes
-    ----------
-    question
-        The question.
-    state
-        "ready": there is a result. "working": it takes long enough to show progress. "impossible":
-        there is none, for the reason ``why``. "cancelled": by the user. "to fetch": it needs a
-        download so large that the user is asked first.
-    result
-        The result; while "working" a partial result, if any; otherwise None.
-    why, advice
-        The reason for the lack of a result or for a large download, and advice, as sentences.
-    retry
-        Whether trying again may help.
-    fraction, message
-        Progress of the work, 0 to 1 or None, and a description.
-    bytes_to_fetch
-        Size of the download; 0 if unknown.
-    """
+    """The answer to a question so far."""
 
     question: Any
+    # "ready": there is a result. "working": it takes long enough to show progress. "impossible":
+    # there is none, for the reason ``why``. "cancelled": by the user. "to fetch": it needs a
+    # download so large that the user is asked first.
     state: State
-    result: Any = None
+    result: Any = None  # The result; while "working" a partial result, if any; otherwise None
+    # The reason for the lack of a result or for a large download, and advice, as sentences.
     why: str = ""
     advice: str = ""
-    retry: bool = False
+    retry: bool = False  # Whether trying again may help
+    # Progress of the work, 0 to 1 or None, and a description.
     fraction: float | None = None
     message: str = ""
-    bytes_to_fetch: int = 0
+    bytes_to_fetch: int = 0  # Size of the download; 0 if unknown

@@ -52,20 +52,13 @@ class Camera(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CameraPose:
-    """The position and orientation of the camera.
+    """The position and orientation of the camera."""
 
-    Attributes
-    ----------
-    position, focal_point, up
-        (3,) world coordinates; ``up`` has length 1.
-    parallel_scale
-        Half the height of the view in world units, for parallel projection.
-    """
-
+    # (3,) world coordinates; ``up`` has length 1.
     position: np.ndarray
     focal_point: np.ndarray
     up: np.ndarray
-    parallel_scale: float
+    parallel_scale: float  # Half the height of the view in world units, for parallel projection
 
     @classmethod
     def of(cls, camera: Camera) -> CameraPose:
@@ -158,24 +151,17 @@ def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
-    """A camera's view relative to its curve, so that it can be applied to curves of other sizes.
+    """A camera's view relative to its curve, so that it can be applied to curves of other sizes."""
 
-    Attributes
-    ----------
-    direction, up
-        (3,) of length 1: from the focal point towards the camera; upward direction on the screen.
-    nearness, magnification
-        Ratio of the distance of a camera that frames the curve to its own, and the corresponding
-        magnification in parallel projection.
-    shift
-        (3,) from the middle of the curve to the focal point, in units of the distance of a camera
-        that frames the curve.
-    """
-
+    # (3,) of length 1: from the focal point towards the camera; upward direction on the screen.
     direction: np.ndarray
     up: np.ndarray
+    # Ratio of the distance of a camera that frames the curve to its own, and the corresponding
+    # magnification in parallel projection.
     nearness: float
     magnification: float
+    # (3,) from the middle of the curve to the focal point, in units of the distance of a camera
+    # that frames the curve.
     shift: np.ndarray
 
     @classmethod

@@ -13,29 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DownloadState:
-    """State of the search for and download of the open model's checkpoints.
+    """State of the search for and download of the open model's checkpoints."""
 
-    Attributes
-    ----------
-    stage
-        "looking" for checkpoints; "listed": they are known, or why not; "gathering".
-    plan
-        The selection, with the size of its download; None if there are no checkpoints.
-    progress
-        Progress while "gathering", once known.
-    skipped
-        Checkpoints skipped the last time.
-    why, advice
-        The error and advice; "" if there is none.
-    whole
-        Bytes of whole files, if the user has to agree to their download first; 0 if not, -1 if the
-        size is unknown.
-    """
-
+    # "looking" for checkpoints; "listed": they are known, or why not; "gathering".
     stage: Literal["looking", "listed", "gathering"]
+    # The selection, with the size of its download; None if there are no checkpoints.
     plan: HistoryPlan | None = None
-    progress: Gathered | None = None
-    skipped: tuple[Skipped, ...] = ()
+    progress: Gathered | None = None  # Progress while "gathering", once known
+    skipped: tuple[Skipped, ...] = ()  # Checkpoints skipped the last time
+    # The error and advice; "" if there is none.
     why: str = ""
     advice: str = ""
+    # Bytes of whole files, if the user has to agree to their download first; 0 if not, -1 if the
+    # size is unknown.
     whole: int = 0

@@ -21,27 +21,14 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ColorScale:
-    """Values of all positions and their mapping to colours.
+    """Values of all positions and their mapping to colours."""
 
-    Attributes
-    ----------
-    title
-        The quantity, with its unit if it has one.
-    values
-        (n_positions,) float32.
-    limits
-        The values at the two ends of the colour map.
-    labels
-        The limits as text, with a sign where values beyond them take the end's colour.
-    colormap
-        Name of the map.
-    """
-
-    title: str
-    values: np.ndarray
-    limits: tuple[float, float]
+    title: str  # The quantity, with its unit if it has one
+    values: np.ndarray  # (n_positions,) float32
+    limits: tuple[float, float]  # The values at the two ends of the colour map
+    # The limits as text, with a sign where values beyond them take the end's colour.
     labels: tuple[str, str]
-    colormap: str
+    colormap: str  # Name of the map
 
 
 def lookup_table(colormap: str) -> np.ndarray:

@@ -26,47 +26,22 @@ class Guide:
 
     They are valid in one basis only, and hidden automatically while another one is shown, or a
     snapshot of the training.
-
-    Attributes
-    ----------
-    pca
-        Their components; a new fit of the same range counts as the same.
-    components
-        The three components of the coordinates, from 1.
-    lines : each (m, 3)
-        Polylines.
-    dashed : each (m, 3)
-        Polylines drawn dashed.
-    segments : (s, 2, 3)
-        Short straight lines, paler than the others.
-    points : (k, 3)
-        Small points.
-    matched : (k,)
-        Positions that give another curve's points their colours; grey if None.
-    positions : (k,)
-        Highlighted positions; the rest of the curve is pale.
-    weights : (k,)
-        Weight of each of these, 0 to 1, shown as point size.
-    caption
-        Description in a line or two under the curve; none if "".
-    texts : each ((3,), str)
-        Texts and their positions.
-    pale
-        Whether the polylines are thinner and paler, as for poor fits.
     """
 
-    pca: PositionPCA
-    components: tuple[int, ...]
-    lines: tuple[np.ndarray, ...] = ()
-    dashed: tuple[np.ndarray, ...] = ()
-    segments: np.ndarray | None = None
-    points: np.ndarray | None = None
+    pca: PositionPCA  # Their components; a new fit of the same range counts as the same
+    components: tuple[int, ...]  # The three components of the coordinates, from 1
+    lines: tuple[np.ndarray, ...] = ()  # each (m, 3): polylines
+    dashed: tuple[np.ndarray, ...] = ()  # each (m, 3): polylines drawn dashed
+    segments: np.ndarray | None = None  # (s, 2, 3): short straight lines, paler than the others
+    points: np.ndarray | None = None  # (k, 3): small points
+    # (k,): positions that give another curve's points their colours; grey if None.
     matched: np.ndarray | None = None
+    # (k,): highlighted positions; the rest of the curve is pale.
     positions: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    caption: str = ""
-    texts: tuple[tuple[np.ndarray, str], ...] = ()
-    pale: bool = False
+    weights: np.ndarray | None = None  # (k,): weight of each of these, 0 to 1, shown as point size
+    caption: str = ""  # Description in a line or two under the curve; none if ""
+    texts: tuple[tuple[np.ndarray, str], ...] = ()  # each ((3,), str): texts and their positions
+    pale: bool = False  # Whether the polylines are thinner and paler, as for poor fits
 
 
 NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})

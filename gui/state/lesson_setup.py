@@ -49,70 +49,29 @@ Condition = tuple[ConditionTerm, ...]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Settings of the window for a step.
+    """Settings of the window for a step."""
 
-    Attributes
-    ----------
-    positions
-        The range by rule, such as "1-last" or "100-last or 20%-last".
-    components
-        The three shown, from 1.
-    color_by, color_component
-        Colouring of the curve.
-    outside
-        Whether the other positions are shown.
-    select
-        Positions by rule: "0", "last", "50%".
-    sphere
-        Whether the sphere of mean norm is shown.
-    camera
-        The named view.
-    prompt
-        A text whose tokens label the positions; None to keep the user's.
-    norms
-        Settings of the norms panel.
-    beside
-        The panel below the lesson: "none", "inspector" or "prompt".
-    panel
-        The panel in front under the viewport; "" for no change.
-    options
-        Its choices.
-    needs
-        Features the model must have; otherwise the step is left out.
-    """
-
-    positions: str = "1-last"
-    components: tuple[int, int, int] = (1, 2, 3)
+    positions: str = "1-last"  # The range by rule, such as "1-last" or "100-last or 20%-last"
+    components: tuple[int, int, int] = (1, 2, 3)  # The three shown, from 1
+    # Colouring of the curve.
     color_by: ColorBy = "position"
     color_component: int = 4
-    outside: Outside = "hidden"
-    select: tuple[str, ...] = ()
-    sphere: bool = False
+    outside: Outside = "hidden"  # Whether the other positions are shown
+    select: tuple[str, ...] = ()  # Positions by rule: "0", "last", "50%"
+    sphere: bool = False  # Whether the sphere of mean norm is shown
     camera: str = "article"
-    prompt: str | None = None
-    norms: Quantity = "norm"
-    beside: str = "none"
-    panel: str = ""
-    options: Fields = field(default_factory=lambda: MappingProxyType({}))
-    needs: Condition = ()
+    prompt: str | None = None  # A text whose tokens label the positions; None to keep the user's
+    norms: Quantity = "norm"  # Settings of the norms panel
+    beside: str = "none"  # The panel below the lesson: "none", "inspector" or "prompt"
+    panel: str = ""  # The panel in front under the viewport; "" for no change
+    options: Fields = field(default_factory=lambda: MappingProxyType({}))  # Its choices
+    needs: Condition = ()  # Features the model must have; otherwise the step is left out
 
 
 def parse_setup(table: Fields, panels: Collection[str], features: Collection[str]) -> Setup:
     """Parse a setup from a TOML table.
 
-    Parameters
-    ----------
-    table
-        Keys as in :class:`Setup`.
-    panels
-        Names of the existing panels.
-    features
-        Features a step can require of a model.
-
-    Raises
-    ------
-    BadSetup
-        A key or its value is invalid.
+    Raises BadSetup: a key or its value is invalid.
     """
     known = [one.name for one in fields(Setup)]
     read: dict[str, Any] = {}
@@ -136,10 +95,7 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
 def parse_condition(words: str) -> Condition:
     """Parse a condition such as "if tokens and not helix 100-last".
 
-    Raises
-    ------
-    BadSetup
-        It is not such a condition.
+    Raises BadSetup: it is not such a condition.
     """
     terms = []
     for part in words.removeprefix("if").split(" and "):
@@ -155,10 +111,7 @@ def parse_condition(words: str) -> Condition:
 def check_rule(rule: str) -> str:
     """Check the rule of a range and return it.
 
-    Raises
-    ------
-    BadSetup
-        It is not a rule.
+    Raises BadSetup: it is not a rule.
     """
     for part in rule.split(" or "):
         if _RANGE.fullmatch(part) is None:
@@ -173,8 +126,6 @@ def range_of(rule: str, n_positions: int) -> tuple[int, int]:
     ----------
     rule
         Ranges joined by "or": the first with at least :data:`LEAST` positions is used.
-    n_positions
-        Rows of the table.
 
     Returns
     -------

@@ -17,21 +17,11 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of a step.
+    """A paragraph of a step."""
 
-    Attributes
-    ----------
-    text
-        Markdown, with placeholders in braces.
-    section
-        Its heading; "" before the first.
-    condition
-        Condition for showing it.
-    """
-
-    text: str
-    section: Section
-    condition: Condition
+    text: str  # Markdown, with placeholders in braces
+    section: Section  # Its heading; "" before the first
+    condition: Condition  # Condition for showing it
 
     @property
     def placeholders(self) -> tuple[Place, ...]:
@@ -41,63 +31,33 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a lesson.
-
-    Attributes
-    ----------
-    title
-        Its title.
-    setups
-        Setups with conditions; the first whose condition holds is used.
-    paragraphs
-        Its text.
-    line
-        Its first line in the file, from 1.
-    """
+    """One step of a lesson."""
 
     title: str
+    # Setups with conditions; the first whose condition holds is used.
     setups: tuple[tuple[Condition, Setup], ...]
     paragraphs: tuple[Paragraph, ...]
-    line: int
+    line: int  # Its first line in the file, from 1
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A lesson.
+    """A lesson."""
 
-    Attributes
-    ----------
-    title, about
-        Its title, and one sentence about it.
-    steps
-        Its steps in order, at least one.
-    file
-        The name of its file.
-    """
-
+    # Its title, and one sentence about it.
     title: str
     about: str
     steps: tuple[Step, ...]
-    file: str
+    file: str  # The name of its file
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Course:
-    """The user's place in a lesson.
-
-    Attributes
-    ----------
-    lesson
-        The lesson.
-    steps
-        Its steps that the open model has the features for.
-    number
-        Index of the shown step, from 0.
-    """
+    """The user's place in a lesson."""
 
     lesson: Lesson
-    steps: tuple[Step, ...]
-    number: int = 0
+    steps: tuple[Step, ...]  # Its steps that the open model has the features for
+    number: int = 0  # Index of the shown step, from 0
 
     @property
     def step(self) -> Step:

@@ -24,18 +24,11 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class TypedPositions:
-    """The selection given by a typed line.
+    """The selection given by a typed line."""
 
-    Attributes
-    ----------
-    positions
-        Different positions as typed; the last one becomes the current one. Empty for a blank line.
-    dropped
-        How many were dropped because of :data:`SELECTION_LIMIT`.
-    """
-
+    # Different positions as typed; the last one becomes the current one. Empty for a blank line.
     positions: tuple[int, ...]
-    dropped: int = 0
+    dropped: int = 0  # How many were dropped because of :data:`SELECTION_LIMIT`
 
 
 def click(
@@ -45,15 +38,11 @@ def click(
 
     Parameters
     ----------
-    selection
-        The selection before the click.
-    position
-        The position that was clicked.
     toggle
         Shift is held: add the position, or remove it.
     extend
-        Control and Shift are held: add everything from the current position to this one.
-        Takes precedence over ``toggle``.
+        Control and Shift are held: add everything from the current position to this one. Takes
+        precedence over ``toggle``.
     """
     if extend and selection:
         return _joined(selection, _span(selection[-1], position)[-SELECTION_LIMIT:])
@@ -71,8 +60,6 @@ def gather(
 
     Parameters
     ----------
-    selection
-        The selection before.
     inside
         The positions within the outline, in their order.
     add, remove
@@ -117,8 +104,6 @@ def read_positions(text: str, n_positions: int) -> TypedPositions:
     ----------
     text
         Numbers and inclusive ranges, separated by commas, semicolons or blanks.
-    n_positions
-        Number of positions.
 
     Raises
     ------

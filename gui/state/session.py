@@ -56,83 +56,47 @@ class Wanted:
     """What the user wants: set by panels and the window, by undo, lessons and saved work.
 
     Services keep it valid, and drop what a newly opened model does not have.
-
-    Attributes
-    ----------
-    positions
-        First and last position shown; the PCA is fitted to these.
-    dragging
-        True while a range handle is held: results may then be approximate.
-    components
-        The principal components on the three axes, 1-based.
-    color_by, color_component, colormap
-        Colouring of the curve; the component for colouring by a component (1-based); the name of
-        the colour map.
-    outside
-        Display of positions outside the range.
-    projection
-        Whether what is farther away is drawn smaller.
-    keep_turned
-        After a drag, keep the curve and its arrows rotated instead of easing them back to the true
-        orientation of the components.
-    selection
-        Selected positions in the order of selection; the last one is the current one.
-    hover
-        The position under the mouse in any view, or None.
-    prompt
-        Text whose tokens label the positions.
-    norms_centred
-        Norms of rows centred over ``d_model`` instead of raw ones.
-    norms_quantity
-        Quantity in the norms panel: norm, step to the next row, or residual.
-    norms_after
-        First position of the stretch whose stability is measured.
-    norms_relative
-        Divide each model's norms or steps by their own mean where several are compared.
-    hidden_curves
-        Hidden curves of compared models, as pairs of a panel's slot and a model's key.
-    sphere
-        Whether the viewport shows the sphere of rows of mean norm.
-    measure
-        Whether the viewport shows the distance of the two positions selected last.
-    basis
-        Components of the training timeline.
-    snapshot
-        Shown snapshot of the open model's history; None for the model itself.
-    alignment
-        The curve to align with the shown one, and how; None for none.
-    ranges_linked, cameras_linked
-        Models side by side: whether all show the open one's range and components, and whether their
-        cameras move together.
-    offline
-        Whether network requests are disabled.
     """
 
-    positions: tuple[int, int] = (0, 0)
-    dragging: bool = False
+    positions: tuple[int, int] = (0, 0)  # First and last position shown; the PCA is fitted to these
+    dragging: bool = False  # True while a range handle is held: results may then be approximate
+    # The principal components on the three axes, 1-based.
     components: tuple[int, int, int] = (1, 2, 3)
+    # Colouring of the curve; the component for colouring by a component (1-based); the name of the
+    # colour map.
     color_by: ColorBy = "position"
     color_component: int = 4
     colormap: str = "jet"
-    outside: Outside = "hidden"
-    projection: Projection = "perspective"
+    outside: Outside = "hidden"  # Display of positions outside the range
+    projection: Projection = "perspective"  # Whether what is farther away is drawn smaller
+    # After a drag, keep the curve and its arrows rotated instead of easing them back to the true
+    # orientation of the components.
     keep_turned: bool = False
+    # Selected positions in the order of selection; the last one is the current one.
     selection: tuple[int, ...] = ()
-    hover: int | None = None
-    prompt: str = ""
-    norms_centred: bool = False
+    hover: int | None = None  # The position under the mouse in any view, or None
+    prompt: str = ""  # Text whose tokens label the positions
+    norms_centred: bool = False  # Norms of rows centred over ``d_model`` instead of raw ones
+    # Quantity in the norms panel: norm, step to the next row, or residual.
     norms_quantity: Quantity = "norm"
-    norms_after: int = 100
+    norms_after: int = 100  # First position of the stretch whose stability is measured
+    # Divide each model's norms or steps by their own mean where several are compared.
     norms_relative: bool = False
+    # Hidden curves of compared models, as pairs of a panel's slot and a model's key.
     hidden_curves: frozenset[tuple[str, int]] = frozenset()
-    sphere: bool = False
+    sphere: bool = False  # Whether the viewport shows the sphere of rows of mean norm
+    # Whether the viewport shows the distance of the two positions selected last.
     measure: bool = False
-    basis: Basis = "frozen"
+    basis: Basis = "frozen"  # Components of the training timeline
+    # Shown snapshot of the open model's history; None for the model itself.
     snapshot: int | None = None
+    # The curve to align with the shown one, and how; None for none.
     alignment: CurveAlignment | None = None
+    # Models side by side: whether all show the open one's range and components, and whether their
+    # cameras move together.
     ranges_linked: bool = False
     cameras_linked: bool = True
-    offline: bool = False
+    offline: bool = False  # Whether network requests are disabled
 
 
 WANTED = frozenset(one.name for one in fields(Wanted))
@@ -140,56 +104,32 @@ WANTED = frozenset(one.name for one in fields(Wanted))
 
 @dataclass(eq=False, repr=False)
 class Open:
-    """What is open, is being opened and can be opened: written by services.
+    """What is open, is being opened and can be opened: written by services."""
 
-    Attributes
-    ----------
-    model
-        The open model, or None.
-    opening
-        The source being opened, after a short delay; "" for none.
-    transfer
-        The active download from the Hub, after a short delay; None for none.
-    jobs
-        The number of running jobs.
-    shown
-        Number of models opened so far; emitted last, after all model fields.
-    compared, main_at
-        The models compared with the open one, those with views of their own first, in order; and
-        the place of the open one among them.
-    compared_colors
-        Index of each compared model's colour, by its key.
-    history
-        The open model's table at steps of its training, once read or gathered; otherwise None.
-    gathered
-        That history, if it is of downloaded checkpoints; otherwise None.
-    gathering
-        State of the search for the open model's checkpoints; None before the first search.
-    work
-        The saved work opened last; emitted when the session shows it.
-    bookmarks
-        Saved views, once they have been read.
-    lessons, lesson
-        The available lessons; the user's current or last place in one, None before the first.
-    models, recent
-        The model list, and recently opened sources, newest first.
-    """
-
-    model: PositionalModel | None = None
-    opening: str = ""
+    model: PositionalModel | None = None  # The open model, or None
+    opening: str = ""  # The source being opened, after a short delay; "" for none
+    # The active download from the Hub, after a short delay; None for none.
     transfer: TransferProgress | None = None
-    jobs: int = 0
-    shown: int = 0
+    jobs: int = 0  # The number of running jobs
+    shown: int = 0  # Number of models opened so far; emitted last, after all model fields
+    # The models compared with the open one, those with views of their own first, in order; and the
+    # place of the open one among them.
     compared: tuple[ComparedModel, ...] = ()
     main_at: int = 0
+    # Index of each compared model's colour, by its key.
     compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    # The open model's table at steps of its training, once read or gathered; otherwise None.
     history: History | None = None
+    # That history, if it is of downloaded checkpoints; otherwise None.
     gathered: History | None = None
+    # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
-    work: Work | None = None
-    bookmarks: tuple[Bookmark, ...] = ()
+    work: Work | None = None  # The saved work opened last; emitted when the session shows it
+    bookmarks: tuple[Bookmark, ...] = ()  # Saved views, once they have been read
+    # The available lessons; the user's current or last place in one, None before the first.
     lessons: tuple[Lesson, ...] = ()
     lesson: Course | None = None
+    # The model list, and recently opened sources, newest first.
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
 
@@ -202,78 +142,45 @@ def _identity() -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class Found:
-    """Results for what is wanted of what is open: written by services.
+    """Results for what is wanted of what is open: written by services."""
 
-    Attributes
-    ----------
-    curve
-        The open model's rows in the shown components.
-    turn
-        (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
-        picture from flipping while components change during a drag; exports ignore it.
-    norms
-        Norms of all positions of the open model.
-    color_limits
-        Common limits of the colours of models side by side; None for the model's own.
-    details
-        Details of the current position, for the inspector.
-    pair
-        Distance of the two positions selected last; None with fewer.
-    tokens, tokens_missing
-        The tokenised prompt; or the reason why there is none, as a sentence.
-    tokens_to_fetch
-        Size of the tokenizer, if the user has to agree to its download; otherwise 0.
-    timeline
-        The history as curves, over one range of positions; None until it is computed.
-    answers
-        Answers to the panels' questions by slot; replaced as a whole with each change.
-    aligned, not_aligned
-        The result of ``alignment``; or a sentence why there is none, or not yet.
-    guides
-        What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis
-        than the shown one are hidden.
-    searching
-        The text that models on the Hub are being searched for; "" when none is.
-    found, found_for
-        Search results from the Hub, most downloaded first, and the text searched for.
-    search_failed
-        The reason why the search failed, as a sentence; "" if it did not.
-    """
-
-    curve: Curve | None = None
+    curve: Curve | None = None  # The open model's rows in the shown components
+    # (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
+    # picture from flipping while components change during a drag; exports ignore it.
     turn: np.ndarray = field(default_factory=_identity)
-    norms: NormProfile | None = None
+    norms: NormProfile | None = None  # Norms of all positions of the open model
+    # Common limits of the colours of models side by side; None for the model's own.
     color_limits: ColorLimits | None = None
-    details: PositionDetails | None = None
-    pair: PairDistance | None = None
+    details: PositionDetails | None = None  # Details of the current position, for the inspector
+    pair: PairDistance | None = None  # Distance of the two positions selected last; None with fewer
+    # The tokenised prompt; or the reason why there is none, as a sentence.
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
+    # Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     tokens_to_fetch: int = 0
+    # The history as curves, over one range of positions; None until it is computed.
     timeline: TrainingTimeline | None = None
+    # Answers to the panels' questions by slot; replaced as a whole with each change.
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
+    # The result of ``alignment``; or a sentence why there is none, or not yet.
     aligned: AlignedCurve | None = None
     not_aligned: str = ""
+    # What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis than
+    # the shown one are hidden.
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
-    searching: str = ""
+    searching: str = ""  # The text that models on the Hub are being searched for; "" when none is
+    # Search results from the Hub, most downloaded first, and the text searched for.
     found: tuple[CatalogueEntry, ...] = ()
     found_for: str = ""
-    search_failed: str = ""
+    search_failed: str = ""  # The reason why the search failed, as a sentence; "" if it did not
 
 
 @dataclass(eq=False, repr=False)
 class Messages:
-    """Messages to the user, written by any part of the application.
+    """Messages to the user, written by any part of the application."""
 
-    Attributes
-    ----------
-    status
-        Description of the current work.
-    notice
-        The last error, or None.
-    """
-
-    status: str = "Ready"
-    notice: Notice | None = None
+    status: str = "Ready"  # Description of the current work
+    notice: Notice | None = None  # The last error, or None
 
 
 @dataclass(eq=False, repr=False)
@@ -323,10 +230,7 @@ class Session(Wanted, Open, Found, Messages):
     def want(self, **fields: object) -> None:
         """Set fields of :class:`Wanted` by their names.
 
-        Raises
-        ------
-        AttributeError
-            A field is none of these.
+        Raises AttributeError: a field is none of these.
         """
         others = fields.keys() - WANTED
         if others:
@@ -359,26 +263,12 @@ class Session(Wanted, Open, Found, Messages):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ComparedModel:
-    """One of the models beside the open one.
+    """One of the models beside the open one."""
 
-    Attributes
-    ----------
-    key
-        Unique while the program runs.
-    source
-        Its source.
-    name
-        Its name; once it is open the same as in captions.
-    session
-        Its own state: model (None while loading), range, components, curve and norms. Colouring,
-        selection and hover follow the open model's session, as far as its table has these
-        positions.
-    in_grid
-        Whether it has a view of its own; otherwise only panels show it.
-    """
-
-    key: int
-    source: str
-    name: str
+    key: int  # Unique while the program runs
+    source: str  # Its source
+    name: str  # Its name; once it is open the same as in captions
+    # Its own state: model (None while loading), range, components, curve and norms. Colouring,
+    # selection and hover follow the open model's session, as far as its table has these positions.
     session: Session
-    in_grid: bool = True
+    in_grid: bool = True  # Whether it has a view of its own; otherwise only panels show it

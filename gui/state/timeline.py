@@ -20,21 +20,11 @@ COMPONENTS = (1, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class TrainingTimeline:
-    """A history as curves over one range of positions, in one basis.
-
-    Attributes
-    ----------
-    history
-        The history.
-    timelapse
-        Its coordinates in both bases, and measurements of each snapshot.
-    basis
-        The basis in use.
-    """
+    """A history as curves over one range of positions, in one basis."""
 
     history: History
-    timelapse: Timelapse
-    basis: Basis
+    timelapse: Timelapse  # Its coordinates in both bases, and measurements of each snapshot
+    basis: Basis  # The basis in use
 
     @property
     def coordinates(self) -> npt.NDArray[np.float32]:

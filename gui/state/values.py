@@ -37,31 +37,15 @@ class ColorLimits:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know: one plain sentence, what to do next, and the details.
+    """Something the user should know: one plain sentence, what to do next, and the details."""
 
-    Attributes
-    ----------
-    text
-        What happened, and why.
-    advice
-        What to do next; may be empty.
-    details
-        Technical details (a traceback), shown on a click; may be empty.
-    candidates
-        For a source of unknown architecture: names of tensors that could be position tables.
-    source
-        The source that could not be opened.
-    retry
-        Whether to offer to try again.
-    whole
-        Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
-        unknown.
-    """
-
-    text: str
-    advice: str = ""
-    details: str = ""
+    text: str  # What happened, and why
+    advice: str = ""  # What to do next; may be empty
+    details: str = ""  # Technical details (a traceback), shown on a click; may be empty
+    # For a source of unknown architecture: names of tensors that could be position tables.
     candidates: tuple[str, ...] = ()
-    source: str = ""
-    retry: bool = False
+    source: str = ""  # The source that could not be opened
+    retry: bool = False  # Whether to offer to try again
+    # Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
+    # unknown.
     whole: int = 0

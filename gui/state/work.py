@@ -29,105 +29,60 @@ class OtherView:
     ----------
     source, beside, table, commit, positions, place
         As in :class:`Work`.
-    components
-        Those on its three axes, from 1.
-    in_grid
-        Whether it had a view of its own.
     """
 
     source: str
     positions: tuple[int, int]
-    components: tuple[int, int, int]
+    components: tuple[int, int, int]  # Those on its three axes, from 1
     beside: str = ""
     table: str | None = None
     commit: str | None = None
     place: Place | None = None
-    in_grid: bool = True
+    in_grid: bool = True  # Whether it had a view of its own
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Work:
-    """The saved state of a window.
+    """The saved state of a window."""
 
-    Attributes
-    ----------
-    source
-        The opened source: a folder, a file, a model's id.
-    beside
-        Its path relative to the saved file's folder; "" if there is none.
-    table, commit
-        The tensor chosen as the table; the commit of the files, if any.
-    fingerprint
-        Fingerprint of the model, to recognise it.
-    positions
-        First and last shown position, both inclusive.
-    fields
-        Values of the session's fields, by the names in :data:`FIELDS`.
-    place
-        The camera; None if there has been no view yet.
-    turn : (3, 3) float64
-        The display transform.
-    panel
-        Name of the front dock; "" for none.
-    size
-        Width and height of the window, in logical pixels; None if unknown.
-    layout, layout_version
-        Qt's state of the docks, empty if unknown; and its version, see
-        :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files without one.
-    bookmarks
-        Saved views.
-    others, main_at
-        The models beside this one in order, and its place among them.
-    alignment
-        The curve aligned with the shown one; a compared model's key is its index in ``others``.
-    panels
-        The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
-    """
-
-    source: str
-    positions: tuple[int, int]
-    fields: Fields
-    fingerprint: str = ""
-    beside: str = ""
+    source: str  # The opened source: a folder, a file, a model's id
+    positions: tuple[int, int]  # First and last shown position, both inclusive
+    fields: Fields  # Values of the session's fields, by the names in :data:`FIELDS`
+    fingerprint: str = ""  # Fingerprint of the model, to recognise it
+    beside: str = ""  # Its path relative to the saved file's folder; "" if there is none
+    # The tensor chosen as the table; the commit of the files, if any.
     table: str | None = None
     commit: str | None = None
-    place: Place | None = None
+    place: Place | None = None  # The camera; None if there has been no view yet
+    # (3, 3) float64: the display transform.
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
-    panel: str = ""
+    panel: str = ""  # Name of the front dock; "" for none
+    # Width and height of the window, in logical pixels; None if unknown.
     size: tuple[int, int] | None = None
+    # Qt's state of the docks, empty if unknown; and its version, see
+    # :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files without one.
     layout: bytes = b""
     layout_version: int = 2
-    bookmarks: tuple[Bookmark, ...] = ()
+    bookmarks: tuple[Bookmark, ...] = ()  # Saved views
+    # The models beside this one in order, and its place among them.
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
+    # The curve aligned with the shown one; a compared model's key is its index in ``others``.
     alignment: CurveAlignment | None = None
+    # The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
     panels: Mapping[str, Fields] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bookmark:
-    """A saved view.
+    """A saved view."""
 
-    Attributes
-    ----------
-    key
-        32 hexadecimal digits, unique and permanent.
-    name, note
-        The user's name and note.
-    model
-        The model's name, as in captions.
-    work
-        The saved state.
-    picture
-        A small PNG.
-    """
-
-    key: str
+    key: str  # 32 hexadecimal digits, unique and permanent
     name: str
     note: str
-    model: str
+    model: str  # The model's name, as in captions
     work: Work
-    picture: bytes
+    picture: bytes  # A small PNG
 
     @property
     def scope(self) -> str:

@@ -18,11 +18,6 @@ class Antialiasing:
 
     FXAA and not multisampling: the points are discs cut out by a shader, whose edges multisampling
     leaves jagged, and in software rendering it is several times slower. Texts stay sharp.
-
-    Parameters
-    ----------
-    interactor
-        The ``QtInteractor``.
     """
 
     def __init__(self, interactor: Interactor) -> None:

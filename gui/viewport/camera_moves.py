@@ -19,15 +19,7 @@ SPIN_DEGREES_PER_SECOND = 24.0
 
 
 class CameraMoves:
-    """Animates the camera to poses, and rotates it steadily.
-
-    Parameters
-    ----------
-    interactor
-        The ``QtInteractor``, which repaints what moves.
-    antialiasing
-        Notified when motion begins and ends.
-    """
+    """Animates the camera to poses, and rotates it steadily."""
 
     def __init__(self, interactor: Interactor, antialiasing: Antialiasing) -> None:
         self._interactor, self._antialiasing = interactor, antialiasing

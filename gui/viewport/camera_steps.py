@@ -17,8 +17,6 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
 
     Parameters
     ----------
-    pose
-        The current pose.
     right, up
         Steps of the near side to the right and upwards on the screen.
     roll
@@ -39,10 +37,6 @@ def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> C
 
     Parameters
     ----------
-    pose
-        The current pose.
-    right, up
-        Number of steps.
     parallel
         Whether the projection is parallel, so that the view's height is not that at the focal
         point.
@@ -62,8 +56,6 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
 
     Parameters
     ----------
-    pose
-        The current pose.
     points : (m, 3)
         The points; the distance is kept for one, and fits all for several.
     whole : (n, 3)

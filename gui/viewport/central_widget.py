@@ -13,13 +13,7 @@ software rendering, which is rare elsewhere.
 
 
 class CentralWidget(QWidget):
-    """Shows the viewport and, over it, the empty state.
-
-    Parameters
-    ----------
-    viewport, empty_state
-        The two widgets, which control their own visibility.
-    """
+    """Shows the viewport and, over it, the empty state."""
 
     def __init__(self, viewport: QWidget, empty_state: QWidget) -> None:
         super().__init__()

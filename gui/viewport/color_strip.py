@@ -17,15 +17,7 @@ BAR, LONGEST = 8, 240
 
 
 class ColorStrip(QWidget):
-    """A colour bar for several views.
-
-    Parameters
-    ----------
-    session
-        The open model's session.
-    theme
-        Initial colours.
-    """
+    """A colour bar for several views."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()

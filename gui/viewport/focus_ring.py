@@ -24,13 +24,7 @@ _KEPT = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason
 
 
 class FocusRing(QObject):
-    """Ring around the view with the keyboard focus, drawn into the scene: no widget can be above.
-
-    Parameters
-    ----------
-    interactor
-        The ``QtInteractor``, which is the parent.
-    """
+    """Ring around the view with the keyboard focus, drawn into the scene, above all else."""
 
     def __init__(self, interactor: Interactor) -> None:
         super().__init__(interactor)

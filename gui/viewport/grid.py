@@ -31,14 +31,6 @@ class ViewGrid(QWidget):
     ----------
     viewport
         The open model's viewport, which is kept when the model changes.
-    session
-        The open model's session.
-    comparing
-        Handles the requests of the headers and the bar.
-    theme
-        Initial colours.
-    add
-        Called when the user wants to add a model.
     """
 
     def __init__(
@@ -287,8 +279,6 @@ def columns_for(count: int, room: QSize) -> int:
     ----------
     count
         Number of views, 1 to 9.
-    room
-        Size of the whole grid.
     """
 
     def size(columns: int) -> float:

@@ -14,22 +14,13 @@ from gui.widgets.tooltips import wrapped
 
 
 class GridBar(QWidget):
-    """Shows the number of models, and how they are linked.
+    """Shows the number of models, and how they are linked."""
 
-    Signals
-    -------
-    addRequested()
-        The user wants to add a model.
-    camerasLinked(bool), rangesLinked(bool)
-        Link or unlink the views.
-    clearRequested()
-        Remove all models but the open one.
-    """
-
-    addRequested = Signal()
+    addRequested = Signal()  # The user wants to add a model
+    # Link or unlink the views.
     camerasLinked = Signal(bool)
     rangesLinked = Signal(bool)
-    clearRequested = Signal()
+    clearRequested = Signal()  # Remove all models but the open one
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -58,25 +58,16 @@ class GridCell(QWidget):
         The viewport; closed by the caller.
     key
         The model's key; :data:`gui.services.comparing.MAIN` for the open one.
-
-    Signals
-    -------
-    mainRequested(), largerRequested(), closeRequested()
-        Make this the open model; let it fill the grid, or no longer; remove it.
-    moveRequested(int)
-        Move it by some places.
-    dragged(QPoint or None)
-        The header is dragged to this point of the screen; None at the end.
-    dropped(QPoint)
-        The header was dragged to this point of the screen.
     """
 
+    # Make this the open model; let it fill the grid, or no longer; remove it.
     mainRequested = Signal()
     largerRequested = Signal()
     closeRequested = Signal()
-    moveRequested = Signal(int)
+    moveRequested = Signal(int)  # Move it by some places
+    # QPoint or None: the header is dragged to this point of the screen; None at the end.
     dragged = Signal(object)
-    dropped = Signal(QPoint)
+    dropped = Signal(QPoint)  # The header was dragged to this point of the screen
 
     def __init__(self, viewport: Viewport, key: int, *, main: bool) -> None:
         super().__init__()

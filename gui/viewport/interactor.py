@@ -17,11 +17,6 @@ class Interactor(QtInteractor):
     In software rendering, copying pixels is a large part of a frame's cost. So there is no alpha
     channel, which would have to be cleared and blended, and frames are copied directly into the
     widget, without VTK's intermediate buffer.
-
-    Parameters
-    ----------
-    parent
-        The parent widget.
     """
 
     def __init__(self, parent: QWidget) -> None:

@@ -30,22 +30,14 @@ class Marquee(QObject):
 
     Parameters
     ----------
-    interactor
-        The ``QtInteractor``, which is the parent.
     points
         Returns the visible positions and the (m, 2) pixels of their points, from the lower left.
-
-    Signals
-    -------
-    drawn(positions, modifiers)
-        An outline was closed around these positions (an ordered tuple), with these keys held at its
-        end.
-    armedChanged(shape)
-        The shape that the next drag draws, or None.
     """
 
+    # positions, modifiers: an outline was closed around these positions (an ordered tuple), with
+    # these keys held at its end.
     drawn = Signal(tuple, object)
-    armedChanged = Signal(object)
+    armedChanged = Signal(object)  # shape: the shape that the next drag draws, or None
 
     def __init__(
         self, interactor: Interactor, points: Callable[[], tuple[np.ndarray, np.ndarray]]

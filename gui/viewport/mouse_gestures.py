@@ -10,33 +10,17 @@ CLICK_SLACK = 4
 
 
 class MouseGestures(QObject):
-    """Distinguishes clicks from drags.
+    """Distinguishes clicks from drags."""
 
-    Signals
-    -------
-    hovered(QPoint)
-        The mouse moved with no button held.
-    clicked(QPoint, modifiers)
-        Left button pressed and released in one place, with the keys held.
-    doubleClicked(QPoint)
-        Left button double-clicked.
-    menuWanted(QPoint)
-        Right button clicked, in global coordinates.
-    dragBegan(bool)
-        The mouse moves with a button held, farther than in a click; True for a rotation in place.
-    dragged()
-        The mouse moved on, or a button was released.
-    dragEnded()
-        A button was released after a drag.
-    """
-
-    hovered = Signal(QPoint)
+    hovered = Signal(QPoint)  # The mouse moved with no button held
+    # QPoint, modifiers: left button pressed and released in one place, with the keys held.
     clicked = Signal(QPoint, object)
-    doubleClicked = Signal(QPoint)
-    menuWanted = Signal(QPoint)
+    doubleClicked = Signal(QPoint)  # Left button double-clicked
+    menuWanted = Signal(QPoint)  # Right button clicked, in global coordinates
+    # The mouse moves with a button held, farther than in a click; True for a rotation in place.
     dragBegan = Signal(bool)
-    dragged = Signal()
-    dragEnded = Signal()
+    dragged = Signal()  # The mouse moved on, or a button was released
+    dragEnded = Signal()  # A button was released after a drag
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

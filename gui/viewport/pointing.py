@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class Pointing:
-    """Finds the position under the mouse.
-
-    Parameters
-    ----------
-    interactor
-        The ``QtInteractor``.
-    scene
-        Its scene.
-    """
+    """Finds the position under the mouse."""
 
     def __init__(self, interactor: Interactor, scene: HelixScene) -> None:
         self._interactor, self._scene = interactor, scene

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 
 class TurnEase:
-    """Animates a scene's display transform to the identity.
-
-    Parameters
-    ----------
-    interactor
-        The ``QtInteractor``, which repaints what moves.
-    scene
-        The scene.
-    antialiasing
-        Notified when motion begins and ends.
-    """
+    """Animates a scene's display transform to the identity."""
 
     def __init__(
         self, interactor: Interactor, scene: HelixScene, antialiasing: Antialiasing

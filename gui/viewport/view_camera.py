@@ -26,27 +26,12 @@ class ViewCamera(QObject):
 
     Parameters
     ----------
-    interactor
-        The ``QtInteractor`` of the camera, which is the parent.
-    scene
-        The scene.
-    session
-        The session it shows.
-    antialiasing
-        Notified when motion begins and ends.
     draw
         Brings the scene up to date with the session.
-
-    Signals
-    -------
-    left(Place)
-        The place before the user moves the camera.
-    moved()
-        The camera has moved in the frame being painted, for any reason.
     """
 
-    left = Signal(object)
-    moved = Signal()
+    left = Signal(object)  # Place: the place before the user moves the camera
+    moved = Signal()  # The camera has moved in the frame being painted, for any reason
 
     def __init__(
         self,
@@ -108,8 +93,6 @@ class ViewCamera(QObject):
 
         Parameters
         ----------
-        outlook
-            The view.
         follows
             Whether :meth:`follow` may frame other ranges.
         """

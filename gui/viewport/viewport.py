@@ -43,26 +43,14 @@ class Viewport(QWidget):
     ----------
     selected
         Returns the selection that gestures modify; by default the session's.
-
-    Signals
-    -------
-    hoverRequested(int or None)
-        The mouse came near a point, or left it.
-    selectionRequested(tuple)
-        A click selects these positions, the last one as the current one.
-    menuRequested(QPoint)
-        The right button was clicked, in global coordinates.
-    firstFrame()
-        The first frame is on the screen, with or without a curve.
-    firstPainted()
-        The first frame with a curve is on the screen.
     """
 
-    hoverRequested = Signal(object)
+    hoverRequested = Signal(object)  # int or None: the mouse came near a point, or left it
+    # A click selects these positions, the last one as the current one.
     selectionRequested = Signal(tuple)
-    menuRequested = Signal(QPoint)
-    firstFrame = Signal()
-    firstPainted = Signal()
+    menuRequested = Signal(QPoint)  # The right button was clicked, in global coordinates
+    firstFrame = Signal()  # The first frame is on the screen, with or without a curve
+    firstPainted = Signal()  # The first frame with a curve is on the screen
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

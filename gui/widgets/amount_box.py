@@ -29,17 +29,10 @@ class AmountBox(QSpinBox):
     ----------
     least, most
         The bounds, in bytes.
-
-    Signals
-    -------
-    chosen(object)
-        Another amount was chosen, in bytes.
-    edited()
-        The unconfirmed value has changed.
     """
 
-    chosen = Signal(object)
-    edited = Signal()
+    chosen = Signal(object)  # Another amount was chosen, in bytes
+    edited = Signal()  # The unconfirmed value has changed
 
     def __init__(self, least: int, most: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)

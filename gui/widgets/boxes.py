@@ -24,8 +24,6 @@ def hbox(
 
     Parameters
     ----------
-    parts
-        From left to right.
     parent
         The widget that gets this layout; None for a layout inside another one.
     spacing

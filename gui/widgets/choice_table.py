@@ -30,8 +30,6 @@ class ChoiceTable(PositionTableView):
         What a click on a row does; ``{position}`` stands for its key.
     spare
         The columns omitted in a narrow panel.
-    scrolls_from
-        As in the base.
     """
 
     def __init__(
@@ -67,8 +65,6 @@ def choose(
     ----------
     drawn
         The drawn rows, in the order of choice.
-    key
-        Key of the row.
     modifiers
         Shift or Control adds or removes it; at least one row stays.
     most

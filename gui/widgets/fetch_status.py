@@ -45,15 +45,9 @@ class FetchBar(QProgressBar):
 
 
 class FetchStatus(QWidget):
-    """Progress of a download in the status bar; hidden if there is none.
+    """Progress of a download in the status bar; hidden if there is none."""
 
-    Signals
-    -------
-    cancelRequested()
-        The user cancels it.
-    """
-
-    cancelRequested = Signal()
+    cancelRequested = Signal()  # The user cancels it
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

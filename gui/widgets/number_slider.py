@@ -26,10 +26,6 @@ class NumberSlider(QWidget):
         Name of the number, such as "k".
     low, high, value
         Its inclusive bounds and initial value.
-    tooltip
-        Tooltip.
-    theme
-        Colours.
     """
 
     changed = Signal(int)

@@ -27,15 +27,6 @@ class FixedText(QWidget):
 
     A QLabel requests a new layout for every text. Long lines are elided, and complete in the
     tooltip.
-
-    Parameters
-    ----------
-    lines
-        Number of lines.
-    pixels
-        Size of the font.
-    elide
-        Where to elide long lines.
     """
 
     def __init__(

@@ -41,19 +41,13 @@ class PositionTableView(QTableView):
     scrolls_from
         With more rows than this the table may be lower than its rows, and scrolls; 0 for a table
         that is always shown in full.
-
-    Signals
-    -------
-    hovered(object)
-        The position under the mouse, or None when the mouse has left the rows.
-    chosen(int, object)
-        A row was clicked, or Enter was pressed on it; with the keyboard modifiers.
-    removed(object)
-        A tuple of positions to remove: by the × of a row, or Delete on the marked rows.
     """
 
+    # The position under the mouse, or None when the mouse has left the rows.
     hovered = Signal(object)
+    # A row was clicked, or Enter was pressed on it; with the keyboard modifiers.
     chosen = Signal(int, object)
+    # A tuple of positions to remove: by the × of a row, or Delete on the marked rows.
     removed = Signal(object)
 
     def __init__(

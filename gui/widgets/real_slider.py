@@ -20,22 +20,14 @@ NAME_WIDTH, FIELD_WIDTH, HEIGHT = 72, 72, 22
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Bounds of a number, and its scale on the slider.
+    """Bounds of a number, and its scale on the slider."""
 
-    Attributes
-    ----------
-    low, high
-        Inclusive bounds.
-    decimals
-        Decimals of the field.
-    power
-        The number grows with this power of the slider's position; 0 for a logarithmic scale, with
-        ``low`` above 0.
-    """
-
+    # Inclusive bounds.
     low: float
     high: float
-    decimals: int
+    decimals: int  # Decimals of the field
+    # The number grows with this power of the slider's position; 0 for a logarithmic scale, with
+    # ``low`` above 0.
     power: float = 1.0
 
     def at(self, way: float) -> float:
@@ -58,14 +50,8 @@ class RealSlider(QWidget):
 
     Parameters
     ----------
-    name
-        Name of the number.
     scale
         Its bounds and scale.
-    tooltip
-        Tooltip.
-    theme
-        Colours.
     """
 
     changed = Signal(float)

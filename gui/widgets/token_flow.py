@@ -42,17 +42,10 @@ class Chip:
 
 
 class TokenFlow(QAbstractScrollArea):
-    """Chips with position and token.
+    """Chips with position and token."""
 
-    Signals
-    -------
-    hovered(object)
-        The position under the mouse, or None.
-    chosen(int, object)
-        A chip was clicked, or an arrow key moved to it; with the keyboard modifiers.
-    """
-
-    hovered = Signal(object)
+    hovered = Signal(object)  # The position under the mouse, or None
+    # A chip was clicked, or an arrow key moved to it; with the keyboard modifiers.
     chosen = Signal(int, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -153,8 +153,6 @@ class VarianceBars(QWidget):
         ----------
         tops
             Top of each shown component's bar, in pixels from the widget's top.
-        metrics
-            Metrics of their font.
         """
         texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
         width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}

@@ -21,31 +21,18 @@ from PySide6.QtWidgets import (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the user.
+    """A command of the user."""
 
-    Attributes
-    ----------
-    name
-        The key of its handler.
-    menu
-        Its menu; ``View/Camera`` is a submenu. "-" after the name of a menu starts a new group.
-    title
-        Verb first, sentence case.
-    shortcut
-        A key sequence with a modifier is a shortcut of the window. A plain key ("F", "Right",
-        "Esc"), or an arrow with modifiers, works only if the focused widget does not use it, so
-        that it is not triggered by typing or moving a slider.
-    tip
-        One sentence for the status bar.
-    checkable, needs_model
-        Whether it is a switch; whether it needs an open model.
-    """
-
-    name: str
+    name: str  # The key of its handler
+    # Its menu; ``View/Camera`` is a submenu. "-" after the name of a menu starts a new group.
     menu: str
-    title: str
+    title: str  # Verb first, sentence case
+    # A key sequence with a modifier is a shortcut of the window. A plain key ("F", "Right", "Esc"),
+    # or an arrow with modifiers, works only if the focused widget does not use it, so that it is
+    # not triggered by typing or moving a slider.
     shortcut: str = ""
-    tip: str = ""
+    tip: str = ""  # One sentence for the status bar
+    # Whether it is a switch; whether it needs an open model.
     checkable: bool = False
     needs_model: bool = False
 

@@ -45,15 +45,7 @@ NO_PART = (
 
 
 class BookmarkKeeper:
-    """Creates bookmarks of a window's view, and shows them again.
-
-    Parameters
-    ----------
-    window
-        The window.
-    file
-        The file of bookmarks.
-    """
+    """Creates bookmarks of a window's view, and shows them again."""
 
     def __init__(self, window: HostWindow, file: Path) -> None:
         self._window = window

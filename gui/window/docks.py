@@ -74,30 +74,16 @@ class DockTitle(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Dock:
-    """A panel and its initial place.
+    """A panel and its initial place."""
 
-    Attributes
-    ----------
-    name
-        Key of the panel, also in a saved layout.
-    title
-        Title.
-    area
-        Initial dock area.
-    make
-        Builds the panel; imports happen here, not at start-up.
-    lazy
-        Whether the panel is built when it first becomes visible, instead of after the first frame.
-    closed
-        Whether it is initially closed.
-    """
-
-    name: str
+    name: str  # Key of the panel, also in a saved layout
     title: str
-    area: Qt.DockWidgetArea
+    area: Qt.DockWidgetArea  # Initial dock area
+    # Builds the panel; imports happen here, not at start-up.
     make: Callable[[Session, Theme], Panel]
+    # Whether the panel is built when it first becomes visible, instead of after the first frame.
     lazy: bool = False
-    closed: bool = False
+    closed: bool = False  # Whether it is initially closed
 
 
 def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:

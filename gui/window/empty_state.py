@@ -28,23 +28,14 @@ WIDTH = 480
 
 
 class EmptyState(Panel):
-    """Explains the window, and offers ways to open a model.
+    """Explains the window, and offers ways to open a model."""
 
-    Signals
-    -------
-    hubRequested(), folderRequested(), fileRequested()
-        The user wants to open a model on the Hub, a folder, a file.
-    lessonRequested()
-        The user wants to begin with a lesson.
-    cancelRequested()
-        The user cancels the opening.
-    """
-
+    # The user wants to open a model on the Hub, a folder, a file.
     hubRequested = Signal()
     folderRequested = Signal()
     fileRequested = Signal()
-    lessonRequested = Signal()
-    cancelRequested = Signal()
+    lessonRequested = Signal()  # The user wants to begin with a lesson
+    cancelRequested = Signal()  # The user cancels the opening
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)

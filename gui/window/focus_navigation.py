@@ -56,8 +56,6 @@ def past_hidden(window: HostWindow, step: Callable[[], bool]) -> bool:
 
     Parameters
     ----------
-    window
-        The window.
     step
         Focuses the next control; returns False if there is none.
     """

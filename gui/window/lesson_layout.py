@@ -32,24 +32,12 @@ OF_MODEL = ("positions", "selection", "snapshot")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Before:
-    """The state of the window before a lesson.
+    """The state of the window before a lesson."""
 
-    Attributes
-    ----------
-    layout
-        Layout of its docks, with those in front.
-    fields
-        Fields of the session.
-    model
-        The open model.
-    place
-        The camera's place.
-    """
-
-    layout: QByteArray
-    fields: Fields
+    layout: QByteArray  # Layout of its docks, with those in front
+    fields: Fields  # Fields of the session
     model: PositionalModel | None
-    place: Place
+    place: Place  # The camera's place
 
     @classmethod
     def of(cls, window: HostWindow) -> Before:

@@ -29,15 +29,7 @@ SHIPPED = Path(__file__).parents[2] / "resources" / "lessons"
 
 
 class LessonPlayer(QObject):
-    """Plays lessons.
-
-    Parameters
-    ----------
-    window
-        The window.
-    folders
-        Folders with lessons.
-    """
+    """Plays lessons."""
 
     def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
         super().__init__(window)

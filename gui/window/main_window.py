@@ -90,18 +90,11 @@ class MainWindow(HostWindow):
     ----------
     session, controller, settings
         The state it shows, the controller, the stored settings.
-    theme
-        Initial colours.
     choose_theme
         Called with the user's choice of theme; the application then calls :meth:`set_theme`.
-
-    Signals
-    -------
-    settingsRequested()
-        The user wants to see the settings.
     """
 
-    settingsRequested = Signal()
+    settingsRequested = Signal()  # The user wants to see the settings
 
     def __init__(
         self,

@@ -14,24 +14,14 @@ from gui.window.dialogs import choose, show_text
 
 
 class NoticeBar(Panel):
-    """Shows ``session.notice`` above the viewport; hidden if there is none.
+    """Shows ``session.notice`` above the viewport; hidden if there is none."""
 
-    Signals
-    -------
-    dismissed()
-        The user closed the notice.
-    tableRequested(str, str)
-        For a source of unknown architecture: the source, and the tensor to use as positions.
-    retryRequested()
-        The user wants to retry.
-    wholeRequested()
-        The user agrees to the download of a whole file.
-    """
-
-    dismissed = Signal()
+    dismissed = Signal()  # The user closed the notice
+    # str, str: for a source of unknown architecture: the source, and the tensor to use as
+    # positions.
     tableRequested = Signal(str, str)
-    retryRequested = Signal()
-    wholeRequested = Signal()
+    retryRequested = Signal()  # The user wants to retry
+    wholeRequested = Signal()  # The user agrees to the download of a whole file
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)

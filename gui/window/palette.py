@@ -36,13 +36,7 @@ _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_Pa
 
 
 class Palette(QFrame):
-    """A search field with matching items below; Enter or a click runs one, Esc closes.
-
-    Parameters
-    ----------
-    window
-        The window with the commands, panels and models.
-    """
+    """A search field with matching items below; Enter or a click runs one, Esc closes."""
 
     def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
         super().__init__(window, Qt.WindowType.Popup)

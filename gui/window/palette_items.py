@@ -11,24 +11,12 @@ from gui.style.theme import format_count
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of the command palette.
+    """An item of the command palette."""
 
-    Attributes
-    ----------
-    title
-        Title, as in a menu.
-    kind
-        Category: a menu, the panels, the models.
-    run
-        Runs it.
-    key
-        Its shortcut; "" for none.
-    """
-
-    title: str
-    kind: str
+    title: str  # Title, as in a menu
+    kind: str  # Category: a menu, the panels, the models
     run: Callable[[], object]
-    key: str = ""
+    key: str = ""  # Its shortcut; "" for none
 
 
 def matching(items: Iterable[Item], text: str) -> list[Item]:

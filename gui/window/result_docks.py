@@ -42,12 +42,8 @@ class ResultDocks:
 
     Parameters
     ----------
-    window, docks
-        The window and all its docks, by name.
     panels
         The window's panels by name; those built here are added.
-    controller
-        The controller.
     films
         Saves the viewport's timeline.
     choose_model
@@ -185,10 +181,7 @@ class ResultDocks:
 def carry_out(wanted: object, controller: Controller) -> None:
     """Carry out an intent that needs neither a panel nor a window.
 
-    Raises
-    ------
-    TypeError
-        The intent is of another kind.
+    Raises TypeError: the intent is of another kind.
     """
     session = controller.session
     match wanted:

@@ -21,13 +21,7 @@ _KINDS = {
 
 
 class DataSaver:
-    """Asks for a file, collects the window's numbers, and writes them on a thread.
-
-    Parameters
-    ----------
-    window
-        The window.
-    """
+    """Asks for a file, collects the window's numbers, and writes them on a thread."""
 
     def __init__(self, window: HostWindow) -> None:
         self._window = window
@@ -56,10 +50,7 @@ class DataSaver:
     def take(self) -> WindowData:
         """Return the numbers of the curve and of visible panels with a result.
 
-        Raises
-        ------
-        HelixscopeError
-            No model is open.
+        Raises HelixscopeError: no model is open.
         """
         from gui.export.window_data import WindowData
 

@@ -25,13 +25,7 @@ _WHAT = "the turntable"
 
 
 class TurntableSaver:
-    """Asks for options and a file, and films the viewport's scene.
-
-    Parameters
-    ----------
-    window
-        The window.
-    """
+    """Asks for options and a file, and films the viewport's scene."""
 
     def __init__(self, window: HostWindow) -> None:
         self._window = window

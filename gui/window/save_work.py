@@ -41,8 +41,6 @@ class WorkSaver:
 
     Parameters
     ----------
-    window
-        The window.
     bookmarks_for
         Returns the bookmarks for a file.
     """

@@ -26,15 +26,7 @@ MAX_RECENT = 4
 
 
 class SideBySide:
-    """The grid of a window, and its commands.
-
-    Parameters
-    ----------
-    window
-        A window with session, controller and viewport.
-    theme
-        Initial colours.
-    """
+    """The grid of a window, and its commands."""
 
     def __init__(self, window: HostWindow, theme: Theme) -> None:
         self._window = window

@@ -20,15 +20,9 @@ OFFLINE = "No request leaves this machine. “Work offline” in the File menu s
 
 
 class StatusBar(QStatusBar):
-    """Shows status, download, offline mode and the number of jobs.
+    """Shows status, download, offline mode and the number of jobs."""
 
-    Signals
-    -------
-    cancelRequested()
-        The user cancels a download.
-    """
-
-    cancelRequested = Signal()
+    cancelRequested = Signal()  # The user cancels a download
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -18,8 +18,6 @@ class Summary(Panel):
     ----------
     session, theme
         As for every panel.
-    bar
-        The menu bar.
     """
 
     def __init__(self, session: Session, theme: Theme, bar: QMenuBar) -> None:

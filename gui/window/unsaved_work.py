@@ -33,18 +33,11 @@ TRIED = "tried"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeftOver:
-    """Work left by a crashed process.
-
-    Attributes
-    ----------
-    work
-        The work.
-    file
-        Its file until it is shown, in a folder that is not searched at start: if showing it causes
-        a crash, the next start is without it.
-    """
+    """Work left by a crashed process."""
 
     work: Work
+    # Its file until it is shown, in a folder that is not searched at start: if showing it causes a
+    # crash, the next start is without it.
     file: Path
 
     def take_away(self) -> None:
@@ -67,8 +60,6 @@ class UnsavedWork(QObject):
     ----------
     folder
         The folder of such files. A file not locked by a process is from a crash.
-    saver
-        Returns the current work.
     left
         The work being restored. It is deleted once it has been restored and saved again; if no
         model was opened, the next start tries again. Otherwise its file is kept.

@@ -8,15 +8,7 @@ from gui.services.jobs.jobs import Jobs, P, T
 
 
 class QueuedJobs:
-    """A queue for low-priority jobs, so that others do not wait for them.
-
-    Parameters
-    ----------
-    jobs
-        Runs the work.
-    most
-        Maximum number of simultaneous jobs.
-    """
+    """A queue for low-priority jobs, so that others do not wait for them."""
 
     def __init__(self, jobs: Jobs, most: int) -> None:
         self._jobs, self._most = jobs, most

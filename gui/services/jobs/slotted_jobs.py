@@ -12,8 +12,6 @@ class SlottedJobs:
 
     Parameters
     ----------
-    jobs
-        Runs the work for all of them.
     prefix
         Put before each slot, with a space; unique among simultaneous users.
     """

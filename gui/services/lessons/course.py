@@ -22,10 +22,6 @@ class Lessons:
 
     Parameters
     ----------
-    session
-        Gets the lessons, and a notice of those that cannot be read.
-    folders
-        Folders with lessons.
     panels
         Names of the panels that a step may show.
     """

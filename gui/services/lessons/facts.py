@@ -34,21 +34,11 @@ least R² of a motion on new positions. Local: least share of a head's attention
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A formatted number for a lesson's text.
+    """A formatted number for a lesson's text."""
 
-    Attributes
-    ----------
-    meaning
-        Its definition, for authors of lessons.
-    find
-        Computes it for the open model and a range of positions.
-    tensors
-        Tensors it reads besides P.
-    """
-
-    meaning: str
-    find: Callable[[Findings], str]
-    tensors: tuple[Tensor, ...] = ()
+    meaning: str  # Its definition, for authors of lessons
+    find: Callable[[Findings], str]  # Computes it for the open model and a range of positions
+    tensors: tuple[Tensor, ...] = ()  # Tensors it reads besides P
 
 
 def _explained(r2: float) -> str:

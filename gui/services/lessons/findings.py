@@ -30,15 +30,7 @@ class Absent(Exception):
 
 
 class Findings:
-    """Measurements behind the facts: the open model over one range.
-
-    Parameters
-    ----------
-    about
-        Context of the question.
-    positions
-        The range, inclusive.
-    """
+    """Measurements behind the facts: the open model over one range."""
 
     def __init__(self, about: QuestionContext, positions: tuple[int, int]) -> None:
         from geometry.claims.measured_range import MeasuredRange

@@ -66,10 +66,7 @@ def find_lessons(
 def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
     """Read a lesson.
 
-    Raises
-    ------
-    LessonError
-        It is not in the format of a lesson.
+    Raises LessonError: it is not in the format of a lesson.
     """
     try:
         text = path.read_text("utf-8")
@@ -86,10 +83,6 @@ def parse_lesson(text: str, file: str, panels: Collection[str]) -> Lesson:
 
     Parameters
     ----------
-    text
-        The Markdown.
-    file
-        Name of the file, for errors.
     panels
         Names of the panels that a step may show.
 

@@ -78,8 +78,6 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
 
     Parameters
     ----------
-    step, model
-        The step and the model.
     facts
         Values of :func:`wanted_for`; None while unknown: then numbers are replaced by dots, and
         conditional paragraphs are left out.

@@ -33,8 +33,6 @@ class Bookmarks:
 
     Parameters
     ----------
-    session
-        Gets the bookmarks and notices of errors.
     file
         Their file; created with the first one.
     """
@@ -72,12 +70,8 @@ class Bookmarks:
     def _read(self) -> tuple[tuple[Bookmark, ...], str]:
         """Return the readable bookmarks, and the reason if there are others; "" if not.
 
-        Raises
-        ------
-        NewerVersion
-            It may not be overwritten.
-        OSError
-            It cannot be read at the moment.
+        Raises NewerVersion: it may not be overwritten.
+        Raises OSError: it cannot be read at the moment.
         """
         from gui.services.work_files.work_file import NewerVersion, read_bookmarks
 
@@ -93,10 +87,7 @@ class Bookmarks:
     def _take_in(self) -> None:
         """Read the file if it has changed; move a damaged one aside.
 
-        Raises
-        ------
-        HelixscopeError, OSError
-            As :meth:`_read`, or when it cannot be moved aside.
+        Raises HelixscopeError, OSError: as :meth:`_read`, or when it cannot be moved aside.
         """
         if self._seen is None or self._seen != _seen(self._file):
             found, why = self._read()

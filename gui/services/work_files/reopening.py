@@ -107,16 +107,10 @@ class Reopening:
 
     Parameters
     ----------
-    session
-        The session it writes.
-    open_model
-        Opens a model.
     on_error
         Called with an error, a description of what failed, and the source.
     shown
         Returns the request behind the shown model.
-    comparing
-        Shows compared models.
     """
 
     def __init__(

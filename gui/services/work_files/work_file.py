@@ -67,8 +67,6 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
 
     Parameters
     ----------
-    work, path
-        The work and its file.
     durable
         Whether to wait until it is on the disk, safe from a power cut.
 
@@ -156,10 +154,8 @@ def _model(work: Work | OtherView) -> dict[str, str | None]:
 def read_work(path: Path) -> Work:
     """Read a file of saved work.
 
-    Raises
-    ------
-    WorkError
-        When it cannot be read, is not one, is of a later version, or has invalid values.
+    Raises WorkError: when it cannot be read, is not one, is of a later version, or has invalid
+    values.
     """
     try:
         with path.open("rb") as file:
@@ -172,10 +168,7 @@ def read_work(path: Path) -> Work:
 def unpack_work(data: bytes, file: str) -> Work:
     """Parse the content of a file; ``file`` is its name for messages.
 
-    Raises
-    ------
-    WorkError
-        As :func:`read_work` does.
+    Raises WorkError: as :func:`read_work` does.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -205,10 +198,7 @@ def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
 def check_version(said: object, expected: str, newest: int, file: str) -> Fields:
     """Check the format and version of a JSON object, and return it.
 
-    Raises
-    ------
-    WorkError
-        It has another format, or a later version.
+    Raises WorkError: it has another format, or a later version.
     """
     if not isinstance(said, dict) or said.get("format") != expected:
         raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
@@ -406,10 +396,7 @@ def _bookmark_part(archive: zipfile.ZipFile, name: str) -> bytes:
 def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
     """Write bookmarks into a file of their own, atomically.
 
-    Raises
-    ------
-    WorkError
-        When it cannot be written.
+    Raises WorkError: when it cannot be written.
     """
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:

@@ -41,30 +41,18 @@ class SettingsDialog(QDialog):
 
     Parameters
     ----------
-    session
-        Has the offline switch and the open model.
-    jobs
-        Runs all access to the disk.
     cache
         The cache; its ``max_bytes`` is shown, and changed by the user.
     find_token
         Returns the source of the access token, or None; run as a job.
     forced_offline
         Whether the environment disables the network, regardless of the switch.
-
-    Signals
-    -------
-    offlineRequested(bool)
-        The user switches offline mode on or off.
-    limitRequested(object)
-        The size limit of the cache was changed, in bytes, and has to be stored.
-    removed()
-        Something was removed, so lists of local models are out of date.
     """
 
-    offlineRequested = Signal(bool)
+    offlineRequested = Signal(bool)  # The user switches offline mode on or off
+    # The size limit of the cache was changed, in bytes, and has to be stored.
     limitRequested = Signal(object)
-    removed = Signal()
+    removed = Signal()  # Something was removed, so lists of local models are out of date
 
     def __init__(
         self,

@@ -53,21 +53,12 @@ class KeptPage(QWidget):
 
     Parameters
     ----------
-    jobs
-        Runs reading and removing.
     cache
         The cache; its ``max_bytes`` is shown, and changed by the user.
-
-    Signals
-    -------
-    limitRequested(object)
-        The size limit was changed, in bytes, and has to be stored.
-    removed()
-        Something was removed, so lists of local models are out of date.
     """
 
-    limitRequested = Signal(object)
-    removed = Signal()
+    limitRequested = Signal(object)  # The size limit was changed, in bytes, and has to be stored
+    removed = Signal()  # Something was removed, so lists of local models are out of date
 
     def __init__(self, jobs: Jobs, cache: Cache, parent: QWidget | None = None) -> None:
         super().__init__(parent)

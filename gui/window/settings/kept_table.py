@@ -75,18 +75,10 @@ class KeptRows(TitledRows):
 
 
 class KeptTable(QTableView):
-    """Rows that can be selected, sorted, copied, and removed with Delete.
+    """Rows that can be selected, sorted, copied, and removed with Delete."""
 
-    Signals
-    -------
-    selectionCountChanged()
-        The number of selected rows has changed.
-    removeRequested()
-        Delete was pressed while rows are selected.
-    """
-
-    selectionCountChanged = Signal()
-    removeRequested = Signal()
+    selectionCountChanged = Signal()  # The number of selected rows has changed
+    removeRequested = Signal()  # Delete was pressed while rows are selected
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 class SettingsPage:
-    """The settings dialog, created on first use.
-
-    Parameters
-    ----------
-    window
-        The parent window.
-    jobs
-        Runs its access to the disk.
-    """
+    """The settings dialog, created on first use."""
 
     def __init__(self, window: MainWindow, jobs: Jobs) -> None:
         self._window, self._jobs = window, jobs
