@@ -1,4 +1,4 @@
-"""One panel a file: the spec of its question and its plots; `kit` defines what a panel is.
+"""Panels of results: a spec each, in a file or a folder; `kit` defines what a panel is.
 
-A panel reads the session and emits intents; it computes nothing and knows no other panel.
+Its widgets read the session and emit intents; they compute nothing and know no other panel.
 """

@@ -1,4 +1,4 @@
 """Panels beside the curve: models, positions, view, inspector, prompt, bookmarks, lessons.
 
-They ask no questions, unlike result panels, and do not import these.
+They have no spec, unlike panels of results, and do not import these.
 """

@@ -41,8 +41,6 @@ CHOSEN: dict[str, dict[str, object]] = {
 """Other choices than the defaults, of panels whose choices have no control."""
 RETRIED = {"training"}
 """Panels that may find later what a model lacks: a history may be put beside it."""
-BY_POSITION = {"norms", "directions", "dimensions", "layernorm", "shape"}
-"""Panels with a plot over positions."""
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -260,7 +258,6 @@ def test_plots_over_positions_hover_and_select_them(name, show):
     stage = show(name)
     panel, session = stage.panel, stage.session
     plots = [p for p in panel.spec.plots(panel.view()) if getattr(p, "over", "") == "position"]
-    assert any(isinstance(one, Plot) for one in plots) is (name in BY_POSITION)
     for part in (one for one in plots if isinstance(one, Plot)):
         plot, xs = named(panel, part.name), part.curves[0].x.astype(int)
 

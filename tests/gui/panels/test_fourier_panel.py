@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,6 +76,12 @@ def test_hover_names_frequency_direction_and_head(stage, folder):
     assert spectra.hover(0, 4).startswith("5 cycles · every 10.0 tokens · amplitude ")
     assert directions.hover(0, 7).startswith("7 · direction 1 · ")
     assert heads.hover(0, 1).startswith("head 1 · ")
+
+
+def test_of_other_models_no_weights_are_read(stage):
+    spec, scope = stage.panel.spec, SimpleNamespace(positions=(1, 9))
+    assert spec.question(scope, spec.defaults).tensors() == (("W_Q", 0), ("W_K", 0))
+    assert spec.compared_question(scope, spec.defaults).tensors() == ()
 
 
 def test_the_report_has_a_section(tmp_path, folder):
