@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -213,6 +213,5 @@ def number(name: str, low: float, high: float) -> QDoubleSpinBox:
 
 def _show(field: QDoubleSpinBox, value: float) -> None:
     """Show a number without a signal."""
-    blocked = field.blockSignals(True)
-    field.setValue(value)
-    field.blockSignals(blocked)
+    with QSignalBlocker(field):
+        field.setValue(value)

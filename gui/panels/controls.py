@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from geometry.models.model import PositionalModel
@@ -57,24 +57,25 @@ class ControlRow:
         """Show choices without reporting a change."""
         for name, widget in self.widgets.items():
             value, control = getattr(choices, name), self._controls[name]
-            blocked = widget.blockSignals(True)
-            if isinstance(widget, QCheckBox):
-                widget.setChecked(value)
-            elif isinstance(control, Number) and control.shown is not None:
-                pass  # its value depends on the result
-            elif isinstance(widget, NumberSlider):
-                widget.show_value(value)
-            elif isinstance(widget, Segmented):
-                widget.show_value(str(value))
-            elif isinstance(widget, DropDown):
-                widget.setCurrentIndex(widget.findData(value))
-            elif isinstance(widget, MatrixChips):
-                widget.show_subjects(value)
-            elif isinstance(widget, QPushButton):
-                widget.setEnabled(value != getattr(self._spec.defaults, name))
-            elif isinstance(widget, SignButton) and isinstance(control, Play):
-                widget.show_sign(*(("pause", control.stop_tip) if value else ("play", control.tip)))
-            widget.blockSignals(blocked)
+            with QSignalBlocker(widget):
+                if isinstance(widget, QCheckBox):
+                    widget.setChecked(value)
+                elif isinstance(control, Number) and control.shown is not None:
+                    pass  # its value depends on the result
+                elif isinstance(widget, NumberSlider):
+                    widget.show_value(value)
+                elif isinstance(widget, Segmented):
+                    widget.show_value(str(value))
+                elif isinstance(widget, DropDown):
+                    widget.setCurrentIndex(widget.findData(value))
+                elif isinstance(widget, MatrixChips):
+                    widget.show_subjects(value)
+                elif isinstance(widget, QPushButton):
+                    widget.setEnabled(value != getattr(self._spec.defaults, name))
+                elif isinstance(widget, SignButton) and isinstance(control, Play):
+                    widget.show_sign(
+                        *(("pause", control.stop_tip) if value else ("play", control.tip))
+                    )
             if isinstance(control, Layer) and control.enabled is not None:
                 widget.setEnabled(control.enabled(choices))
             if control.when is not None:
@@ -218,12 +219,11 @@ def _has_widget(control: Control) -> bool:
 
 
 def _offer_layers(menu: DropDown, control: Layer, count: int) -> None:
-    blocked = menu.blockSignals(True)
-    before = menu.currentData()
-    menu.clear()
-    for layer in range(count):
-        menu.addItem(f"Layer {layer}", layer)
-        if control.note is not None:
-            menu.setItemData(layer, control.note(layer), Qt.ItemDataRole.ToolTipRole)
-    menu.setCurrentIndex(max(menu.findData(before), 0))
-    menu.blockSignals(blocked)
+    with QSignalBlocker(menu):
+        before = menu.currentData()
+        menu.clear()
+        for layer in range(count):
+            menu.addItem(f"Layer {layer}", layer)
+            if control.note is not None:
+                menu.setItemData(layer, control.note(layer), Qt.ItemDataRole.ToolTipRole)
+        menu.setCurrentIndex(max(menu.findData(before), 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from geometry.models.residual_stream import NAMES, Name, Subject
@@ -61,10 +61,9 @@ class MatrixChips(QWidget):
             See :attr:`geometry.models.model.PositionalModel.missing`.
         """
         self._missing = missing
-        blocked = self.layer.blockSignals(True)
-        self.layer.clear()
-        self.layer.addItems([f"Layer {layer}" for layer in range(max(n_layers or 1, 1))])
-        self.layer.blockSignals(blocked)
+        with QSignalBlocker(self.layer):
+            self.layer.clear()
+            self.layer.addItems([f"Layer {layer}" for layer in range(max(n_layers or 1, 1))])
         self._show()
 
     def show_subjects(self, subjects: tuple[Subject, ...]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QSpinBox, QWidget
 
@@ -66,9 +66,8 @@ class NumberSlider(QWidget):
     def show_value(self, value: int) -> None:
         """Show another number without a signal, clipped to the bounds."""
         for widget in (self.slider, self.field):
-            blocked = widget.blockSignals(True)
-            widget.setValue(value)
-            widget.blockSignals(blocked)
+            with QSignalBlocker(widget):
+                widget.setValue(value)
         self._shown = self.value
 
     def set_bounds(self, low: int, high: int) -> None:
@@ -79,9 +78,8 @@ class NumberSlider(QWidget):
         """Set the allowed numbers, increasing, without a signal."""
         self._stops = stops
         for widget in (self.slider, self.field):
-            blocked = widget.blockSignals(True)
-            widget.setRange(stops[0], stops[-1])
-            widget.blockSignals(blocked)
+            with QSignalBlocker(widget):
+                widget.setRange(stops[0], stops[-1])
         self._shown = self.value
 
     def step(self, way: int) -> None:

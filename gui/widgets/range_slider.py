@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 from superqt.sliders import QRangeSlider
@@ -41,15 +41,13 @@ class RangeSlider(QRangeSlider):
 
     def show_range(self, first: int, last: int) -> None:
         """Move the handles without a signal."""
-        blocked = self.blockSignals(True)
-        self.setValue([first, last])
-        self.blockSignals(blocked)
+        with QSignalBlocker(self):
+            self.setValue([first, last])
 
     def set_limits(self, first: int, last: int) -> None:
         """Change the limits without a signal."""
-        blocked = self.blockSignals(True)
-        self.setRange(first, last)
-        self.blockSignals(blocked)
+        with QSignalBlocker(self):
+            self.setRange(first, last)
 
     def handle_rect(self, handle: int) -> QRect:
         """Return the rectangle of a handle (0 the first, 1 the last), in this widget's pixels."""
@@ -76,14 +74,13 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         at = event.position().toPoint()
         held = any(self._handleRect(index).contains(at) for index in (0, 1))
         before = list(self.value())
-        blocked = self.blockSignals(True)
-        super().mousePressEvent(event)
-        if self.isSliderDown() and held:
-            # superqt centres the handle under the mouse, which can change the value by several
-            # positions; a press must change nothing.
-            self.setValue(before)
-            self._setClickOffset(at)
-        self.blockSignals(blocked)
+        with QSignalBlocker(self):
+            super().mousePressEvent(event)
+            if self.isSliderDown() and held:
+                # superqt centres the handle under the mouse, which can change the value by several
+                # positions; a press must change nothing.
+                self.setValue(before)
+                self._setClickOffset(at)
         if not self.isSliderDown():
             return
         self._active = self._pressedIndex

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QWidget
 
 from gui.style.theme import GRID, Theme
@@ -97,23 +97,20 @@ class RealSlider(QWidget):
         if round(value, self.scale.decimals) == self.field.value():
             return  # do not disturb a drag or typing
         self._place(value)
-        blocked = self.field.blockSignals(True)
-        self.field.setValue(value)
-        self.field.blockSignals(blocked)
+        with QSignalBlocker(self.field):
+            self.field.setValue(value)
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
         self.slider.setStyleSheet(slider_style(theme))
 
     def _place(self, value: float) -> None:
-        blocked = self.slider.blockSignals(True)
-        self.slider.setValue(round(STEPS * self.scale.way(value)))
-        self.slider.blockSignals(blocked)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(STEPS * self.scale.way(value)))
 
     def _on_dragged(self, place: int) -> None:
-        blocked = self.field.blockSignals(True)
-        self.field.setValue(self.scale.at(place / STEPS))
-        self.field.blockSignals(blocked)
+        with QSignalBlocker(self.field):
+            self.field.setValue(self.scale.at(place / STEPS))
         self.changed.emit(self.field.value())
 
     def _on_typed(self, value: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSpinBox, QWidget
 
@@ -82,15 +82,13 @@ class SumField(QObject):
         """Show a sum, without a signal."""
         if self.token.text() != typed.token:
             self.token.setText(typed.token)
-        blocked = self.position.blockSignals(True)
-        self.position.setValue(typed.position)
-        self.position.blockSignals(blocked)
+        with QSignalBlocker(self.position):
+            self.position.setValue(typed.position)
 
     def show_last(self, last: int) -> None:
         """Offer positions up to the table's last one, without a signal."""
-        blocked = self.position.blockSignals(True)
-        self.position.setRange(0, last)
-        self.position.blockSignals(blocked)
+        with QSignalBlocker(self.position):
+            self.position.setRange(0, last)
         self.position.setToolTip(
             f"Position, 0–{last}: type, or step with the arrow keys or the wheel"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -100,12 +100,10 @@ class OverlapsForm(PanelForm):
         self.columns.show_subject(choices.columns)
         (both, _), look = choices.pair, choices.look
         for box, on in ((self.fold, both.fold_ln), (self.centre, both.centred)):
-            blocked = box.blockSignals(True)
-            box.setChecked(on)
-            box.blockSignals(blocked)
-        blocked = self.blur.blockSignals(True)
-        self.blur.setValue(look.blur)
-        self.blur.blockSignals(blocked)
+            with QSignalBlocker(box):
+                box.setChecked(on)
+        with QSignalBlocker(self.blur):
+            self.blur.setValue(look.blur)
         self.colormap.setCurrentIndex(self.colormap.findData(look.colormap))
         self.scale.show_value("log" if look.log else "linear")
         figure = choices.view != "pair"
@@ -240,9 +238,8 @@ class SubjectPicker(QWidget):
             (self.head, -1 if subject.head is None else subject.head),
         ):
             if spin.value() != value:  # avoids a repaint
-                blocked = spin.blockSignals(True)
-                spin.setValue(value)
-                spin.blockSignals(blocked)
+                with QSignalBlocker(spin):
+                    spin.setValue(value)
         self.side.setCurrentIndex(self.side.findData(side_of(subject)))
         self._show_parts()
 
@@ -261,9 +258,8 @@ class SubjectPicker(QWidget):
         layers = 1 if model is None else model.n_layers or MANY
         heads = 0 if model is None else model.n_heads or 0
         for spin, last in ((self.layer, layers - 1), (self.head, heads - 1)):
-            blocked = spin.blockSignals(True)
-            spin.setMaximum(max(last, spin.minimum()))
-            spin.blockSignals(blocked)
+            with QSignalBlocker(spin):
+                spin.setMaximum(max(last, spin.minimum()))
         self._subject = replace(self._subject, layer=self.layer.value(), head=self._head())
         self._show_parts()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QSizePolicy,
     QSpinBox,
@@ -177,9 +177,8 @@ class PositionsPanel(Panel):
         self.slider.set_limits(0, max(1, model.n_positions - 1))
         several = model.n_positions > 1
         for field in (self.first, self.last):
-            blocked = field.blockSignals(True)
-            field.setRange(0, model.n_positions - 1)
-            field.blockSignals(blocked)
+            with QSignalBlocker(field):
+                field.setRange(0, model.n_positions - 1)
         for control in (self.slider, self.first, self.last):
             control.setEnabled(several)
         self._stack.setCurrentIndex(1)
@@ -201,9 +200,8 @@ class PositionsPanel(Panel):
         first, last = self.session.positions
         self.slider.show_range(first, last)
         for field, value in ((self.first, first), (self.last, last)):
-            blocked = field.blockSignals(True)
-            field.setValue(value)
-            field.blockSignals(blocked)
+            with QSignalBlocker(field):
+                field.setValue(value)
         count = last - first + 1
         self.count.set_note(f"{format_count(count)} position{'' if count == 1 else 's'}")
         self._update_badge()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
 from geometry.models.sources import is_on_hub
@@ -110,10 +110,9 @@ class DownloadForm(Panel):
         plan = None if state is None or state.stage != "listed" else state.plan
         self._choice.setVisible(plan is not None)
         if plan is not None and state is not None:
-            blocked = self.count.blockSignals(True)
-            self.count.setRange(1, plan.n_available)
-            self.count.setValue(len(plan.snapshots))
-            self.count.blockSignals(blocked)
+            with QSignalBlocker(self.count):
+                self.count.setRange(1, plan.n_available)
+                self.count.setValue(len(plan.snapshots))
             self.budget.setText(_budget_text(plan, state.whole))
             self.budget.setToolTip(wrapped(_budget_tip(plan)))
 

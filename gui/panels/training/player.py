@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -99,9 +99,8 @@ class Player(QWidget):
             self.stop()
             self._show_ends("", "")
             return
-        blocked = self.slider.blockSignals(True)
-        self.slider.setRange(0, timeline.n_snapshots - 1)
-        self.slider.blockSignals(blocked)
+        with QSignalBlocker(self.slider):
+            self.slider.setRange(0, timeline.n_snapshots - 1)
         steps = timeline.history.steps
         self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))
         self.show_snapshot(self._snapshot)
@@ -116,9 +115,8 @@ class Player(QWidget):
             self.readout.set_text("")
             return
         at = self._timeline.n_snapshots - 1 if snapshot is None else snapshot
-        blocked = self.slider.blockSignals(True)
-        self.slider.setValue(at)
-        self.slider.blockSignals(blocked)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(at)
         text = "as it is now" if snapshot is None else " · ".join(self._timeline.readout(at))
         self.readout.set_text(text)
 
