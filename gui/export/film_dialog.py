@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style.theme import GRID, format_count
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
@@ -112,11 +113,8 @@ class FilmForm(QDialog):
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        layout.setSpacing(2 * GRID)
-        layout.addLayout(form)
-        layout.addWidget(buttons)
+        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout = vbox(form, buttons, parent=self, spacing=2 * GRID, margins=margins)
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
 
 
@@ -168,12 +166,8 @@ class FilmProgress(QDialog):
         self.bar.setAccessibleName("Frames drawn")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        layout.setSpacing(GRID)
-        layout.addWidget(self.text)
-        layout.addWidget(self.bar)
-        layout.addWidget(buttons)
+        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout = vbox(self.text, self.bar, buttons, parent=self, spacing=GRID, margins=margins)
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
         self._show()
 
@@ -192,12 +186,8 @@ class FilmProgress(QDialog):
 
 def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
     """Lay out fields and text in a row."""
-    row = QHBoxLayout()
-    row.setSpacing(GRID)
-    for part in parts:
-        row.addWidget(label(part, "muted") if isinstance(part, str) else part)
-    row.addStretch(1)
-    return row
+    widgets = [label(part, "muted") if isinstance(part, str) else part for part in parts]
+    return hbox(*widgets, 1, spacing=GRID)
 
 
 def number(name: str, low: float, high: float) -> QDoubleSpinBox:

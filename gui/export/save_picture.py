@@ -24,6 +24,7 @@ from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 
@@ -200,11 +201,8 @@ class PictureDialog(QDialog):
             form.addWidget(choice, row, 1)
             choice.chosen.connect(self._on_changed)
         form.addWidget(self._pixels, len(choices), 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        layout.setSpacing(2 * GRID)
-        layout.addLayout(form)
-        layout.addWidget(self._make_buttons())
+        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout = vbox(form, self._make_buttons(), parent=self, spacing=2 * GRID, margins=margins)
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
         self._on_changed()
 

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +28,7 @@ from gui.plots.scrub_plot import CurveLegend, ScrubPlot
 from gui.plots.spec import Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable, choose
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -79,12 +79,8 @@ class PaintedPlot(QWidget):
         self.widget.pointClicked.connect(self._on_clicked)
         self.widget.markerDragged.connect(self._on_dragged)
         self.widget.markerReset.connect(self._on_reset)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        if self.readings is not None:
-            column.addWidget(self.readings)
-        column.addWidget(self.widget, 1)
+        above = () if self.readings is None else (self.readings,)
+        vbox(*above, (self.widget, 1), parent=self, spacing=0)
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
@@ -318,10 +314,7 @@ class PaintedTable(QWidget):
         self.widget = ChoiceTable(table.columns, table.tip, spare=table.spare)
         self.widget.setAccessibleName(table.name)
         self.widget.chosen.connect(self._on_chosen)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.widget, 1)
-        column.addStretch(0)  # below a few rows
+        vbox((self.widget, 1), 0, parent=self)  # the stretch is below a few rows
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
@@ -464,12 +457,9 @@ class PaintedRow(QWidget):
         self._session, self._theme = session, theme
         self._parts: tuple[Part, ...] = ()
         self.painted: list[Painted] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(GRID)
-        if before is not None:
-            self._row.addWidget(before, stretch)
-        self._row.addStretch(0)  # what an image alone, with its square cells, leaves over
+        first = () if before is None else ((before, stretch),)
+        # The stretch is what an image alone, with its square cells, leaves over.
+        self._row = hbox(*first, 0, parent=self, spacing=GRID)
 
     def draw(self, parts: Sequence[Part]) -> None:
         """Show parts."""
@@ -587,9 +577,5 @@ def _same_curve(one: Curve, other: Curve) -> bool:
 
 
 def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(0)
-    for number, widget in enumerate(widgets):
-        row.addWidget(widget, int(number == 0))
-    return row
+    first, *rest = widgets
+    return hbox((first, 1), *rest, parent=holder, spacing=0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gui.services.compared_curves import compared_color
 from gui.services.comparing import Comparing
@@ -19,6 +19,7 @@ from gui.viewport.grid_bar import GridBar
 from gui.viewport.grid_cell import GridCell
 from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
+from gui.widgets.boxes import hbox, vbox
 
 SHAPE = 4 / 3
 """Preferred aspect ratio of views."""
@@ -60,15 +61,8 @@ class ViewGrid(QWidget):
         self._layout = QGridLayout(self._views)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self._views, 1)
-        row.addWidget(self.strip)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addLayout(row, 1)
+        row = hbox((self._views, 1), self.strip, spacing=0)
+        vbox(self.bar, (row, 1), parent=self, spacing=0)
         self._add_cell(viewport, MAIN)
         self._joined.add(MAIN)
         self._listening = Listening()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
 
 from gui.scene.scene_state import titled
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -91,22 +92,15 @@ class GridCell(QWidget):
         self.larger.clicked.connect(self.largerRequested)
         self.menu_button.clicked.connect(lambda: self.show_menu(self._under_button()))
         self.close_button.clicked.connect(self.closeRequested)
-        row = QHBoxLayout(self.header)
-        row.setContentsMargins(GRID, 1, GRID // 2, 1)
-        row.setSpacing(GRID // 2)
-        row.addWidget(self.mark)
-        row.addSpacing(GRID // 4)
-        row.addWidget(self.name)
-        row.addWidget(self.facts, 1)
-        for button in (self.larger, self.menu_button, self.close_button):
-            row.addWidget(button)
+        buttons = (self.larger, self.menu_button, self.close_button)
+        row = hbox(
+            self.mark, self.name, (self.facts, 1), *buttons,
+            parent=self.header, spacing=GRID // 2, margins=(GRID, 1, GRID // 2, 1),
+        )  # fmt: skip
+        row.insertSpacing(1, GRID // 4)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("role", "view")
-        self._column = column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(viewport, 1)
+        self._column = vbox(self.header, (viewport, 1), parent=self, spacing=0)
         self.setMinimumSize(*LEAST)
         self.header.hide()
         self._listening = Listening()

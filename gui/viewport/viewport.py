@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
@@ -24,6 +24,7 @@ from gui.viewport.mouse_gestures import MouseGestures
 from gui.viewport.pointing import Pointing
 from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
+from gui.widgets.boxes import vbox
 
 if TYPE_CHECKING:
     from geometry.measures.norms import NormProfile
@@ -59,9 +60,7 @@ class Viewport(QWidget):
         self.interactor = Interactor(self)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.interactor)
+        vbox(self.interactor, parent=self)
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False

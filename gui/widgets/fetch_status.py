@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QWidget
+from PySide6.QtWidgets import QProgressBar, QToolButton, QWidget
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import hbox
 from gui.widgets.opening_row import FixedText
 from gui.widgets.transfer_text import is_measured, transfer_lines
 
@@ -61,12 +62,7 @@ class FetchStatus(QWidget):
         self.cancel.setToolTip("Give up on what is being fetched (Esc)")
         self.cancel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.cancel.clicked.connect(self.cancelRequested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.bar)
-        row.addWidget(self.cancel)
+        hbox((self.text, 1), self.bar, self.cancel, parent=self, spacing=GRID)
         self.set_theme(theme)
         self.show_transfer(None)
 

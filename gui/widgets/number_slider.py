@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QSlider, QSpinBox, QWidget
+from PySide6.QtWidgets import QSlider, QSpinBox, QWidget
 
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -43,12 +44,8 @@ class NumberSlider(QWidget):
         self.field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setKeyboardTracking(False)
         self.field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID // 2)
-        row.addWidget(label(name, "muted"))
-        row.addWidget(self.slider)
-        row.addWidget(self.field)
+        title = label(name, "muted")
+        hbox(title, self.slider, self.field, parent=self, spacing=GRID // 2)
         for widget in (self, self.slider, self.field):
             widget.setToolTip(wrapped(tooltip))
             widget.setAccessibleName(name)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QProgressBar,
     QPushButton,
     QSizePolicy,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.tooltips import wrapped
 from gui.widgets.transfer_text import is_measured, transfer_lines
 
@@ -104,16 +103,8 @@ class OpeningRow(QWidget):
         self.bar.setAccessibleName("Opening")
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Give up on what is being opened; what is open stays")
-        below = QHBoxLayout()
-        below.setSpacing(GRID)
-        below.addWidget(self.details, 1)
-        below.addWidget(self.cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.name)
-        column.addWidget(self.bar)
-        column.addLayout(below)
+        below = hbox((self.details, 1), self.cancel, spacing=GRID)
+        vbox(self.name, self.bar, below, parent=self, spacing=GRID // 2)
         self.set_theme(theme)
         self.show_transfer(None)
 

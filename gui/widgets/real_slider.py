@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox
 from gui.widgets.label import label
 from gui.widgets.number_slider import Slider, slider_style
 from gui.widgets.tooltips import wrapped
@@ -72,12 +73,7 @@ class RealSlider(QWidget):
         self.field.setKeyboardTracking(False)
         said = label(name, "muted")
         said.setFixedWidth(NAME_WIDTH)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID // 2)
-        row.addWidget(said)
-        row.addWidget(self.slider, 1)
-        row.addWidget(self.field)
+        hbox(said, (self.slider, 1), self.field, parent=self, spacing=GRID // 2)
         for widget in (self, self.slider, self.field):
             widget.setToolTip(wrapped(tooltip))
             widget.setAccessibleName(name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from gui.style.theme import GRID
+from gui.widgets.boxes import hbox
 from gui.widgets.label import label
 
 
@@ -21,11 +22,7 @@ class WordsPage(QWidget):
         words.addStretch(1)
         words.addWidget(self.message)
         words.addWidget(self.advice)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.button)
-        row.addStretch(1)
-        words.addLayout(row)
+        words.addLayout(hbox(1, self.button, 1))
         words.addStretch(1)
 
     def say(self, text: str, advice: str = "", button: str = "") -> None:

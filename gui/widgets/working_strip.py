@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
 
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.opening_row import FixedText
 
 WIDTH = 288
@@ -29,15 +30,9 @@ class WorkingStrip(QFrame):
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Give up on this figure (Esc); “Compute” begins anew")
         self.cancel.clicked.connect(self.cancelRequested)
-        column = QVBoxLayout()
-        column.setSpacing(GRID // 2)
-        column.addWidget(self.message)
-        column.addWidget(self.bar)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(GRID, GRID // 2, GRID // 2, GRID // 2)
-        row.setSpacing(GRID)
-        row.addLayout(column, 1)
-        row.addWidget(self.cancel)
+        column = vbox(self.message, self.bar, spacing=GRID // 2)
+        margins = (GRID, GRID // 2, GRID // 2, GRID // 2)
+        hbox((column, 1), self.cancel, parent=self, spacing=GRID, margins=margins)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:

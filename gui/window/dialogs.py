@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style.theme import GRID
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.window.actions import COMMANDS, Command
 
@@ -91,11 +92,7 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
               ("Help", _keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
     right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
-    columns = QHBoxLayout()
-    columns.setSpacing(2 * GRID)
-    for groups in (left, middle, right):
-        columns.addLayout(_column(groups))
-    _finish(dialog, columns)
+    _finish(dialog, hbox(*map(_column, (left, middle, right)), spacing=2 * GRID))
     return dialog
 
 
@@ -120,11 +117,7 @@ def about_dialog(parent: QWidget) -> QDialog:
         paragraph.setWordWrap(True)
         paragraph.setMinimumWidth(400)
         words.addWidget(paragraph)
-    row = QHBoxLayout()
-    row.setSpacing(2 * GRID)
-    row.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
-    row.addLayout(words, 1)
-    _finish(dialog, row)
+    _finish(dialog, hbox((icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=2 * GRID))
     return dialog
 
 
@@ -137,9 +130,7 @@ def show_text(parent: QWidget, title: str, text: str) -> None:
     field.setReadOnly(True)
     field.setTabChangesFocus(True)
     field.setAccessibleName(title)
-    layout = QVBoxLayout()
-    layout.addWidget(field)
-    _finish(dialog, layout)
+    _finish(dialog, vbox(field))
     _run(dialog)
 
 
@@ -153,11 +144,7 @@ def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -
     rows.addItems(list(options))
     rows.setCurrentRow(0)
     rows.itemActivated.connect(dialog.accept)
-    layout = QVBoxLayout()
-    layout.setSpacing(GRID)
-    layout.addWidget(label(question))
-    layout.addWidget(rows)
-    _finish(dialog, layout, accept="Choose")
+    _finish(dialog, vbox(label(question), rows, spacing=GRID), accept="Choose")
     rows.setFocus()
     accepted = _run(dialog) == QDialog.DialogCode.Accepted
     return rows.currentItem().text() if accepted and rows.currentItem() else None
@@ -202,11 +189,8 @@ def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout, accept: str = "
         buttons.addButton(QDialogButtonBox.StandardButton.Close)
     buttons.accepted.connect(dialog.accept)
     buttons.rejected.connect(dialog.reject)
-    layout = QVBoxLayout(dialog)
-    layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-    layout.setSpacing(2 * GRID)
-    layout.addLayout(content, 1)
-    layout.addWidget(buttons)
+    margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+    vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=margins)
 
 
 def _run(dialog: QDialog) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fetch_status import FetchBar, transfer_text
 from gui.widgets.label import label
 
@@ -57,12 +58,9 @@ class EmptyState(Panel):
             (QPushButton("Open file…"), self.fileRequested),
         )
         self._buttons = QWidget()
-        row = QHBoxLayout(self._buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
+        hbox(*(button for button, _ in buttons), parent=self._buttons, spacing=GRID)
         for button, signal in buttons:
             button.clicked.connect(lambda _=False, signal=signal: signal.emit())
-            row.addWidget(button)
         self.lesson = QToolButton()
         self.lesson.setText(LESSON)
         self.lesson.clicked.connect(lambda: self.lessonRequested.emit())
@@ -71,11 +69,7 @@ class EmptyState(Panel):
         self.bar.setFixedWidth(240)
         # A column of its own, because wrapped labels in an aligned layout get too few lines.
         self._words = QWidget()
-        column = QVBoxLayout(self._words)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2 * GRID)
-        for text in texts[:2]:
-            column.addWidget(text)
+        vbox(*texts[:2], parent=self._words, spacing=2 * GRID)
         # Room for the texts of a wait, so that nothing moves when one begins.
         self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
         self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
@@ -86,11 +80,7 @@ class EmptyState(Panel):
             self.title, self._words, self._buttons, self.lesson, self.bar, self.details,
             self.cancel,
         ):  # fmt: skip
-            row = QHBoxLayout()
-            row.addStretch(1)
-            row.addWidget(widget)
-            row.addStretch(1)
-            layout.addLayout(row)
+            layout.addLayout(hbox(1, widget, 1))
         layout.addStretch(1)
         self.listen(session.events.model, self._on_state_changed)
         self.listen(session.events.opening, self._on_state_changed)

@@ -14,7 +14,6 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QMenu,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +30,7 @@ from gui.style.theme import GRID, Theme, ThemeChoice
 from gui.viewport.central_widget import CentralWidget
 from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
+from gui.widgets.boxes import vbox
 from gui.window import dialogs
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
@@ -146,11 +146,8 @@ class MainWindow(HostWindow):
 
     def _build_centre(self) -> None:
         centre = QWidget()
-        layout = QVBoxLayout(centre)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.notice_bar)
-        layout.addWidget(CentralWidget(self.grid, self.empty_state), 1)
+        central = CentralWidget(self.grid, self.empty_state)
+        vbox(self.notice_bar, (central, 1), parent=centre, spacing=0)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.window.dialogs import choose, show_text
 
@@ -47,21 +48,12 @@ class NoticeBar(Panel):
         self.close_button.setToolTip("Close this notice (Esc)")
         self.close_button.setAccessibleName("Close this notice")
         self.close_button.clicked.connect(self.dismissed)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self._text)
-        words.addWidget(self._advice)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2 * GRID, GRID, GRID, GRID)
-        row.addLayout(words, 1)
-        for button in (
-            self.whole_button,
-            self.retry_button,
-            self.tables_button,
-            self.details_button,
-            self.close_button,
-        ):
-            row.addWidget(button)
+        words = vbox(self._text, self._advice, spacing=0)
+        hbox(
+            (words, 1), self.whole_button, self.retry_button, self.tables_button,
+            self.details_button, self.close_button,
+            parent=self, margins=(2 * GRID, GRID, GRID, GRID),
+        )  # fmt: skip
         self.listen(session.events.notice, self._on_notice_changed)
         self._on_notice_changed(session.notice)
 

@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
 )
 
 from gui.services.loading import short_name
 from gui.style.theme import GRID
+from gui.widgets.boxes import vbox
 from gui.window.actions import COMMANDS
 from gui.window.docks import DOCKS
 from gui.window.palette_items import Item, matching, positions_meant
@@ -66,11 +66,8 @@ class Palette(QFrame):
         self.list.itemClicked.connect(self._run)
         self.nothing = QLabel(NOTHING)
         self.nothing.setProperty("role", "muted")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(GRID, GRID, GRID, GRID)
-        layout.setSpacing(GRID)
-        for part in (self.field, self.list, self.nothing):
-            layout.addWidget(part)
+        parts, margins = (self.field, self.list, self.nothing), (GRID, GRID, GRID, GRID)
+        vbox(*parts, parent=self, spacing=GRID, margins=margins)
         self.field.installEventFilter(self)
         self.setFixedWidth(min(WIDTH, window.width() - 4 * GRID))
         self._show_matching("")

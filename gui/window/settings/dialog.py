@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QWidget
 
 from gui.services.jobs.jobs import Jobs
 from gui.services.kept_models import Cache
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_page import KeptPage
@@ -100,16 +101,12 @@ class SettingsDialog(QDialog):
         # Enter belongs to the focused field.
         buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        column.setSpacing(GRID)
-        column.addWidget(label("Downloads", "title"))
-        column.addWidget(self.kept, 1)
-        column.addSpacing(2 * GRID)
-        column.addWidget(label("Network", "title"))
-        column.addWidget(self.offline)
-        column.addWidget(self.token)
-        column.addWidget(buttons)
+        downloads, network = label("Downloads", "title"), label("Network", "title")
+        column = vbox(
+            downloads, (self.kept, 1), network, self.offline, self.token, buttons,
+            parent=self, spacing=GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID),
+        )  # fmt: skip
+        column.insertSpacing(2, 2 * GRID)
 
     def _connect(self) -> None:
         self.kept.limitRequested.connect(self.limitRequested)

@@ -10,12 +10,10 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QMessageBox,
     QProgressBar,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +30,7 @@ from gui.services.kept_models import (
 )
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
+from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
@@ -121,11 +120,7 @@ class KeptPage(QWidget):
         self.said = label(role="small")
 
     def _arrange(self) -> None:
-        amount = QHBoxLayout()
-        amount.setSpacing(GRID)
-        amount.addWidget(self.usage)
-        amount.addWidget(self.limit)
-        amount.addStretch(1)
+        amount = hbox(self.usage, self.limit, 1, spacing=GRID)
         form = QGridLayout()
         form.setHorizontalSpacing(GRID)
         form.setVerticalSpacing(GRID)
@@ -137,17 +132,8 @@ class KeptPage(QWidget):
         form.addLayout(amount, 1, 1, 1, 2)
         form.addWidget(self.bar, 2, 1, 1, 2)
         form.addWidget(self.note, 3, 1, 1, 2)
-        below = QHBoxLayout()
-        below.setSpacing(GRID)
-        below.addWidget(self.remove)
-        below.addWidget(self.clear)
-        below.addWidget(self.said, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GRID)
-        column.addLayout(form)
-        column.addWidget(self.table, 1)
-        column.addLayout(below)
+        below = hbox(self.remove, self.clear, (self.said, 1), spacing=GRID)
+        vbox(form, (self.table, 1), below, parent=self, spacing=GRID)
 
     def _connect(self) -> None:
         self.open_folder.clicked.connect(self._open_folder)
