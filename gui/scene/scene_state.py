@@ -14,12 +14,12 @@ from gui.state.selection import to_label
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.state.values import Outside, Projection
+from gui.style.sentences import titled
 from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
     from geometry.measures.sphere import SphereSection
-    from geometry.models.model import PositionalModel
     from gui.scene.norm_sphere import NormSphere
     from gui.scene.trails import Ways
 
@@ -29,8 +29,6 @@ MAX_TRAILS = 8
 """Maximum trails drawn at once, for legibility."""
 MODEL_LINES = 2
 """Lines of a caption for the model and its components."""
-SHORT_COMMIT = 7
-"""Digits of a commit in a caption, as in git."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -159,17 +157,6 @@ def _sphere(session: Session) -> NormSphere | None:
     from gui.scene.norm_sphere import norm_sphere  # imported only if used
 
     return norm_sphere(session)
-
-
-def titled(model: PositionalModel) -> str:
-    """Return a model's name with its commit, so that readers can find it: "gpt2 · 607a30d"."""
-    if model.commit is None:
-        return model.name
-    name, _, revision = model.name.rpartition("@")
-    # The name of a model opened by its commit contains it already.
-    if not name or len(revision) < SHORT_COMMIT or not model.commit.startswith(revision):
-        name = model.name
-    return f"{name} · {model.commit[:SHORT_COMMIT]}"
 
 
 def _labels(session: Session) -> dict[int, str]:

@@ -19,13 +19,11 @@ from gui.services.loading import (
 )
 from gui.state.session import Session
 from gui.state.values import Notice
+from gui.style.sentences import SHORT_COMMIT
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
-
-SHORT_COMMIT = 7
-"""Digits of a commit in texts."""
 
 
 class Opening:

@@ -1,4 +1,14 @@
-"""Sentences from fragments."""
+"""Sentences and captions from fragments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+SHORT_COMMIT = 7
+"""Digits of a commit in a caption, as in git."""
 
 
 def as_sentence(words: str) -> str:
@@ -6,3 +16,14 @@ def as_sentence(words: str) -> str:
     first = words.partition(" ")[0].rstrip(".")
     began = words if "." in first or "_" in first else words[:1].upper() + words[1:]
     return began if began.endswith((".", "…")) else f"{began}."
+
+
+def titled(model: PositionalModel) -> str:
+    """Return a model's name with its commit, so that readers can find it: "gpt2 · 607a30d"."""
+    if model.commit is None:
+        return model.name
+    name, _, revision = model.name.rpartition("@")
+    # The name of a model opened by its commit contains it already.
+    if not name or len(revision) < SHORT_COMMIT or not model.commit.startswith(revision):
+        name = model.name
+    return f"{name} · {model.commit[:SHORT_COMMIT]}"

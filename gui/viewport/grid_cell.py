@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
 
-from gui.scene.scene_state import titled
 from gui.state.session import Session
 from gui.style.listening import Listening
+from gui.style.sentences import titled
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox

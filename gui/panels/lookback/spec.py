@@ -24,9 +24,9 @@ from gui.panels.lookback.question import (
     of_measured,
 )
 from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
-from gui.scene.scene_state import titled
 from gui.services.snippets import opening
 from gui.state.guides import Guide
+from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 

@@ -25,8 +25,8 @@ from gui.panels.kit import (
 from gui.panels.kit import View as AnyView
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Line, Plot, Reading, Rule
-from gui.scene.scene_state import titled
 from gui.services.snippets import opening
+from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
 
 if TYPE_CHECKING:
