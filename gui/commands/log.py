@@ -19,9 +19,7 @@ def log_path() -> Path:
 def start_log() -> logging.Handler:
     """Start logging to the file, including libraries' warnings; created with the first entry.
 
-    Returns
-    -------
-    The handler; it discards entries if the folder is not writable.
+    Returns the handler, which discards entries if the folder is not writable.
     """
     handler: logging.Handler = logging.NullHandler()
     path = log_path()

@@ -21,10 +21,7 @@ T = TypeVar("T")
 class Steps:
     """Does a command's work step by step, with bars if available.
 
-    Attributes
-    ----------
-    tell
-        Called with a download's progress; None without bars.
+    ``tell`` is called with a download's progress; it is None without bars.
     """
 
     def __init__(self, bars: Bars | None = None) -> None:

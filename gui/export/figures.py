@@ -42,10 +42,7 @@ MOST_DOTS = 4096
 def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     """Positions of a range in three of its principal components, coloured by position.
 
-    Parameters
-    ----------
-    curve
-        Its rows in three components of the range.
+    ``curve`` has its rows in three components of the range.
     """
     first, last = curve.pca.positions
     figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)

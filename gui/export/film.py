@@ -32,10 +32,7 @@ class FilmError(HelixscopeError):
 def film_size(size: tuple[int, int], out: Path) -> tuple[int, int]:
     """Return the size of a film's frames: the requested one, even for MP4, as required there.
 
-    Parameters
-    ----------
-    out
-        The file, whose suffix gives the format.
+    The suffix of ``out`` gives the format.
     """
     if out.suffix.lower() == ".gif":
         return size

@@ -29,13 +29,7 @@ _WHAT = "the time-lapse"
 
 
 class FilmSaver:
-    """Saves a viewport's timeline as film or numbers.
-
-    Parameters
-    ----------
-    session
-        Session with the timeline; gets status and notices.
-    """
+    """Saves a viewport's timeline as film or numbers."""
 
     def __init__(
         self, window: QWidget, viewport: Viewport, session: Session, controller: Controller

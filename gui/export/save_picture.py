@@ -57,13 +57,7 @@ class PictureOptions:
 
 
 class PictureSaver:
-    """Takes pictures of a window and its viewport.
-
-    Parameters
-    ----------
-    in_background
-        :meth:`gui.services.controller.Controller.in_background`.
-    """
+    """Takes pictures of a window and its viewport."""
 
     def __init__(
         self, window: QWidget, grid: ViewGrid, session: Session, in_background: Background
@@ -93,10 +87,7 @@ class PictureSaver:
     def save(self, out: Path, options: PictureOptions) -> None:
         """Draw a picture, and write it on a thread; a notice reports failures.
 
-        Parameters
-        ----------
-        out
-            The file; its suffix is replaced by .png.
+        The file's suffix is replaced by .png.
         """
         image, out = self._draw(options), _as_png(out)
         if image is None:

@@ -37,13 +37,7 @@ class Background(Protocol):
 
 
 class ResultSaver:
-    """Writes figures and numbers on a thread, because Matplotlib is slow.
-
-    Parameters
-    ----------
-    in_background
-        :meth:`gui.services.controller.Controller.in_background`.
-    """
+    """Writes figures and numbers on a thread, because Matplotlib is slow."""
 
     def __init__(self, session: Session, in_background: Background) -> None:
         self._session, self._run = session, in_background

@@ -37,10 +37,7 @@ def scene_html(
 
     Dragging rotates, the wheel zooms, and points have tooltips.
 
-    Parameters
-    ----------
-    state
-        The scene; positions outside the range are faint as in the window, or omitted.
+    Positions outside the range are faint as in the window, or omitted.
     """
     import plotly.graph_objects as go
 

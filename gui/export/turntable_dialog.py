@@ -22,10 +22,7 @@ _UPRIGHT = ("up", "Upright", "About what is up on the screen now")
 class TurntableDialog(FilmForm):
     """Asks for the options of a turntable.
 
-    Parameters
-    ----------
-    grid
-        Size of the whole grid, if there are several views; otherwise None.
+    ``grid`` is the size of the whole grid if there are several views, otherwise None.
     """
 
     def __init__(

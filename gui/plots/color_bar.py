@@ -32,13 +32,7 @@ STEP = 1.25
 
 
 class ColorBar(QWidget):
-    """A vertical colour bar; dragging near an end changes the value of its colour.
-
-    Parameters
-    ----------
-    title
-        The quantity, for the tooltip and the accessible name.
-    """
+    """A vertical colour bar; dragging near an end changes the value of its colour."""
 
     levelsRequested = Signal(float, float)
     """Requested values of the two ends."""

@@ -19,10 +19,7 @@ TICK = 6
 class HeatmapMarks(QGraphicsItem):
     """Lines through the hovered and the current cell, and ticks at all selected ones.
 
-    Parameters
-    ----------
-    view
-        The view below; coordinates are its pixels.
+    Coordinates are pixels of the view.
     """
 
     def __init__(self, theme: Theme, view: PlotView) -> None:

@@ -16,10 +16,7 @@ GAP = 8
 class HoverLabel(QLabel):
     """A label beside a point, transparent to the mouse.
 
-    Parameters
-    ----------
-    parent
-        The widget below; points are in its coordinates.
+    Points are in the parent's coordinates.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:

@@ -39,10 +39,7 @@ class Frame:
 class PlotLayer(QGraphicsItem):
     """A layer over the whole view.
 
-    Parameters
-    ----------
-    frame
-        Returns the view's current frame.
+    ``frame`` returns the view's current frame.
     """
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:

@@ -19,11 +19,6 @@ class PositionGestures(QObject):
 
     A click selects, Shift-click adds or removes, a drag with Shift selects a range, Left and Right
     step, and a double-click, which shows everything, selects nothing.
-
-    Parameters
-    ----------
-    plot
-        The plot, whose items are positions, and which is the parent.
     """
 
     def __init__(

@@ -437,10 +437,7 @@ Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend
 class PaintedRow(QWidget):
     """Parts side by side; a part of the same kind keeps its widget, with its zoom.
 
-    Parameters
-    ----------
-    before, stretch
-        A widget of the panel left of the parts, and its share of the width.
+    ``before`` is a widget of the panel left of the parts, ``stretch`` its share of the width.
     """
 
     chosen = Signal(str, object)

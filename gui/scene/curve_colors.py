@@ -14,13 +14,7 @@ PALE = 0.28
 
 
 class CurveColors:
-    """Colours the curve's line and points by its values.
-
-    Parameters
-    ----------
-    mappers
-        Of the line and of the points.
-    """
+    """Colours the curve's line and points by its values."""
 
     def __init__(self, mappers: Sequence[pv.DataSetMapper]) -> None:
         self.table = pv.LookupTable(values=lookup_table("jet"))

@@ -24,10 +24,7 @@ LEAST_WEIGHT = 0.02
 class GuideLines:
     """Draws guides under the display transform, reusing meshes of unchanged size.
 
-    Parameters
-    ----------
-    table
-        The lookup table of the curve's colours, also for highlighted positions.
+    ``table`` is that of the curve's colours, also for highlighted positions.
     """
 
     def __init__(self, plotter: pv.BasePlotter, table: pv.LookupTable) -> None:
@@ -59,10 +56,7 @@ class GuideLines:
     def show(self, guides: tuple[Guide, ...], coordinates: np.ndarray, values: np.ndarray) -> None:
         """Draw guides, or none.
 
-        Parameters
-        ----------
-        values : (n_positions,)
-            Values for their colours.
+        ``values`` (n_positions,) give the colours.
         """
         if guides != self._shown:
             self._shown = guides

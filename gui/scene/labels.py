@@ -20,10 +20,7 @@ GAP = 12.0
 class PointLabels:
     """A pool of texts that are placed beside points for each frame.
 
-    Parameters
-    ----------
-    leaders
-        Draws the lines from the points to their labels.
+    ``leaders`` draws the lines from the points to their labels.
     """
 
     def __init__(self, renderer: pv.Renderer, leaders: Lines2D) -> None:

@@ -42,10 +42,7 @@ ARROWS_WIDTH = 270.0
 class HelixScene:
     """Draws a :class:`SceneState` into a pyvista plotter, updating only what changes.
 
-    Parameters
-    ----------
-    scale
-        Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
+    ``scale`` is pixels per logical pixel: the screen's pixel ratio, or a picture's magnification.
     """
 
     def __init__(self, plotter: pv.BasePlotter, theme: Theme, scale: float = 1.0) -> None:

@@ -111,9 +111,7 @@ class Answers:
     def cancel_newest(self) -> bool:
         """Cancel the newest question whose progress is shown.
 
-        Returns
-        -------
-        False if there is none.
+        Returns False if there is none.
         """
         for slot, question in reversed(self._wanted.items()):
             run = self._running.get(question)

@@ -15,10 +15,7 @@ T = TypeVar("T")
 class ResultCache(Generic[T]):
     """Least-recently-used cache of results.
 
-    Parameters
-    ----------
-    max_bytes
-        Size limit of all arrays together. A single larger result is not cached.
+    ``max_bytes`` limits all arrays together. A single larger result is not cached.
     """
 
     def __init__(self, max_bytes: int) -> None:

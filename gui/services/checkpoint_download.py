@@ -124,9 +124,7 @@ class CheckpointDownload:
     def cancel(self) -> bool:
         """Cancel searching or gathering; what has arrived is kept.
 
-        Returns
-        -------
-        False if there is nothing to cancel.
+        Returns False if there is nothing to cancel.
         """
         state = self._session.gathering
         if state is None or state.stage == "listed":

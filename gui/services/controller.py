@@ -212,9 +212,7 @@ class Controller:
     def cancel(self) -> bool:
         """Cancel what the user waits for: an opening, a tokenizer, a gathering, or an answer.
 
-        Returns
-        -------
-        False if there is nothing to cancel.
+        Returns False if there is nothing to cancel.
         """
         if self.session.opening:
             self._opening.cancel()

@@ -43,10 +43,7 @@ class Fetch(Generic[T]):
 class Fetching:
     """The Hub and the cache of a window, created on first use.
 
-    Parameters
-    ----------
-    cache_limit
-        Size limit of the cache in bytes; its default if None.
+    ``cache_limit`` is the cache's size limit in bytes; its default if None.
     """
 
     def __init__(self, session: Session, cache_limit: int | None = None) -> None:

@@ -130,10 +130,7 @@ def short_name(one: CachedCommit) -> str:
 def when(moment: float, now: float) -> str:
     """Format a time: ``today, 14:32``, ``3 March`` or ``3 March 2025``.
 
-    Parameters
-    ----------
-    moment, now
-        Seconds since 1970.
+    Both are in seconds since 1970.
     """
     then, today = datetime.fromtimestamp(moment), datetime.fromtimestamp(now)
     if then.date() == today.date():

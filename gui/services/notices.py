@@ -63,11 +63,6 @@ def compared_notice(error: Exception, what: str) -> Notice:
     """Return the notice for an error while opening a compared model.
 
     Without buttons, which would replace the open model.
-
-    Parameters
-    ----------
-    error, what
-        As for :func:`notice_of`.
     """
     return replace(notice_of(error, what), candidates=(), retry=False, whole=0)
 

@@ -58,10 +58,7 @@ class Opening:
     def open(self, wanted: OpenRequest, *, instead: str | None = None) -> None:
         """Open a source.
 
-        Parameters
-        ----------
-        instead
-            What to open if that fails; the failure is still reported.
+        If that fails, ``instead`` is opened; the failure is still reported.
         """
         self._jobs.cancel("first")
         self._session.notice = None

@@ -63,10 +63,7 @@ class QuestionContext:
     def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:
         """Return the model's range-independent measurements, shared by all questions.
 
-        Parameters
-        ----------
-        tell
-            Called with a share and a description by long computations; :meth:`tell` if None.
+        Long computations call ``tell`` with a share and a description; by default :meth:`tell`.
         """
         from geometry.claims.measured_model import MeasuredModel
 

@@ -102,10 +102,7 @@ def color_scale(session: Session) -> ColorScale:
 def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
     """Return common limits of several curves' colours: the widest, with their labels.
 
-    Parameters
-    ----------
-    scales
-        At least one, all of the same quantity.
+    There is at least one scale; all are of the same quantity.
     """
     lowest = min(scales, key=lambda scale: scale.limits[0])
     highest = max(scales, key=lambda scale: scale.limits[1])

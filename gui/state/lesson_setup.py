@@ -23,10 +23,7 @@ _RANGE = re.compile(rf"({_PLACE})-({_PLACE})")
 class BadSetup(Exception):
     """A setup is invalid; the message is the end of a sentence.
 
-    Attributes
-    ----------
-    key
-        The faulty key; "" for the whole.
+    ``key`` is the faulty one; "" for the whole.
     """
 
     def __init__(self, why: str, key: str = "") -> None:

@@ -241,10 +241,7 @@ class Session(Wanted, Open, Found, Messages):
     def change(self, **fields: object) -> None:
         """Set several fields, then emit their events, so that listeners find all of them set.
 
-        Parameters
-        ----------
-        **fields
-            New values; events are emitted in this order.
+        Events are emitted in the order of the fields.
         """
         before = {name: getattr(self, name) for name in fields}
         with self.events.blocked():

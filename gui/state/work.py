@@ -25,10 +25,7 @@ MOST_BOOKMARKS = 200
 class OtherView:
     """A model beside the open one.
 
-    Attributes
-    ----------
-    source, beside, table, commit, positions, place
-        As in :class:`Work`.
+    Fields without a comment are as in :class:`Work`.
     """
 
     source: str

@@ -35,11 +35,7 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
 def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> CameraPose:
     """Return the pose from which the scene appears shifted on the screen.
 
-    Parameters
-    ----------
-    parallel
-        Whether the projection is parallel, so that the view's height is not that at the focal
-        point.
+    In parallel projection, the view's height is not that at the focal point.
     """
     ahead = pose.focal_point - pose.position
     distance = float(np.linalg.norm(ahead))

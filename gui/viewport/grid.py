@@ -28,10 +28,7 @@ SHAPE = 4 / 3
 class ViewGrid(QWidget):
     """Shows the compared models that have views beside the open one.
 
-    Parameters
-    ----------
-    viewport
-        The open model's viewport, which is kept when the model changes.
+    The open model's viewport is kept when the model changes.
     """
 
     def __init__(
@@ -267,13 +264,7 @@ class ViewGrid(QWidget):
 
 
 def columns_for(count: int, room: QSize) -> int:
-    """Return how many columns give the largest views.
-
-    Parameters
-    ----------
-    count
-        Number of views, 1 to 9.
-    """
+    """Return how many columns give the largest views."""
 
     def size(columns: int) -> float:
         rows = math.ceil(count / columns)

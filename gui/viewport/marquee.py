@@ -28,10 +28,8 @@ class Marquee(QObject):
 
     It is armed for one outline. A click without a drag keeps its usual meaning.
 
-    Parameters
-    ----------
-    points
-        Returns the visible positions and the (m, 2) pixels of their points, from the lower left.
+    ``points`` returns the visible positions and the (m, 2) pixels of their points, from the lower
+    left.
     """
 
     # positions, modifiers: an outline was closed around these positions (an ordered tuple), with

@@ -24,10 +24,7 @@ SMALLEST_SHARE = 0.35
 class ViewCamera(QObject):
     """Controls the camera of a viewport.
 
-    Parameters
-    ----------
-    draw
-        Brings the scene up to date with the session.
+    ``draw`` brings the scene up to date with the session.
     """
 
     left = Signal(object)  # Place: the place before the user moves the camera
@@ -91,10 +88,7 @@ class ViewCamera(QObject):
     def look(self, outlook: Outlook, *, follows: bool) -> None:
         """Set the view relative to the curve from the next paint on, once there is a curve.
 
-        Parameters
-        ----------
-        follows
-            Whether :meth:`follow` may frame other ranges.
+        ``follows`` says whether :meth:`follow` may frame other ranges.
         """
         self._draw()
         if self._scene.state is not None:

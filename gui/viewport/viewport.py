@@ -40,10 +40,7 @@ class Viewport(QWidget):
 
     Changes of the session are collected and drawn once, just before the next paint.
 
-    Attributes
-    ----------
-    selected
-        Returns the selection that gestures modify; by default the session's.
+    ``selected`` returns the selection that gestures modify; by default the session's.
     """
 
     hoverRequested = Signal(object)  # int or None: the mouse came near a point, or left it

@@ -25,10 +25,7 @@ class AmountBox(QSpinBox):
     Typing or stepping alone chooses nothing: Enter or leaving the field does. Esc restores the
     chosen value.
 
-    Parameters
-    ----------
-    least, most
-        The bounds, in bytes.
+    The bounds are in bytes.
     """
 
     chosen = Signal(object)  # Another amount was chosen, in bytes

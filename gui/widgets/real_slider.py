@@ -47,13 +47,7 @@ class Scale:
 
 
 class RealSlider(QWidget):
-    """A name, a slider and a field for the same number.
-
-    Parameters
-    ----------
-    scale
-        Its bounds and scale.
-    """
+    """A name, a slider and a field for the same number."""
 
     changed = Signal(float)
     """The user chose another number."""

@@ -149,10 +149,7 @@ class VarianceBars(QWidget):
     ) -> tuple[tuple[QRectF, str], ...]:
         """Place the share of each shown component above its bar, none closer than a gap.
 
-        Parameters
-        ----------
-        tops
-            Top of each shown component's bar, in pixels from the widget's top.
+        ``tops`` are those of each shown component's bar, in pixels from the widget's top.
         """
         texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
         width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}

@@ -29,10 +29,7 @@ class DockTabs(QObject):
 
     A double-click floats a tab, the middle button closes it, and its menu offers both.
 
-    Parameters
-    ----------
-    window, docks
-        The window, and its docks that may be tabs, with collapsible title bars.
+    The docks have collapsible title bars.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:

@@ -54,10 +54,7 @@ def _enter(window: HostWindow, name: str) -> None:
 def past_hidden(window: HostWindow, step: Callable[[], bool]) -> bool:
     """Step to another control, skipping those in hidden tabs.
 
-    Parameters
-    ----------
-    step
-        Focuses the next control; returns False if there is none.
+    ``step`` focuses the next control; it returns False if there is none.
     """
     hidden = [dock for dock in window.docks.values() if not in_front(dock)]
     for _ in range(MOST_STEPS):

@@ -39,10 +39,7 @@ KIND = f"Helixscope work (*{ENDING})"
 class WorkSaver:
     """Saves and opens a window's work.
 
-    Parameters
-    ----------
-    bookmarks_for
-        Returns the bookmarks for a file.
+    ``bookmarks_for`` returns the bookmarks for a file.
     """
 
     def __init__(

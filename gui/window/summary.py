@@ -12,13 +12,7 @@ from gui.widgets.label import label
 
 
 class Summary(Panel):
-    """Shows model, range and variance in the corner of a menu bar.
-
-    Parameters
-    ----------
-    session, theme
-        As for every panel.
-    """
+    """Shows model, range and variance in the corner of a menu bar."""
 
     def __init__(self, session: Session, theme: Theme, bar: QMenuBar) -> None:
         super().__init__(session, theme)

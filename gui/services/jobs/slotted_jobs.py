@@ -10,10 +10,7 @@ from gui.services.jobs.jobs import Jobs, P, T
 class SlottedJobs:
     """Jobs with prefixed slot names, for one of several users of the same names.
 
-    Parameters
-    ----------
-    prefix
-        Put before each slot, with a space; unique among simultaneous users.
+    The prefix, before each slot with a space, is unique among simultaneous users.
     """
 
     def __init__(self, jobs: Jobs, prefix: str) -> None:

@@ -20,10 +20,7 @@ log = logging.getLogger(__name__)
 class Lessons:
     """Writes ``session.lessons`` and ``session.lesson``.
 
-    Parameters
-    ----------
-    panels
-        Names of the panels that a step may show.
+    ``panels`` are the names of those that a step may show.
     """
 
     def __init__(self, session: Session, folders: Sequence[Path], panels: Collection[str]) -> None:
@@ -44,9 +41,7 @@ class Lessons:
     def go_on(self) -> bool:
         """Continue in the last lesson if it exists, otherwise start the first one.
 
-        Returns
-        -------
-        False if there are no lessons.
+        Returns False if there are no lessons.
         """
         lessons, last = self._session.lessons, self._session.lesson
         same = [one for one in lessons if last is not None and one.file == last.lesson.file]

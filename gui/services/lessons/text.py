@@ -76,11 +76,8 @@ def _wanted(name: str, rule: str, model: PositionalModel) -> Wanted:
 def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Section, str]:
     """Return a step's text for a model, as Markdown by section.
 
-    Parameters
-    ----------
-    facts
-        Values of :func:`wanted_for`; None while unknown: then numbers are replaced by dots, and
-        conditional paragraphs are left out.
+    ``facts`` are values of :func:`wanted_for`. While they are None, numbers are replaced by dots,
+    and conditional paragraphs are left out.
     """
     usual = setup_for(step, model).positions
     said: dict[Section, list[str]] = {section: [] for section in SECTIONS}

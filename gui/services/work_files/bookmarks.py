@@ -31,10 +31,7 @@ class Bookmarks:
     Each change is applied to the file's current content, so that several open windows do not
     overwrite each other.
 
-    Parameters
-    ----------
-    file
-        Their file; created with the first one.
+    The file is created with the first bookmark.
     """
 
     def __init__(self, session: Session, file: Path) -> None:
@@ -45,10 +42,7 @@ class Bookmarks:
     def load(self) -> bool:
         """Read the file; a damaged one is moved aside, with a notice.
 
-        Returns
-        -------
-        bool
-            False if it cannot be read now, but perhaps later.
+        Returns False if it cannot be read now, but perhaps later.
         """
         session = self._session
         try:

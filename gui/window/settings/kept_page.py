@@ -50,10 +50,7 @@ class KeptPage(QWidget):
 
     The disk is accessed only in jobs; only one removal runs at a time.
 
-    Parameters
-    ----------
-    cache
-        The cache; its ``max_bytes`` is shown, and changed by the user.
+    The cache's ``max_bytes`` is shown, and changed by the user.
     """
 
     limitRequested = Signal(object)  # The size limit was changed, in bytes, and has to be stored

@@ -29,10 +29,7 @@ def settings_path() -> Path:
 class Settings:
     """Stored values; invalid or unknown ones fall back to their defaults.
 
-    Parameters
-    ----------
-    path
-        The INI file; created on the first write.
+    The INI file is created on the first write.
     """
 
     def __init__(self, path: Path) -> None:
