@@ -31,8 +31,8 @@ class Panel(QWidget):
         The colours to start with; :meth:`set_theme` changes them.
     """
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
         self.session = session
         self.theme = theme
         self._listening = Listening()

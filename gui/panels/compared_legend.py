@@ -34,8 +34,8 @@ class ComparedLegend(QWidget):
     toggled = Signal(int)
     fetchRequested = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._curves: tuple[ComparedCurve, ...] = ()
         self._text_of: Callable[[ComparedCurve], str] = lambda _: ""

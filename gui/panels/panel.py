@@ -186,9 +186,8 @@ class ResultPanel(Panel):
         session: Session,
         theme: Theme,
         saver: ResultSaver | None = None,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(session, theme, parent)
+        super().__init__(session, theme)
         self.spec, self.saver = spec, saver
         self._shared = [one.field for one in spec.controls if one.shared]
         shared = {field: getattr(session, field) for field in self._shared}

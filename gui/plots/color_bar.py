@@ -37,8 +37,8 @@ class ColorBar(QWidget):
     levelsRequested = Signal(float, float)
     """Requested values of the two ends."""
 
-    def __init__(self, theme: Theme, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__()
         self.theme = theme
         self._levels, self._home = (0.0, 1.0), (0.0, 1.0)
         self._log = False

@@ -9,7 +9,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPen
-from PySide6.QtWidgets import QWidget
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.log_axis import LogAxis
@@ -68,9 +67,8 @@ class CurvePlot(PlotWidget):
         log_x: bool = False,
         log_y: bool = False,
         whole_x: bool = False,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(theme, x_title, y_title, whole_x=whole_x, parent=parent)
+        super().__init__(theme, x_title, y_title, whole_x=whole_x)
         self.log = (log_x, log_y)
         if log_x:
             self.x_axis = self._replaced(self.x_axis, LogAxis("bottom", x_title), 1, 1)

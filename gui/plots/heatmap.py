@@ -44,16 +44,8 @@ class Heatmap(PlotWidget):
     _built = False
     """Qt resizes the widget during the base class's constructor."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        x_title: str,
-        y_title: str,
-        parent: QWidget | None = None,
-        *,
-        selects: bool = True,
-    ) -> None:
-        super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
+    def __init__(self, theme: Theme, x_title: str, y_title: str, *, selects: bool = True) -> None:
+        super().__init__(theme, x_title, y_title, whole_x=True)
         self.y_axis.whole = True
         self.values = np.zeros((0, 0))
         self.first = (0, 0)

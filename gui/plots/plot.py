@@ -70,16 +70,8 @@ class PlotWidget(pg.GraphicsView):
     stepped = Signal(int, object)
     """Left (−1) or right (+1) was pressed, with these keyboard modifiers."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        x_title: str,
-        y_title: str,
-        *,
-        whole_x: bool = False,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent, background=theme.panel)
+    def __init__(self, theme: Theme, x_title: str, y_title: str, *, whole_x: bool = False) -> None:
+        super().__init__(background=theme.panel)
         self.theme = theme
         self.view = PlotView()
         self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)

@@ -9,7 +9,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPen
-from PySide6.QtWidgets import QWidget
 
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_layer import Frame
@@ -36,14 +35,12 @@ class PositionCurves(CurvePlot):
     curve may be ringed, with their positions beside them.
     """
 
-    def __init__(
-        self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, x_title: str, y_title: str) -> None:
         self._selected: tuple[int, ...] = ()
         self.marks = PlotMarks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
         self._chosen = pg.ScatterPlotItem(pxMode=True)
         self._chosen.setZValue(7)
-        super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
+        super().__init__(theme, x_title, y_title, whole_x=True)
         self.view.addItem(self._chosen)
         self.ring_tooltip = ""
         self.marks.setParentItem(self.view)

@@ -22,8 +22,8 @@ class GridBar(QWidget):
     rangesLinked = Signal(bool)
     clearRequested = Signal()  # Remove all models but the open one
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self.session = session
         self._listening = Listening()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

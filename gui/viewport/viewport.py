@@ -50,8 +50,8 @@ class Viewport(QWidget):
     firstFrame = Signal()  # The first frame is on the screen, with or without a curve
     firstPainted = Signal()  # The first frame with a curve is on the screen
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
         self.session = session
         self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
         self.interactor = Interactor(self)

@@ -7,7 +7,7 @@ import re
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator
-from PySide6.QtWidgets import QSpinBox, QWidget
+from PySide6.QtWidgets import QSpinBox
 
 _MB = 1_000_000
 _UNITS = {"MB": 1, "GB": 1_000, "TB": 1_000_000}
@@ -31,8 +31,8 @@ class AmountBox(QSpinBox):
     chosen = Signal(object)  # Another amount was chosen, in bytes
     edited = Signal()  # The unconfirmed value has changed
 
-    def __init__(self, least: int, most: int, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__()
         self._chosen = least
         self.setRange(least // _MB, most // _MB)
         # Otherwise the value follows the typing, and with it the unit of a bare number.

@@ -27,8 +27,8 @@ def transfer_text(progress: TransferProgress | None) -> str:
 class FetchBar(QProgressBar):
     """A thin progress bar, indeterminate if the size is unknown."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setTextVisible(False)
         self.setFixedHeight(4)
         self.setAccessibleName("Fetching")
@@ -50,8 +50,8 @@ class FetchStatus(QWidget):
 
     cancelRequested = Signal()  # The user cancels it
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.text = FixedText(1, SMALL, Qt.TextElideMode.ElideRight)
         self.bar = FetchBar()
         self.bar.setFixedWidth(_BAR_WIDTH)

@@ -93,8 +93,8 @@ class FixedText(QWidget):
 class OpeningRow(QWidget):
     """Name, progress and "Cancel", with constant height."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.name = FixedText(1, TEXT, Qt.TextElideMode.ElideMiddle)
         self.details = FixedText(2, SMALL)
         self.bar = QProgressBar()

@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from gui.style.theme import SMALL, Theme
 from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row
@@ -58,9 +58,8 @@ class PositionTableView(QTableView):
         header: bool = True,
         least_rows: int = 0,
         scrolls_from: int = 0,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._least_rows, self._scrolls_from = least_rows, scrolls_from
         self._hover: int | None = None
         self._in_sight: int | None = None

@@ -17,8 +17,8 @@ class Readout(QWidget):
     elided, the note first, and complete in the tooltip.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._text = ""
         self._note = ""
         self._theme = theme

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy
 
 from gui.widgets.tooltips import wrapped
 
@@ -27,10 +27,8 @@ class Segmented(QFrame):
 
     chosen = Signal(str)
 
-    def __init__(
-        self, options: Sequence[tuple[str, str, str]], name: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: Sequence[tuple[str, str, str]], name: str) -> None:
+        super().__init__()
         self.setProperty("class", "segments")
         self.setAccessibleName(name)
         self._group = QButtonGroup(self)

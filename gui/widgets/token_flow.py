@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip
 
 from gui.style.theme import SMALL, TEXT, Theme
 from gui.style.token_text import has_bytes, is_special, token_label, token_runs
@@ -48,8 +48,8 @@ class TokenFlow(QAbstractScrollArea):
     # A chip was clicked, or an arrow key moved to it; with the keyboard modifiers.
     chosen = Signal(int, object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._texts: tuple[str, ...] = ()
         self._ids: tuple[int, ...] = ()

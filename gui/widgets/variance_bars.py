@@ -36,8 +36,8 @@ class VarianceBars(QWidget):
 
     componentClicked = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._ratios: tuple[float, ...] = ()
         self._components: tuple[int, ...] = ()

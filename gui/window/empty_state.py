@@ -38,8 +38,8 @@ class EmptyState(Panel):
     lessonRequested = Signal()  # The user wants to begin with a lesson
     cancelRequested = Signal()  # The user cancels the opening
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.title = label(WELCOME, "title")
         texts = [label(text, "muted") for text in (EXPLANATION, HOW)]

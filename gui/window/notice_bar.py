@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton
 
 from gui.panels.base import Panel
 from gui.state.session import Session
@@ -24,8 +24,8 @@ class NoticeBar(Panel):
     retryRequested = Signal()  # The user wants to retry
     wholeRequested = Signal()  # The user agrees to the download of a whole file
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.setObjectName("notice")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = label(selectable=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QStatusBar, QWidget
+from PySide6.QtWidgets import QStatusBar
 
 from gui.services.jobs.qt_jobs import SLOW_MS
 from gui.state.session import Session
@@ -24,8 +24,8 @@ class StatusBar(QStatusBar):
 
     cancelRequested = Signal()  # The user cancels a download
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
         self._session = session
         self.status, self.jobs, self.offline = label(), label(), label("Offline")
         self.fetch = FetchStatus(theme)

@@ -171,8 +171,8 @@ class ClaimsTable(QTableView):
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.rows = ClaimRows(self)
         self.setModel(self.rows)
         self._lines = TwoLines(theme, self)

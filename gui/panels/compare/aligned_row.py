@@ -88,8 +88,8 @@ class AlignedRow(Panel):
 
     alignmentRequested = Signal(object)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self._filling = False
         self.what = _drop_down("What to lay over the shown curve", WHAT_TIP)
         self.first, self.last = _position("First position"), _position("Last position")

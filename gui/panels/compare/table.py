@@ -201,8 +201,8 @@ class CompareTable(QWidget):
     copyRequested = Signal()
     sorted = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.rows = CompareRows(theme, self)
         self.names, self.values = _View(self.rows, self), _View(self.rows, self)
         self.names.setSelectionModel(self.values.selectionModel())

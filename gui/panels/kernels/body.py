@@ -119,8 +119,8 @@ class HeadWall(QWidget):
     chosen = Signal(int)
     """The head that was clicked, or chosen by a key."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.theme = theme
         self.cards: tuple[HeadCard, ...] = ()
         self.head = 0

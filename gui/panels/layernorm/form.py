@@ -105,8 +105,8 @@ class ExampleBox(DropDown):
 
     exampleChosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setPlaceholderText("Examples")
         self.setAccessibleName("Example")
         self.setToolTip("Pairs that show what token and position contribute")
@@ -126,8 +126,8 @@ class InterferenceForm(QWidget):
     changed = Signal()
     """The sums have changed."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.one = SumField("First", ("a", "i"), self)
         self.other = SumField("Second", ("b", "j"), self)
         self.why = label(role="badge")

@@ -103,8 +103,8 @@ class OverlapGrid(QWidget):
     cellChosen = Signal(int)
     """The index of a clicked cell that is not missing."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.theme = theme
         self.figure: OverlapFigure | None = None
         self._pictures: Sequence[np.ndarray | None] = ()
@@ -312,8 +312,8 @@ def _at(overlap: Overlap, point: QPointF, area: QRectF) -> str:
 class FigureView(QWidget):
     """A figure with its one colour bar."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.grid, self.bar = OverlapGrid(theme), ColorBar(theme, "squared overlap")
         for part in (self.grid, self.bar):
             part.setParent(self)

@@ -184,8 +184,8 @@ class SubjectPicker(QWidget):
     changed = Signal()
     """The subject has changed."""
 
-    def __init__(self, name: str, subject: Subject, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, subject: Subject) -> None:
+        super().__init__()
         self._subject = subject
         self._whole = False
         self.name, self.side = DropDown(), DropDown()

@@ -62,8 +62,8 @@ class Thumbnail(QWidget):
     moved = Signal(int)
     removed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._pixmap = QPixmap()
         self.current = False
@@ -143,8 +143,8 @@ class NoteField(QPlainTextEdit):
 
     edited = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._before = ""
         self.setPlaceholderText("Note")
         self.setTabChangesFocus(True)
@@ -198,8 +198,8 @@ class BookmarkRow(QFrame):
     noteEdited = Signal(str)
     menuRequested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.thumbnail = Thumbnail(theme)
         self.name = QLineEdit()
         self.name.setAccessibleName("Name")

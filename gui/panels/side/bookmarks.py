@@ -63,8 +63,8 @@ class BookmarksPanel(Panel):
     removeRequested = Signal(str)
     backRequested = Signal()
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.rows: dict[str, BookmarkRow] = {}
         self.current = ""
         self.add = QPushButton("Bookmark this view")

@@ -39,8 +39,8 @@ class ComponentChooser(QWidget):
 
     componentsRequested = Signal(tuple)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._components: Axes = (1, 2, 3)
         self._next_axis = 2
         self._complete: list[float] = []

@@ -52,8 +52,8 @@ class GoTo(QWidget):
     typed = Signal(object)
     stepped = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._n_positions = 0
         self._shown: tuple[int, int | None] | None = None
         self.field = _Field()

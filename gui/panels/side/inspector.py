@@ -66,8 +66,8 @@ class InspectorPanel(Panel):
     hoverRequested = Signal(object)
     measureRequested = Signal(bool)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.go_to = GoTo()
         self.card = PositionCard()
         self.copy = _button("Copy", "Copy these numbers as tab-separated text")

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from gui.panels.base import Panel
 from gui.panels.side.lesson_page import ANSWER, LessonPage
@@ -52,8 +52,8 @@ class LessonPanel(Panel):
     showRequested = Signal(str)
     """A panel from a link, by its dock's name."""
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self._shown: tuple[Course | None, Answer | None] = (None, None)
         self._answered = False
         self.choice = DropDown()

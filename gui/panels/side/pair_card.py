@@ -32,8 +32,8 @@ class PairCard(QWidget):
 
     measureRequested = Signal(bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.title = label(role="heading")
         self.line = QPushButton("Line")
         self.line.setCheckable(True)

@@ -30,8 +30,8 @@ _OUTLIER_TIP = (
 class Number(QWidget):
     """A small title above a number."""
 
-    def __init__(self, title: str, tip: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, tip: str) -> None:
+        super().__init__()
         self._title = label(title, "small")
         self.value = label(ABSENT, selectable=True)
         for part in (self._title, self.value):
@@ -59,8 +59,8 @@ class Number(QWidget):
 class PositionCard(QWidget):
     """Number and token of the current position, its norm, residual and coordinates."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.title = label(role="title", selectable=True)
         self.token = QElidingLabel()
         self.token.setElideMode(Qt.TextElideMode.ElideMiddle)

@@ -44,8 +44,8 @@ class PositionsPanel(Panel):
     dragFinished = Signal()
     componentsRequested = Signal(tuple)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.slider = RangeSlider()
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(

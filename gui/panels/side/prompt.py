@@ -35,8 +35,8 @@ class PromptField(QPlainTextEdit):
 
     entered = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setPlaceholderText("Hello my name is Adam")
         self.setAccessibleName("Prompt")
         self.setToolTip(
@@ -85,8 +85,8 @@ class PromptPanel(Panel):
     selectionRequested = Signal(object)
     hoverRequested = Signal(object)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.field = PromptField()
         self.count = label(role="small")
         self.surplus = label(role="badge")

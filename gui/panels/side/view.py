@@ -72,8 +72,8 @@ class ViewPanel(Panel):
     projectionRequested = Signal(str)
     keepTurnedRequested = Signal(bool)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.color_by, self.component = self._make_color_by()
         self.colormap = self._make_colormap()
         self.outside = Segmented(

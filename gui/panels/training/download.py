@@ -48,8 +48,8 @@ class DownloadForm(Panel):
     intended = Signal(object)
     """:class:`gui.panels.kit.LookForCheckpoints` and those that follow it there."""
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self.message, self.advice = _line(""), _line("muted")
         self.count = QSpinBox()
         self.count.setAccessibleName("Checkpoints to take")

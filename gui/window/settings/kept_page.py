@@ -56,8 +56,8 @@ class KeptPage(QWidget):
     limitRequested = Signal(object)  # The size limit was changed, in bytes, and has to be stored
     removed = Signal()  # Something was removed, so lists of local models are out of date
 
-    def __init__(self, jobs: Jobs, cache: Cache, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, jobs: Jobs, cache: Cache) -> None:
+        super().__init__()
         self._jobs, self._cache = jobs, cache
         self._kept, self._changing = Kept(), False
         self._build_place()

@@ -80,8 +80,8 @@ class KeptTable(QTableView):
     selectionCountChanged = Signal()  # The number of selected rows has changed
     removeRequested = Signal()  # Delete was pressed while rows are selected
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._rows = KeptRows(self)
         self._sorted = QSortFilterProxyModel(self)
         self._sorted.setSourceModel(self._rows)

@@ -248,7 +248,8 @@ def test_right_click_is_left_to_the_panel(qtbot):
 
     holder = Holder()
     qtbot.addWidget(holder)
-    heatmap = Heatmap(LIGHT, "across", "down", holder)
+    heatmap = Heatmap(LIGHT, "across", "down")
+    heatmap.setParent(holder)
     heatmap.resize(300, 200)
     with qtbot.waitExposed(holder):
         holder.show()

@@ -117,7 +117,8 @@ def test_enter_in_a_choice_saves(parent, qtbot):
 
 def test_the_notice_offers_tables_and_details(parent, qtbot):
     session = Session()
-    bar = NoticeBar(session, LIGHT, parent)
+    bar = NoticeBar(session, LIGHT)
+    bar.setParent(parent)
     session.notice = Notice("What is this?", "Choose.", "trace", ("a", "b"), "source")
     asked = []
     bar.tableRequested.connect(lambda *request: asked.append(request))
@@ -137,7 +138,8 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
 
 
 def test_the_empty_state_shows_all_its_words(parent):
-    empty = EmptyState(Session(), LIGHT, parent)
+    empty = EmptyState(Session(), LIGHT)
+    empty.setParent(parent)
     empty.resize(720, 500)
     empty.show()
     QApplication.processEvents()

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QStandardItem,
     QStandardItemModel,
 )
-from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView
 
 from gui.panels.side.models.model_delegate import ROLE, ModelDelegate
 from gui.panels.side.models.model_line import Group, Line
@@ -40,8 +40,8 @@ class ModelList(QListView):
     copyRequested = Signal(object)
     """The line with the source to copy."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._items = QStandardItemModel(self)
         self._groups: tuple[Group, ...] = ()
         self._held = False

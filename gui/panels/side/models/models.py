@@ -56,8 +56,8 @@ class ModelPanel(Panel):
     fileRequested = Signal()
     cancelRequested = Signal()
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
         self._opened = ""
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search, or enter an id or a path")
