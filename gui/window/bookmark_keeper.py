@@ -78,11 +78,7 @@ class BookmarkKeeper:
         self._panel = panel
         panel.addRequested.connect(self.add)
         panel.goRequested.connect(self.go_to)
-        panel.renameRequested.connect(lambda key, name: self.bookmarks.change(key, name=name))
-        panel.noteRequested.connect(lambda key, note: self.bookmarks.change(key, note=note))
-        panel.moveRequested.connect(self.bookmarks.move)
-        panel.removeRequested.connect(self.bookmarks.remove)
-        panel.backRequested.connect(self.bookmarks.bring_back)
+        connect(panel, self.bookmarks)
 
     def show(self) -> None:
         """Bring the panel to the front, and focus it."""
@@ -201,6 +197,15 @@ class BookmarkKeeper:
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
         return buffer.getvalue()
+
+
+def connect(panel: BookmarksPanel, bookmarks: Bookmarks) -> None:
+    """Let a panel change the bookmarks that it lists."""
+    panel.renameRequested.connect(lambda key, name: bookmarks.change(key, name=name))
+    panel.noteRequested.connect(lambda key, note: bookmarks.change(key, note=note))
+    panel.moveRequested.connect(bookmarks.move)
+    panel.removeRequested.connect(bookmarks.remove)
+    panel.backRequested.connect(bookmarks.bring_back)
 
 
 def _with_ways(work: Work, path: Path) -> Work:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -12,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from safetensors.numpy import load_file, save_file
 
 from gui.panels.layernorm.form import InterferenceForm, SumField
-from tests.gui.result_stage import ResultStage
+from tests.gui.result_stage import ResultStage, enter
 
 N_TOKENS = 7
 HELLO, NAME, ADAM = 2, 4, 6
@@ -32,19 +31,8 @@ def give_tokens(folder: Path, width: int | None = None) -> Path:
     return folder
 
 
-def at_two_sums(qtbot: Any, folder: Path) -> InterferenceStage:
-    """Open a model; the panel on its interference page, answered at once."""
-    made = InterferenceStage(qtbot)
-    made.open(folder)
-    made.turn_to("interference")
-    return made
-
-
 class InterferenceStage(ResultStage):
     """The panel, answered at once; it begins with its errors."""
-
-    def __init__(self, qtbot: Any) -> None:
-        super().__init__(qtbot, "layernorm", size=(1100, 260))
 
     def turn_to(self, page: str) -> None:
         """Click a page."""
@@ -54,17 +42,11 @@ class InterferenceStage(ResultStage):
 
     def type_token(self, field: SumField, text: str) -> None:
         """Type a token and press Enter."""
-        field.token.setFocus()
-        field.token.selectAll()
-        QTest.keyClicks(field.token, text)
-        QTest.keyClick(field.token, Qt.Key.Key_Return)
+        enter(field.token, text)
 
     def type_position(self, field: SumField, text: str) -> None:
         """Type a position and press Enter."""
-        field.position.setFocus()
-        field.position.selectAll()
-        QTest.keyClicks(field.position, text)
-        QTest.keyClick(field.position, Qt.Key.Key_Return)
+        enter(field.position, text)
 
     def choose_example(self, name: str) -> None:
         """Choose from the list with the keyboard; the one that is chosen already is chosen anew."""

@@ -30,7 +30,7 @@ FRESH = Session()
 WISHES = (
     "dragging", "components", "selection", "hover", "prompt", "tokens", "norms_centred",
     "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "snapshot", "basis",
-    "colormap", "compared", "notice", "status",
+    "colormap", "notice", "status",
 )  # fmt: skip
 """Fields of the session that tests of panels change."""
 
@@ -82,6 +82,7 @@ class ResultStage:
     def again(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
         """Show a source in the panel as at first, whatever a test did with both."""
         panel, session = self.panel, self.session
+        session.compared = ()
         session.change(**{name: getattr(FRESH, name) for name in WISHES})
         if session.model is None or session.model is not self._model:
             panel._set_choices(self._at_first)

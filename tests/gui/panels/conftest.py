@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.conftest import _helix
+from tests.gui.conftest import _helix, _write_gpt2
+from tests.gui.interference_stage import InterferenceStage, give_tokens
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 
@@ -26,6 +27,18 @@ def small_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def tiny_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny GPT-2 of nothing but positions and a tokenizer."""
+    return _write_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2")
+
+
+@pytest.fixture(scope="session")
+def gpt2_with_tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with token embeddings: "hello" is nearly position 30's row."""
+    return give_tokens(_write_gpt2(tmp_path_factory.mktemp("models") / "tiny-gpt2"))
+
+
+@pytest.fixture(scope="session")
 def helix_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a table of 200 positions, a helix."""
     path = tmp_path_factory.mktemp("tables") / "helix.npy"
@@ -34,24 +47,40 @@ def helix_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stage_of(qapp: QApplication) -> Iterator[Callable[..., ResultStage]]:
+def stage_of(qapp: QApplication) -> Iterator[Callable[..., Any]]:
     """Return the stage of a panel with a source open, as it is at first: one for the module.
 
-    It takes the panel's name, the source, its range, and what :class:`ResultStage` takes.
+    It takes the panel's name, the source, its range, the class of the stage, and what that takes.
     """
     made: dict[object, ResultStage] = {}
 
     def get(
-        panel: str, source: Path, positions: tuple[int, int] | None = None, **options: Any
-    ) -> ResultStage:
+        panel: str,
+        source: Path,
+        positions: tuple[int, int] | None = None,
+        kind: type[ResultStage] = ResultStage,
+        **options: Any,
+    ) -> Any:
         key = panel, source, positions, *options.items()
         for other in made.values():
             other.panel.hide()
         if key not in made:
-            made[key] = ResultStage(None, panel, **options)
+            made[key] = kind(None, panel, **options)
         made[key].again(source, positions)
         return made[key]
 
     yield get
     for one in made.values():
         one.close()
+
+
+@pytest.fixture
+def at_two_sums(stage_of: Callable[..., Any]) -> Callable[[Path], InterferenceStage]:
+    """Open a model in the LayerNorm panel, on its interference page."""
+
+    def get(source: Path) -> InterferenceStage:
+        made = stage_of("layernorm", source, kind=InterferenceStage, size=(1100, 260))
+        made.turn_to("interference")
+        return made
+
+    return get

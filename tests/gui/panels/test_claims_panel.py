@@ -3,26 +3,51 @@
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTabBar
+from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
 
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
-from gui.panels.claims.words import counts, outcome
+from gui.panels.claims.words import comma_separated, counts, outcome
 from gui.panels.panel import CANCELLED
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
-from tests.gui.claims_stage import LEFT, show_claims
+from tests.gui.result_stage import ResultStage
+from tests.scripts import run_script
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+class ClaimsStage(ResultStage):
+    """The panel, answered at once."""
+
+    @property
+    def table(self):
+        return self.panel.content.table
+
+    def press(self, outcome):
+        """Show the claims of one outcome, or all."""
+        QTest.mouseClick(self.panel.controls.widgets["outcome"].buttons[outcome], LEFT)
 
 
 @pytest.fixture
-def claims(start_application, write_gpt2, wait_until_idle):
-    """The panel in the window, answered about a tiny GPT-2 of nothing but positions."""
-    return show_claims(start_application(write_gpt2()), wait_until_idle)
+def claims(stage_of, tiny_gpt2):
+    """The panel with a tiny GPT-2 of nothing but positions."""
+    return stage_of("claims", tiny_gpt2, kind=ClaimsStage, size=(1000, 320))
+
+
+@pytest.fixture
+def windowed(application, wait_until_idle):
+    """The panel in the window."""
+    application.window.docks["claims"].raise_()
+    wait_until_idle(application)
+    panel = application.window.panels["claims"]
+    return SimpleNamespace(window=application.window, panel=panel, table=panel.content.table)
 
 
 def ids(table):
@@ -81,94 +106,29 @@ def test_the_caption_counts_and_names_the_scope(claims):
 def test_the_filter_shows_one_outcome(claims):
     verdicts = claims.panel.result.verdicts
     for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
-        QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons[value], LEFT)
+        claims.press(value)
         assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
         assert ids(claims.table)
-    QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons["all"], LEFT)
+    claims.press("all")
     assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
 
-def test_a_filter_that_leaves_nothing_says_so(
-    start_application, write_gpt2, monkeypatch, wait_until_idle
-):
+def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
     monkeypatch.setattr(claims_spec, "check", lambda claim, _: Verdict(claim, 1.0, True, None))
-    app = start_application(write_gpt2())
-    app.window.docks["claims"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["claims"]
-    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["fails"], LEFT)
-    assert panel.content.nothing.isVisible()
-    assert panel.content.nothing.text() == NOTHING["fails"]
-    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
-    assert not panel.content.nothing.isVisible()
-    assert panel.content.table.isVisible()
-
-
-@pytest.mark.parametrize(
-    ("claim", "dock"),
-    [("norms.stable", "norms"), ("spectrum.P", "spectra"), ("pca.three", "positions")],
-)
-def test_a_click_opens_the_panel_that_shows_it(claims, qtbot, claim, dock):
-    if dock == "positions":
-        claims.window.docks[dock].close()
-    click_row(claims.table, claim)
-    qtbot.waitUntil(claims.window.docks[dock].isVisible)
-    assert in_front(claims.window) == {"norms": "Norms", "spectra": "Spectra"}.get(dock, "Claims")
-
-
-def test_enter_opens_what_is_marked(claims, qtbot):
-    claims.window.activateWindow()
-    qtbot.waitUntil(claims.window.isActiveWindow)
-    claims.window.viewport.interactor.setFocus()
-    claims.table.setFocus(Qt.FocusReason.TabFocusReason)
-    assert claims.table._marked().claim.id == "rows.unique"
-    row = ids(claims.table).index("norms.stable")
-    for _ in range(row):
-        QTest.keyClick(claims.table, Qt.Key.Key_Down)
-    QTest.keyClick(claims.table, Qt.Key.Key_Return)
-    assert in_front(claims.window) == "Norms"
-
-
-def test_a_right_click_opens_no_other_panel(claims):
-    spot = claims.table.visualRect(claims.table.rows.index(0, CLAIM)).center()
-    QTest.mouseClick(claims.table.viewport(), Qt.MouseButton.RightButton, pos=spot)
-    assert in_front(claims.window) == "Claims"
-
-
-def test_every_claim_leads_to_the_panel_that_shows_it(claims):
-    for claim in CLAIMS:
-        claims.window.docks["claims"].raise_()
-        claims.table.chosen.emit(claim)
-        if claim.panel != "positions":
-            assert in_front(claims.window) == claims.window.docks[claim.panel].windowTitle()
-    shown = {one for entry in PANELS.values() for one in entry.spec.claims}
-    assert shown <= {claim.id for claim in CLAIMS}
-
-
-def test_a_claim_about_two_matrices_opens_them(claims):
-    click_row(claims.table, "overlap.W_Q_P.folded")
-    controls = claims.window.panels["overlaps"].form
-    assert controls.rows.subject == Subject("W_Q", fold_ln=True)
-    assert controls.columns.subject == Subject("P")
-
-
-def test_a_claim_about_one_version_opens_it(claims):
-    click_row(claims.table, "layernorm.constant")
-    assert claims.window.panels["layernorm"].choices.version == "constant_norm"
-
-
-def test_letters_are_left_to_the_window(claims):
-    claims.table.setFocus()
-    before = claims.table.currentIndex().row()
-    QTest.keyClick(claims.table, Qt.Key.Key_P)
-    assert claims.table.currentIndex().row() == before
-    QTest.keyClick(claims.table, Qt.Key.Key_6)
-    assert in_front(claims.window) == "Norms"
+    claims = ClaimsStage(qtbot, "claims")
+    claims.open(tiny_gpt2)
+    content = claims.panel.content
+    claims.press("fails")
+    assert content.nothing.isVisible()
+    assert content.nothing.text() == NOTHING["fails"]
+    claims.press("holds")
+    assert not content.nothing.isVisible()
+    assert content.table.isVisible()
 
 
 def test_the_marked_claim_stays_marked(claims):
     claims.table.selectRow(ids(claims.table).index("norms.stable"))
-    QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons["holds"], LEFT)
+    claims.press("holds")
     assert claims.table._marked().claim.id == "norms.stable"
 
 
@@ -193,37 +153,117 @@ def test_a_dark_theme_reaches_the_marks(claims):
     assert colour() == DARK.warning
 
 
-# ---- ranges, cancelling -----------------------------------------------------------------------
+# ---- taking it away ---------------------------------------------------------------------------
 
 
-def test_the_window_answers_and_cancels_meanwhile(
-    start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle
-):
-    begun, go_on, checked = threading.Event(), threading.Event(), []
+@pytest.mark.parametrize(("ending", "kind"), [("md", None), ("csv", "CSV table (*.csv)")])
+def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, ending, kind):
+    def accept(dialog):
+        if kind is not None:
+            dialog.selectNameFilter(kind)
+            dialog.filterSelected.emit(kind)
+        dialog.selectFile(str(tmp_path / f"ledger.{ending}"))
+        return QFileDialog.DialogCode.Accepted
 
-    def slow(claim, measured):
-        checked.append(claim.id)
-        begun.set()
-        go_on.wait()
-        return Verdict(claim, 1.0, True, None)
+    monkeypatch.setattr(QFileDialog, "exec", accept)
+    claims.choose("Save ledger…")
+    verdicts, text = (
+        claims.panel.result.verdicts,
+        (tmp_path / f"ledger.{ending}").read_text("utf-8"),
+    )
+    assert text == comma_separated(verdicts) if ending == "csv" else counts(verdicts) in text
+    assert f"ledger.{ending}" in claims.session.status
 
-    monkeypatch.setattr(claims_spec, "check", slow)
-    app = start_application(write_gpt2())
-    try:
-        app.window.docks["claims"].raise_()
-        qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())
-        panel = app.window.panels["claims"]
-        app.window.panels["positions"].setFocus()
-        qtbot.mouseClick(panel.strip.cancel, LEFT)
-        assert "cancelled" in panel.words.message.text()
-    finally:
-        go_on.set()
-    wait_until_idle(app)
-    assert len(checked) == 1
+
+def test_a_ledger_that_cannot_be_written_says_why(claims, tmp_path, monkeypatch):
+    claims.save(monkeypatch, "Save ledger…", tmp_path / "absent" / "ledger.md")
+    assert "cannot be written" in claims.session.notice.text
+
+
+def test_the_menu_has_the_ledger_and_the_usual(claims):
+    assert [action.text() for action in claims.panel.menu().actions()] == [
+        "Save ledger…", "Save figure…", "Save numbers…", "Copy figure", "Copy as Python"
+    ]  # fmt: skip
+
+
+def test_numbers_are_the_whole_ledger(claims):
+    claims.press("holds")
+    numbers = claims.panel.numbers()
+    assert list(numbers["claim"]) == [claim.id for claim in CLAIMS]
+    holds = [v.value is not None for v in claims.panel.result.verdicts]
+    assert (~np.isnan(numbers["measured"])).tolist() == holds
+
+
+def test_the_copied_python_prints_the_ledger(claims):
+    printed = run_script(claims.panel.python()).splitlines()
+    words = {"holds": "holds", "fails": "does not hold", "unknown": "cannot tell"}
+    for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
+        how, value, statement = line.split("\t")
+        assert statement == verdict.claim.statement
+        assert how == words[outcome(verdict)]
+        if verdict.value is None:
+            assert value == "None"
+        else:
+            assert float(value) == pytest.approx(verdict.value, rel=1e-9)
+
+
+# ---- in the window ----------------------------------------------------------------------------
+
+
+def test_clicks_and_enter_open_the_panel_that_shows_a_claim(windowed, qtbot):
+    window, table = windowed.window, windowed.table
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.viewport.interactor.setFocus()
+    table.setFocus(Qt.FocusReason.TabFocusReason)
+    assert table._marked().claim.id == "rows.unique"
+    spot = table.visualRect(table.rows.index(0, CLAIM)).center()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.RightButton, pos=spot)
+    assert in_front(window) == "Claims"
+    window.docks["positions"].close()
+    click_row(table, "pca.three")
+    qtbot.waitUntil(window.docks["positions"].isVisible)
+    assert in_front(window) == "Claims"
+    for claim, title in (("norms.stable", "Norms"), ("spectrum.P", "Spectra")):
+        window.docks["claims"].raise_()
+        click_row(table, claim)
+        assert in_front(window) == title
+    window.docks["claims"].raise_()
+    table.setFocus()
+    table.selectRow(ids(table).index("norms.stable") - 1)
+    QTest.keyClick(table, Qt.Key.Key_Down)
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    assert in_front(window) == "Norms"
+
+
+def test_every_claim_leads_to_the_panel_that_shows_it(windowed):
+    window = windowed.window
+    for claim in CLAIMS:
+        window.docks["claims"].raise_()
+        windowed.table.chosen.emit(claim)
+        if claim.panel != "positions":
+            assert in_front(window) == window.docks[claim.panel].windowTitle()
+        if claim.id == "overlap.W_Q_P.folded":
+            form = window.panels["overlaps"].form
+            assert form.rows.subject == Subject("W_Q", fold_ln=True)
+            assert form.columns.subject == Subject("P")
+        if claim.id == "layernorm.constant":
+            assert window.panels["layernorm"].choices.version == "constant_norm"
+    shown = {one for entry in PANELS.values() for one in entry.spec.claims}
+    assert shown <= {claim.id for claim in CLAIMS}
+
+
+def test_letters_are_left_to_the_window(windowed):
+    windowed.table.setFocus()
+    before = windowed.table.currentIndex().row()
+    QTest.keyClick(windowed.table, Qt.Key.Key_P)
+    assert windowed.table.currentIndex().row() == before
+    QTest.keyClick(windowed.table, Qt.Key.Key_6)
+    assert in_front(windowed.window) == "Norms"
 
 
 @pytest.fixture
-def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle):
+def half_way(application, monkeypatch, qtbot, wait_until_idle):
     """The window while it checks the fourth claim, and what lets it go on."""
     begun, go_on = threading.Event(), threading.Event()
 
@@ -235,7 +275,7 @@ def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle)
 
     monkeypatch.setattr(claims_spec, "check", slow)
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
-    app = start_application(write_gpt2())
+    app = application
     app.window.docks["claims"].raise_()
     qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())
     panel = app.window.panels["claims"]

@@ -17,24 +17,21 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.interference_stage import (
     ADAM,
     HELLO,
-    InterferenceStage,
-    at_two_sums,
     give_tokens,
 )
-from tests.gui.result_stage import write_small_gpt2
 from tests.scripts import run_script
 
 
 @pytest.fixture
-def stage(qtbot, write_gpt2):
-    return at_two_sums(qtbot, give_tokens(write_gpt2()))
+def stage(at_two_sums, gpt2_with_tokens):
+    return at_two_sums(gpt2_with_tokens)
 
 
 # ---- other models -----------------------------------------------------------------------------
 
 
-def test_without_a_tokenizer_numbers_do(qtbot, tmp_path):
-    stage = at_two_sums(qtbot, write_small_gpt2(tmp_path / "mute"))
+def test_without_a_tokenizer_numbers_do(at_two_sums, small_gpt2):
+    stage = at_two_sums(small_gpt2())
     form = stage.form
     (a, _), (b, _) = stage.sums
     assert a != b
@@ -46,10 +43,10 @@ def test_without_a_tokenizer_numbers_do(qtbot, tmp_path):
     assert form.why.text() == "There is no tokenizer: type a number, 0–89."
 
 
-def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(qtbot, write_gpt2):
+def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(at_two_sums, write_gpt2):
     folder = give_tokens(write_gpt2())
     (folder / "tokenizer.json").write_text("{")
-    stage = at_two_sums(qtbot, folder)
+    stage = at_two_sums(folder)
     form = stage.form
     stage.type_token(form.one, "hello")
     assert "cannot be read" in form.why.text()
@@ -58,8 +55,7 @@ def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(qtbot, write_gpt2):
     assert stage.sums[0][0] == HELLO
 
 
-def test_what_cannot_be_added_is_said(qtbot, write_gpt2):
-    stage = InterferenceStage(qtbot)
+def test_what_cannot_be_added_is_said(stage, write_gpt2):
     for name, width, words in (
         ("odd", 12, "has tokens of 12 dimensions and positions of 24"),
         ("bare", 0, "o token embeddings in this checkpoint"),
@@ -80,8 +76,8 @@ def test_another_table_keeps_what_was_typed_within_its_positions(stage, write_gp
     assert stage.typed[0] == ("adam", 39)
 
 
-def test_a_table_of_one_position_has_examples_too(qtbot, write_gpt2, helix):
-    stage = at_two_sums(qtbot, give_tokens(write_gpt2("one", helix(40)[5:6])))
+def test_a_table_of_one_position_has_examples_too(at_two_sums, write_gpt2, helix):
+    stage = at_two_sums(give_tokens(write_gpt2("one", helix(40)[5:6])))
     assert [position for _, position in stage.sums] == [0, 0]
     stage.choose_example("one token")
     assert stage.cells[0][1] == "0.000"
@@ -140,8 +136,6 @@ def test_another_panel_can_refer_to_two_sums(stage):
     assert stage.panel.content.examples.currentData() == "one token"
     stage.panel.configure(version="constant_norm")
     assert stage.panel.choices.page == "errors"
-    with pytest.raises(TypeError):
-        stage.panel.configure(page="interference", sum=3)
 
 
 def test_the_copied_python_prints_the_same(stage):

@@ -11,15 +11,15 @@ from gui.panels.layernorm.one_token import read_token, write_token
 from gui.panels.layernorm.question import ExampleOf, Typed
 from gui.panels.layernorm.spec import SUMS_HEADLINE, LayerNormPanel
 from gui.services.questions import QuestionContext, resolve
-from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, at_two_sums, give_tokens
+from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def stage(qtbot, write_gpt2):
-    return at_two_sums(qtbot, give_tokens(write_gpt2()))
+def stage(at_two_sums, gpt2_with_tokens):
+    return at_two_sums(gpt2_with_tokens)
 
 
 # ---- the page ---------------------------------------------------------------------------------

@@ -1,13 +1,10 @@
 """The LayerNorm panel: two simpler versions and their errors, on real checkpoints."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.claims.claims import check_claims
@@ -21,11 +18,11 @@ from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import Beside, drawn_names
+from tests.gui.interference_stage import give_tokens
 from tests.gui.result_stage import named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
-N_TOKENS = 7
 
 
 def error_plot(panel):
@@ -42,28 +39,10 @@ def of_minilm(minilm):
     return resolve(LayerNormOf((1, 511)), QuestionContext(minilm))
 
 
-def give_tokens(folder, width=None):
-    """Add token embeddings to a checkpoint; token 2 ("hello") is nearly position 30's row."""
-    path = folder / "model.safetensors"
-    tensors = load_file(path)
-    positions = tensors["wpe.weight"]
-    rng = np.random.default_rng(3)
-    tokens = rng.normal(size=(N_TOKENS, width or positions.shape[1])).astype(np.float32)
-    if width is None:
-        tokens[2] = -3 * positions[30]
-    save_file({**tensors, "wte.weight": tokens}, path)
-    return folder
-
-
 @pytest.fixture
-def layernorm(start_application, write_gpt2, wait_until_idle):
-    """The panel in the window, answered about a tiny GPT-2 with tokens."""
-    app = start_application(give_tokens(write_gpt2()))
-    app.window.docks["layernorm"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["layernorm"]
-    assert panel.result is not None
-    return SimpleNamespace(app=app, session=app.session, window=app.window, panel=panel)
+def layernorm(stage_of, gpt2_with_tokens):
+    """The panel, answered about a tiny GPT-2 with tokens."""
+    return stage_of("layernorm", gpt2_with_tokens)
 
 
 # ---- the question -----------------------------------------------------------------------------
@@ -170,13 +149,10 @@ def test_a_bar_of_the_histogram_says_its_count(layernorm):
     assert f"{count} pairs" in plot.hover_text()
 
 
-def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_idle):
-    app = start_application(gpt2_folder)
-    app.window.docks["layernorm"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["layernorm"]
-    assert "token embeddings in this checkpoint" in panel.words.message.text()
-    assert panel.words.advice.text().endswith(LayerNormPanel.instead)
+def test_without_tokens_it_says_so(stage_of, gpt2_folder):
+    words = stage_of("layernorm", gpt2_folder).panel.words
+    assert "token embeddings in this checkpoint" in words.message.text()
+    assert words.advice.text().endswith(LayerNormPanel.instead)
 
 
 # ---- taking it away ---------------------------------------------------------------------------

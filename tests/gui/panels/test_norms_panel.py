@@ -39,18 +39,14 @@ def rows(n=N, d_model=16):
 
 
 class Norms(ResultStage):
-    """The panel with a table open."""
+    """The panel, with tables that are written for it."""
 
-    def __init__(self, qtbot, write_table):
-        super().__init__(qtbot, "norms", size=(1100, 260))
-        self._write, self.others = write_table, ComparedStage(self.session)
-
-    def show(self, table=None, name="table"):
-        self.open(self._write(rows() if table is None else table, name))
+    def show(self, table, name="table"):
+        self.open(self.write(table, name))
         return self
 
     def beside(self, table, name):
-        self.others.add(self._write(table, name))
+        self.others.add(self.write(table, name))
         QApplication.processEvents()
 
     @property
@@ -81,28 +77,29 @@ class Norms(ResultStage):
     def choose_quantity(self, quantity):
         QTest.mouseClick(self.panel.controls.widgets["norms_quantity"].buttons[quantity], LEFT)
 
-    def close(self):
-        self.others.close()
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("norms") / "table.npy"
+    np.save(path, rows())
+    return path
 
 
 @pytest.fixture
-def norms(qtbot, write_table):
-    made = Norms(qtbot, write_table)
+def norms(stage_of, source, write_table):
+    """The panel with rows of nearly equal norm."""
+    made = stage_of("norms", source, size=(1100, 260), kind=Norms)
+    made.write, made.others = write_table, ComparedStage(made.session)
     yield made
-    made.close()
-
-
-@pytest.fixture
-def shown(norms):
-    return norms.show()
+    made.others.close()
 
 
 # ---- what is measured ----------------------------------------------------------------------
 
 
-def test_the_caption_has_the_numbers_of_the_profile(shown):
+def test_the_caption_has_the_numbers_of_the_profile(norms):
     found = np.linalg.norm(rows()[100:299], axis=1)
-    assert shown.panel.caption() == (
+    assert norms.panel.caption() == (
         f"table · mean {found.mean():.3f} · std {found.std():.3f} · "
         f"cv {100 * found.std() / found.mean():.1f}\N{NO-BREAK SPACE}% over 100–298 · "
         "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}299"
@@ -147,16 +144,16 @@ def test_norms_and_steps_are_those_of_the_rows(norms, centred):
     assert "outlier" not in norms.panel.caption()
 
 
-def test_residuals_follow_the_range_and_the_components(shown):
-    shown.choose_quantity("residual")
-    session = shown.session
-    for change in (lambda: None, lambda: shown.controller.request_positions(20, 60),
+def test_residuals_follow_the_range_and_the_components(norms):
+    norms.choose_quantity("residual")
+    session = norms.session
+    for change in (lambda: None, lambda: norms.controller.request_positions(20, 60),
                    lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
         change()
         QApplication.processEvents()
-        np.testing.assert_allclose(shown.values, session.curve.residual, atol=1e-9)
-    assert "cv" not in shown.panel.caption()
-    assert shown.plot.y_axis.title == "residual (share)"
+        np.testing.assert_allclose(norms.values, session.curve.residual, atol=1e-9)
+    assert "cv" not in norms.panel.caption()
+    assert norms.plot.y_axis.title == "residual (share)"
 
 
 @pytest.mark.parametrize("folder", ["gpt2_folder", "minilm_folder"])
@@ -193,18 +190,18 @@ def test_tiny_and_constant_tables_are_drawn(norms, table):
 # ---- the axis ------------------------------------------------------------------------------
 
 
-def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(shown):
-    low, high = shown.plot.view.spans()[1]
+def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(norms):
+    low, high = norms.plot.view.spans()[1]
     assert low <= 0
-    assert high > shown.values.max()
-    QTest.mouseClick(shown.panel.controls.widgets["bulk"], LEFT)
-    view = shown.panel.view()
+    assert high > norms.values.max()
+    QTest.mouseClick(norms.panel.controls.widgets["bulk"], LEFT)
+    view = norms.panel.view()
     for _ in range(2):
-        assert shown.plot.view.spans()[1] == pytest.approx(bulk_span(view))
-        QTest.keyClick(shown.plot, Qt.Key.Key_F)
-    assert {0, N - 1} <= {position for position, _ in shown.plot.marks.labels()}
-    QTest.mouseClick(shown.panel.controls.widgets["bulk"], LEFT)
-    assert shown.plot.view.spans()[1] == pytest.approx(full_span(view))
+        assert norms.plot.view.spans()[1] == pytest.approx(bulk_span(view))
+        QTest.keyClick(norms.plot, Qt.Key.Key_F)
+    assert {0, N - 1} <= {position for position, _ in norms.plot.marks.labels()}
+    QTest.mouseClick(norms.panel.controls.widgets["bulk"], LEFT)
+    assert norms.plot.view.spans()[1] == pytest.approx(full_span(view))
 
 
 def test_the_bulk_leaves_outliers_out(norms):
@@ -223,11 +220,11 @@ def test_norms_that_differ_by_rounding_do_not_fill_the_axis(norms):
     assert high - low > 0.1
 
 
-def test_another_quantity_leaves_the_reader_where_they_were(shown):
-    shown.plot.view.setRange(xRange=(20, 60), padding=0)
+def test_another_quantity_leaves_the_reader_where_they_were(norms):
+    norms.plot.view.setRange(xRange=(20, 60), padding=0)
     for quantity in ("step", "residual", "norm"):
-        shown.choose_quantity(quantity)
-        assert shown.plot.view.spans()[0] == pytest.approx((20, 60))
+        norms.choose_quantity(quantity)
+        assert norms.plot.view.spans()[0] == pytest.approx((20, 60))
 
 
 @pytest.fixture
@@ -261,25 +258,25 @@ def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, drawn):
 # ---- selecting and hovering ----------------------------------------------------------------
 
 
-def test_hover_is_told_and_described(shown):
-    session = shown.session
+def test_hover_is_told_and_described(norms):
+    session = norms.session
     session.tokens = TokenizedPrompt(
         ids=(50256, 15496, 616), texts=("<|endoftext|>", "Hello", " my"), truncated=0
     )
-    hover(shown.plot.viewport(), shown.at(2))
+    hover(norms.plot.viewport(), norms.at(2))
     assert session.hover == 2
-    assert shown.plot.hover_text() == f"position 2 · norm {shown.values[2]:.3f} · ·my"
-    shown.choose_quantity("step")
+    assert norms.plot.hover_text() == f"position 2 · norm {norms.values[2]:.3f} · ·my"
+    norms.choose_quantity("step")
     session.hover = 30
-    assert shown.plot.hover_text() == f"positions 30 → 31 · step {shown.values[30]:.3f}"
+    assert norms.plot.hover_text() == f"positions 30 → 31 · step {norms.values[30]:.3f}"
     session.hover = N - 1  # no step begins at the last position
-    assert shown.plot.hover_text() == ""
+    assert norms.plot.hover_text() == ""
 
 
-def test_rings_tell_their_rule_and_the_range_is_veiled(shown):
-    plot, session = shown.plot, shown.session
-    assert plot.tooltip_at(QPointF(shown.at(0))) == OUTLIER_RULE
-    assert plot.index_at(QPointF(shown.at(0))) == 0
+def test_rings_tell_their_rule_and_the_range_is_veiled(norms):
+    plot, session = norms.plot, norms.session
+    assert plot.tooltip_at(QPointF(norms.at(0))) == OUTLIER_RULE
+    assert plot.index_at(QPointF(norms.at(0))) == 0
     session.selection = (40,)
     assert [position for position, _ in plot.marks.labels()] == [40, 0, N - 1]
     session.positions = (100, 200)
@@ -289,36 +286,36 @@ def test_rings_tell_their_rule_and_the_range_is_veiled(shown):
 # ---- the line that stability is measured from ----------------------------------------------
 
 
-def test_dragging_the_line_measures_from_there(shown):
-    session, selection = shown.session, shown.session.selection
-    assert shown.plot.tooltip_at(QPointF(shown.line)) == AFTER_TIP
+def test_dragging_the_line_measures_from_there(norms):
+    session, selection = norms.session, norms.session.selection
+    assert norms.plot.tooltip_at(QPointF(norms.line)) == AFTER_TIP
     heard = []
     session.events.norms_after.connect(heard.append)
-    shown.plot.view.setRange(xRange=(20, 150), yRange=(0, 4), padding=0)
-    before = shown.plot.view.spans()
-    drag(shown.plot.viewport(), shown.line, shown.at(40, 3))
+    norms.plot.view.setRange(xRange=(20, 150), yRange=(0, 4), padding=0)
+    before = norms.plot.view.spans()
+    drag(norms.plot.viewport(), norms.line, norms.at(40, 3))
     assert len(heard) >= 2
     assert session.norms_after == pytest.approx(40, abs=1)
-    assert shown.plot.view.spans() == before
-    found = shown.values[session.norms_after : N - 1]
-    assert f"mean {found.mean():.3f}" in shown.panel.caption()
+    assert norms.plot.view.spans() == before
+    found = norms.values[session.norms_after : N - 1]
+    assert f"mean {found.mean():.3f}" in norms.panel.caption()
     assert session.norms.cv == pytest.approx(found.std() / found.mean())
     assert session.selection == selection
 
 
-def test_the_line_stays_where_something_is_left_to_measure(shown):
-    drag(shown.plot.viewport(), shown.line, shown.at(N - 1, 3))
-    assert shown.session.norms_after == N - 2
-    drag(shown.plot.viewport(), shown.line, shown.at(-2, 3))
-    assert shown.session.norms_after == 0
+def test_the_line_stays_where_something_is_left_to_measure(norms):
+    drag(norms.plot.viewport(), norms.line, norms.at(N - 1, 3))
+    assert norms.session.norms_after == N - 2
+    drag(norms.plot.viewport(), norms.line, norms.at(-2, 3))
+    assert norms.session.norms_after == 0
 
 
-def test_a_double_click_on_the_line_and_typing_set_it(shown):
-    session = shown.session
+def test_a_double_click_on_the_line_and_typing_set_it(norms):
+    session = norms.session
     session.selection, session.norms_after = (7,), 40
-    double_click(shown.plot.viewport(), shown.line)
+    double_click(norms.plot.viewport(), norms.line)
     assert (session.norms_after, session.selection) == (100, (7,))
-    field = shown.panel.controls.widgets["norms_after"].field
+    field = norms.panel.controls.widgets["norms_after"].field
     field.setFocus()
     field.selectAll()
     QTest.keyClicks(field, "25")
@@ -328,32 +325,32 @@ def test_a_double_click_on_the_line_and_typing_set_it(shown):
     assert session.norms_after == 26
 
 
-def test_a_click_on_the_line_selects_and_escape_ends_a_drag(shown):
-    session, viewport = shown.session, shown.plot.viewport()
-    QTest.mouseClick(viewport, LEFT, NONE, shown.line)
+def test_a_click_on_the_line_selects_and_escape_ends_a_drag(norms):
+    session, viewport = norms.session, norms.plot.viewport()
+    QTest.mouseClick(viewport, LEFT, NONE, norms.line)
     assert (session.selection, session.norms_after) == ((100,), 100)
-    shown.plot.setFocus()
-    window = shown.panel.window().windowHandle()
+    norms.plot.setFocus()
+    window = norms.panel.window().windowHandle()
     start, middle, end = (
-        viewport.mapTo(shown.panel, point)
-        for point in (shown.line, shown.at(60, 3), shown.at(20, 3))
+        viewport.mapTo(norms.panel, point)
+        for point in (norms.line, norms.at(60, 3), norms.at(20, 3))
     )
     QTest.mousePress(window, LEFT, NONE, start)
     QTest.mouseMove(window, middle)
     held = session.norms_after
     assert held == pytest.approx(60, abs=1)
-    QTest.keyClick(shown.plot, Qt.Key.Key_Escape)
+    QTest.keyClick(norms.plot, Qt.Key.Key_Escape)
     QTest.mouseMove(window, end)
     QTest.mouseRelease(window, LEFT, NONE, end)
     assert session.norms_after == held
 
 
-def test_the_cursor_says_that_the_line_can_be_dragged(shown):
-    viewport = shown.plot.viewport()
+def test_the_cursor_says_that_the_line_can_be_dragged(norms):
+    viewport = norms.plot.viewport()
     for point, shape in (
-        (shown.at(50, 2), Qt.CursorShape.CrossCursor),
-        (shown.line, Qt.CursorShape.SizeHorCursor),
-        (shown.at(50, 2), Qt.CursorShape.CrossCursor),
+        (norms.at(50, 2), Qt.CursorShape.CrossCursor),
+        (norms.line, Qt.CursorShape.SizeHorCursor),
+        (norms.at(50, 2), Qt.CursorShape.CrossCursor),
     ):
         hover(viewport, point)
         assert viewport.cursor().shape() == shape
@@ -363,11 +360,11 @@ def test_the_cursor_says_that_the_line_can_be_dragged(shown):
 
 
 @pytest.fixture
-def three(shown, helix):
+def three(norms, helix):
     """Two others: a longer one of twice the size, and a shorter one."""
-    shown.beside(2 * helix(420, 16, 3), "long")
-    shown.beside(helix(120, 8, 4), "short")
-    return shown
+    norms.beside(2 * helix(420, 16, 3), "long")
+    norms.beside(helix(120, 8, 4), "short")
+    return norms
 
 
 def test_other_models_are_wholly_in_sight_and_have_a_row_each(three, helix):
@@ -435,9 +432,9 @@ def test_colours_are_the_themes(three, theme):
     assert [curve.color for curve in three.plot.curves] == [theme.text, *SERIES[theme.name][1:3]]
 
 
-def test_overlay_asks_for_a_model_without_a_view(shown):
-    QTest.mouseClick(shown.panel.buttons["Overlay…"], LEFT)
-    (wanted,) = shown.intents
+def test_overlay_asks_for_a_model_without_a_view(norms):
+    QTest.mouseClick(norms.panel.buttons["Overlay…"], LEFT)
+    (wanted,) = norms.intents
     assert isinstance(wanted, AddModel)
     assert not wanted.in_grid
 
@@ -449,15 +446,15 @@ def test_overlay_asks_for_a_model_without_a_view(shown):
     ("quantity", "centred"),
     [("norm", False), ("norm", True), ("step", True), ("residual", False)],
 )
-def test_figure_numbers_and_python_are_what_is_shown(shown, quantity, centred):
-    shown.session.change(norms_quantity=quantity, norms_centred=centred)
-    values = shown.values
-    axes = shown.panel.figure()().axes[0]
+def test_figure_numbers_and_python_are_what_is_shown(norms, quantity, centred):
+    norms.session.change(norms_quantity=quantity, norms_centred=centred)
+    values = norms.values
+    axes = norms.panel.figure()().axes[0]
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), values)
     assert axes.get_title("left").startswith("table · ‖")
-    assert axes.texts[0].get_text().split() == summary(shown.panel.view()).split()
-    np.testing.assert_array_equal(shown.panel.numbers()[quantity], values)
-    printed = run_script(shown.python()).splitlines()
+    assert axes.texts[0].get_text().split() == summary(norms.panel.view()).split()
+    np.testing.assert_array_equal(norms.panel.numbers()[quantity], values)
+    printed = run_script(norms.python()).splitlines()
     np.testing.assert_allclose([float(line.split()[1]) for line in printed[:-1]], values, atol=1e-6)
 
 
