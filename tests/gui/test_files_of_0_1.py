@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from geometry.models.computed import is_computed
 from gui.panels.kit import kept_controls
@@ -236,14 +237,39 @@ def assert_same_view(shown, expected):
         assert_same_view(one, other)
 
 
+@pytest.fixture
+def wait_until_shown(qtbot):
+    """Wait until the models are drawn; what a panel works out may take longer."""
+
+    def wait(application, source="", positions=()):
+        session = application.session
+
+        def shown():
+            if source and (session.model is None or session.model.source != source):
+                return False
+            if positions and session.positions != tuple(positions):
+                return False
+            return application.window.grid.idle and all(
+                one.curve is not None
+                and one.curve.pca.exact
+                and one.curve.pca.positions == one.positions
+                for one in (session, *(compared.session for compared in session.compared))
+            )
+
+        QApplication.processEvents()
+        qtbot.waitUntil(shown)
+
+    return wait
+
+
 @each("work")
-def test_a_window_shows_the_work(name, show_model, tmp_path, wait_until_idle):
+def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_shown):
     file = tmp_path / name
     shutil.copyfile(FOLDER / "work" / name, file)
     expected = EXPECTED["work"][name]
-    application = show_model(file)
+    application = start_application(file, wait=False)
     window, session = application.window, application.session
-    wait_until_idle(application)
+    wait_until_shown(application)
     assert session.notice is None
     assert_same_view(described_work(window.work.take(file)), expected["work"])
     assert described_window(window) == expected["docks"]
@@ -252,12 +278,13 @@ def test_a_window_shows_the_work(name, show_model, tmp_path, wait_until_idle):
     for panel, options in expected["work"]["panels"].items():
         window.bring(panel)
         assert plain(window.panels[panel].options()) == options
-    wait_until_idle(application)
 
 
 @each("bookmarks")
-def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_idle):
-    application = start_application("sample", settings=remembered(bookmarks=name))
+def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_shown):
+    settings = remembered(bookmarks=name)
+    application = start_application("sample", settings=settings, wait=False)
+    wait_until_shown(application)
     window, session = application.window, application.session
     expected = EXPECTED["bookmarks"][name]["bookmarks"]
     assert [described_bookmark(one) for one in window.bookmarks.all()] == expected
@@ -266,9 +293,9 @@ def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wai
             application.controller.comparing.add(
                 other["source"], tuple(other["positions"]), tuple(other["components"])
             )
-            wait_until_idle(application)
+            wait_until_shown(application)
         window.bookmarks.go_to(one["key"])
-        wait_until_idle(application)
+        wait_until_shown(application, one["work"]["source"], one["work"]["positions"])
         assert session.notice is None
         shown = described_work(window.work.take())
         saved = one["work"]
@@ -278,8 +305,9 @@ def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wai
 
 
 @each("settings")
-def test_a_window_starts_with_the_settings(name, start_application, remembered):
-    application = start_application("sample", settings=remembered(name))
+def test_a_window_starts_with_the_settings(name, start_application, remembered, wait_until_shown):
+    application = start_application("sample", settings=remembered(name), wait=False)
+    wait_until_shown(application)
     expected, session = EXPECTED["settings"][name], application.session
     assert described_window(application.window) == expected["docks"]
     assert application.settings.theme == expected["settings"]["theme"]
