@@ -15,7 +15,6 @@ from gui.panels.kit import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import ComparedModel, Session
-from gui.style.theme import LIGHT, Theme
 from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
@@ -25,16 +24,9 @@ LEFT = Qt.MouseButton.LeftButton
 class CompareStage(ResultStage):
     """The panel, and controllers of the models beside the open one."""
 
-    def __init__(
-        self,
-        qtbot: Any,
-        jobs: Jobs | None = None,
-        *,
-        theme: Theme = LIGHT,
-        size: tuple[int, int] = (900, 260),
-    ) -> None:
+    def __init__(self, qtbot: Any, panel: str = "compare", jobs: Jobs | None = None) -> None:
         self.others: list[Controller] = []
-        super().__init__(qtbot, "compare", jobs, theme=theme, size=size)
+        super().__init__(qtbot, panel, jobs, size=(900, 260))
 
     @property
     def told(self) -> list[tuple[str, Any]]:
@@ -85,7 +77,12 @@ class CompareStage(ResultStage):
         if twice:
             QTest.mouseDClick(self.table.names.viewport(), LEFT, pos=spot)
 
+    def again(self, *of: Any, **more: Any) -> None:
+        super().again(*of, **more)
+        while self.others:
+            self.others.pop().close()
+
     def _release(self, panel: Any) -> None:
         super()._release(panel)
-        for controller in self.others:
-            controller.close()
+        while self.others:
+            self.others.pop().close()

@@ -30,7 +30,7 @@ FRESH = Session()
 WISHES = (
     "dragging", "components", "selection", "hover", "prompt", "tokens", "norms_centred",
     "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "snapshot", "basis",
-    "colormap", "notice", "status",
+    "colormap", "gathered", "notice", "status",
 )  # fmt: skip
 """Fields of the session that tests of panels change."""
 
@@ -74,20 +74,27 @@ class ResultStage:
             qtbot.addWidget(self.panel, before_close_func=self._release)
         self._size, self._at_first = size, self.panel.choices
         self._model: Any = None
+        self._source: Path | str = ""
         self.panel.resize(*size)
         if show:
             self.panel.show()
             assert QTest.qWaitForWindowExposed(self.panel, 60_000)
 
-    def again(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
+    def again(
+        self,
+        source: Path | str,
+        positions: tuple[int, int] | None = None,
+        table: str | None = None,
+    ) -> None:
         """Show a source in the panel as at first, whatever a test did with both."""
         panel, session = self.panel, self.session
         session.compared = ()
         session.change(**{name: getattr(FRESH, name) for name in WISHES})
-        if session.model is None or session.model is not self._model:
+        if session.model is None or session.model is not self._model or source != self._source:
             panel._set_choices(self._at_first)
-            self.open(source, positions)
-            self._model, self._opened = session.model, (session.positions, panel.choices)
+            self.open(source, positions, table)
+            self._source, self._model = source, session.model
+            self._opened = session.positions, panel.choices
         session.positions, choices = self._opened
         panel._set_choices(choices)
         self.intents.clear()
@@ -109,9 +116,14 @@ class ResultStage:
         self.panel.close()
         self.panel.deleteLater()
 
-    def open(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
+    def open(
+        self,
+        source: Path | str,
+        positions: tuple[int, int] | None = None,
+        table: str | None = None,
+    ) -> None:
         """Open a source; the panel asks about it."""
-        self.controller.open(str(source), positions=positions)
+        self.controller.open(str(source), table=table, positions=positions)
         assert self.session.notice is None or not self.session.notice.details
         QApplication.processEvents()
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from tests.gui.compare_stage import CompareStage
 from tests.gui.conftest import _helix, _write_gpt2
 from tests.gui.interference_stage import InterferenceStage, give_tokens
 from tests.gui.result_stage import ResultStage, write_small_gpt2
@@ -72,6 +73,29 @@ def stage_of(qapp: QApplication) -> Iterator[Callable[..., Any]]:
     yield get
     for one in made.values():
         one.close()
+
+
+@pytest.fixture(scope="module")
+def beside_helix(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of two tables beside the helix: a shorter one and a random walk."""
+    walk = np.random.default_rng(0).normal(size=(150, 10)).cumsum(axis=0)
+    folder, tables = tmp_path_factory.mktemp("tables"), {"short": _helix(120, 16, 2), "walk": walk}
+    for name, table in tables.items():
+        np.save(folder / f"{name}.npy", table)
+    return {name: folder / f"{name}.npy" for name in tables}
+
+
+@pytest.fixture
+def three(
+    stage_of: Callable[..., Any], helix_table: Path, beside_helix: dict[str, Path]
+) -> CompareStage:
+    """The table of models with the small helix, a shorter one and a random walk."""
+    stage: CompareStage = stage_of("compare", helix_table, kind=CompareStage)
+    for name, path in beside_helix.items():
+        stage.beside(path, name)
+    stage.table.values.horizontalScrollBar().setValue(0)
+    stage.panel.activateWindow()
+    return stage
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The table of models through real events: lines, sorting, keys, what is on its way."""
 
-import numpy as np
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -11,18 +9,6 @@ from gui.panels.compare.words import MARK, NO_NUMBER, PENDING, written
 from gui.services.answers import Answers
 from gui.style.theme import LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
-
-
-@pytest.fixture
-def three(qtbot, write_table, helix):
-    """The small helix open, and beside it a shorter one and a random walk."""
-    stage = CompareStage(qtbot)
-    stage.open(write_table())
-    stage.beside(write_table(helix(120, 16, 2), "short"), "short")
-    walk = np.random.default_rng(0).normal(size=(150, 10)).cumsum(axis=0)
-    stage.beside(write_table(walk, "walk"), "walk")
-    return stage
-
 
 # ---- lines --------------------------------------------------------------------------------------
 
@@ -123,7 +109,7 @@ def test_one_that_is_being_read_says_so_and_comes(three, write_table):
 
 
 def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
-    stage = CompareStage(qtbot, hand_jobs)
+    stage = CompareStage(qtbot, jobs=hand_jobs)
     stage.open(write_table())
     hand_jobs.deliver_all()
     stage.beside(write_table(name="other"), "other")

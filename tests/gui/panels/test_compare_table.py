@@ -3,7 +3,6 @@
 import csv
 import io
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -11,21 +10,9 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.claims.scalar_results import scalar_results
 from gui.style.theme import DARK, LIGHT
-from tests.gui.compare_stage import TITLES, CompareStage
+from tests.gui.compare_stage import TITLES
 
 Key = Qt.Key
-
-
-@pytest.fixture
-def three(qtbot, write_table, helix):
-    """The small helix open, and beside it a shorter one and a random walk."""
-    stage = CompareStage(qtbot)
-    stage.open(write_table())
-    stage.beside(write_table(helix(120, 16, 2), "short"), "short")
-    walk = np.random.default_rng(0).normal(size=(150, 10)).cumsum(axis=0)
-    stage.beside(write_table(walk, "walk"), "walk")
-    stage.panel.activateWindow()
-    return stage
 
 
 def title(stage, name):
@@ -125,11 +112,11 @@ def test_the_marked_model_stays_marked_when_lines_move(three):
     assert three.table.marked.row.name == "short"
 
 
-def test_letters_are_left_to_the_window(three):
+def test_letters_are_left_to_the_window(three, monkeypatch):
     view = three.table.values
     three.click_row(0)
     heard = []
-    three.panel.keyPressEvent = lambda event: heard.append(event.key())
+    monkeypatch.setattr(three.panel, "keyPressEvent", lambda event: heard.append(event.key()))
     QTest.keyClick(view, Key.Key_W)
     QTest.keyClick(view, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
     assert three.table.marked.row.name == "helix"

@@ -24,10 +24,9 @@ from tests.scripts import run_script
 
 
 @pytest.fixture
-def two(qtbot, write_table, helix):
+def two(stage_of, helix_table, write_table, helix):
     """The small helix open, and beside it a short part of another that lacks some numbers."""
-    stage = CompareStage(qtbot)
-    stage.open(write_table())
+    stage = stage_of("compare", helix_table, kind=CompareStage)
     other = stage.beside(write_table(helix(120, 16, 2), "other_%"), "other_%")
     other.positions = (4, 6)
     return stage
@@ -127,10 +126,9 @@ def test_the_figure_has_every_number_within_its_edges(two):
         assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
 
 
-def test_long_names_are_cut_in_the_figure(qtbot, write_table):
-    stage = CompareStage(qtbot)
-    stage.open(write_table(name="a-model-with-a-very-long-name-indeed"))
-    figure = compare_figure(lines(stage))
+def test_long_names_are_cut_in_the_figure(two, write_table):
+    two.open(write_table(name="a-model-with-a-very-long-name-indeed"))
+    figure = compare_figure(lines(two))
     (name,) = [text.get_text() for text in figure.texts if text.get_text().startswith("…")]
     assert len(name) == CHARACTERS
     assert name.endswith("long-name-indeed")

@@ -18,9 +18,10 @@ from gui.panels.experiment.question import ExperimentOf
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, reading
 from gui.style.theme import DARK
+from gui.window.result_docks import carry_out
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.result_stage import ResultStage, drag, hover, named
+from tests.gui.result_stage import ResultStage, drag, enter, hover, named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -28,22 +29,19 @@ WIDE, NARROW = (1100, 320), (700, 260)
 
 
 @pytest.fixture
-def stage(qtbot, write_table):
+def stage(stage_of, helix_table):
     """The panel, answered about the small helix of 200 positions."""
-    made = ResultStage(qtbot, "experiment", size=WIDE)
-    made.open(write_table())
-    assert made.panel.result is not None
-    return made
+    return stage_of("experiment", helix_table, size=WIDE)
+
+
+@pytest.fixture
+def narrow(stage_of, helix_table):
+    return stage_of("experiment", helix_table, size=NARROW).panel
 
 
 def type_into(slider, text):
     """Type a number into a slider's field, and press Enter."""
-    field = slider.field
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, text)
-    QTest.keyClick(field, Qt.Key.Key_Return)
-    QApplication.processEvents()
+    enter(slider.field, text)
 
 
 def button(panel, field, value):
@@ -188,7 +186,7 @@ def test_a_curve_opens_as_a_model(stage, kind):
     curve = panel.result.settings.curve.of_kind(kind)
     QTest.mouseClick(panel.content.pictures.buttons[kind], LEFT)
     assert stage.intents == [kit.OpenSource(curve.source)]
-    stage.open(curve.source)
+    carry_out(stage.intents[0], stage.controller)
     assert stage.session.model.source == curve.source
     np.testing.assert_array_equal(stage.session.model.W_pos, curve.table())
     if kind == "helix":  # and is found again in it
@@ -199,10 +197,8 @@ def test_a_curve_opens_as_a_model(stage, kind):
 # ---- the pages --------------------------------------------------------------------------------
 
 
-def test_the_table_is_a_page_where_there_is_no_room_beside_the_others(qtbot, write_table):
-    stage = ResultStage(qtbot, "experiment", size=NARROW)
-    stage.open(write_table())
-    panel = stage.panel
+def test_the_table_is_a_page_where_there_is_no_room_beside_the_others(narrow):
+    panel = narrow
     assert not panel.content.table.isVisible()
     QTest.mouseClick(button(panel, "page", "table"), LEFT)
     assert panel.content.table.isVisible()
@@ -250,10 +246,8 @@ def test_the_price_is_drawn_and_its_mark_dragged_to_another_length(stage):
     assert "‖p‖²" in plot.hover_text()
 
 
-def test_the_legend_is_there_where_the_table_is_not(qtbot, write_table):
-    stage = ResultStage(qtbot, "experiment", size=NARROW)
-    stage.open(write_table())
-    panel = stage.panel
+def test_the_legend_is_there_where_the_table_is_not(narrow):
+    panel = narrow
     panel.configure(page="price")
     QApplication.processEvents()
     legend = panel.content.plots["price"].legend
@@ -377,26 +371,3 @@ def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, writ
     assert turns.value == 1.5
     jobs.deliver_all()
     assert panel.result.settings.curve.turns == turns.value == 1.5
-
-
-def test_in_the_window_it_is_answered_and_can_be_configured(
-    start_application, write_gpt2, wait_until_idle
-):
-    app = start_application(write_gpt2())
-    app.window.docks["experiment"].raise_()
-    wait_until_idle(app)
-    panel = app.window.panels["experiment"]
-    assert panel.result.is_helix
-    panel.configure(page="steps", before=True, settings=settings())
-    wait_until_idle(app)
-    assert steps_of(panel).isVisible()
-    assert panel.choices.before
-    assert panel.result.settings == settings()
-    panel.configure(settings=None)
-    wait_until_idle(app)
-    assert panel.result.positions == (1, 199)
-    panel.configure(page="curves")
-    source = panel.result.settings.curve.of_kind("circle").source
-    QTest.mouseClick(panel.content.pictures.buttons["circle"], LEFT)
-    wait_until_idle(app)
-    assert app.session.model.source == source

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,18 +146,27 @@ def family(request):
     return request.param
 
 
-def shown(qtbot, source, family, panel):
-    """A panel of the window's table, after it was asked about a family's model."""
-    stage = ResultStage(qtbot, panel, size=(900, 320))
-    path, table = source(family)
-    stage.controller.open(str(path), table=table)
-    assert stage.session.notice is None
-    return stage.panel
+@pytest.fixture(scope="module")
+def shown(qapp, source):
+    """Show a family's model in a panel of the window's table, which goes on with the next one."""
+    stages: dict[str, ResultStage] = {}
+
+    def show(family: str, name: str) -> Any:
+        if name not in stages:
+            stages[name] = ResultStage(None, name, size=(900, 320))
+        path, table = source(family)
+        stages[name].again(path, table=table)
+        assert stages[name].session.notice is None
+        return stages[name].panel
+
+    yield show
+    for stage in stages.values():
+        stage.close()
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(qtbot, source, family, panel):
-    made = shown(qtbot, source, family, panel)
+def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(shown, family, panel):
+    made = shown(family, panel)
     why = LACKING.get((family, panel))
     if why is None:
         assert made.result is not None, made.words.message.text()
@@ -172,8 +182,8 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(qtbot, source, fami
         assert made.words.advice.text().endswith(".")
 
 
-def test_spectra(qtbot, source, family):
-    found = {one.subject.name: one for one in shown(qtbot, source, family, "spectra").result.found}
+def test_spectra(shown, family):
+    found = {one.subject.name: one for one in shown(family, "spectra").result.found}
     true = truth(family)
     assert set(found) == ({"P"} if true.E is None else {"P", "E"})
     for name, one in found.items():
@@ -188,9 +198,9 @@ def test_spectra(qtbot, source, family):
     ("family", "of"),
     [(f, name) for f in FAMILIES for name in ("E", "W_Q", "W_O", "W_in") if name in has(f)],
 )
-def test_capture(qtbot, source, family, of):
+def test_capture(shown, family, of):
     true = truth(family)
-    panel = shown(qtbot, source, family, "capture")
+    panel = shown(family, "capture")
     panel.configure(name=of)
     expected = np.cumsum(true.overlap("P", of), axis=0)
     rank, columns = expected.shape
@@ -203,9 +213,9 @@ def test_capture(qtbot, source, family, of):
     [(f, name, table) for f in FAMILIES for name in WEIGHTS for table in "PE"
      if {name, table} <= has(f)],
 )  # fmt: skip
-def test_overlaps(qtbot, source, family, name, table):
+def test_overlaps(shown, family, name, table):
     true = truth(family)
-    panel = shown(qtbot, source, family, "overlaps")
+    panel = shown(family, "overlaps")
     panel.configure(rows=Subject(name), columns=Subject(table))
     expected = true.overlap(name, table)
     rows, columns = expected.shape
@@ -213,8 +223,8 @@ def test_overlaps(qtbot, source, family, name, table):
     assert panel.result.top3 == pytest.approx(expected[:3, :3].sum(), abs=1e-5)
 
 
-def test_directions(qtbot, source, family):
-    panel, true = shown(qtbot, source, family, "directions"), truth(family)
+def test_directions(shown, family):
+    panel, true = shown(family, "directions"), truth(family)
     result = panel.result
     U, S, Vh = np.linalg.svd(true.P, full_matrices=False)
     np.testing.assert_allclose(result.singular_values, S[:5], atol=1e-6 * S[0])
@@ -229,8 +239,8 @@ def test_directions(qtbot, source, family):
         assert result.E_mapped == (true.E.shape[1] != true.P.shape[1])
 
 
-def test_similarity(qtbot, source, family):
-    result = shown(qtbot, source, family, "similarity").result
+def test_similarity(shown, family):
+    result = shown(family, "similarity").result
     rows = truth(family).P[1:]
     units = rows / np.linalg.norm(rows, axis=1)[:, None]
     np.testing.assert_allclose(result.cosines, units @ units.T, atol=1e-6)
@@ -238,8 +248,8 @@ def test_similarity(qtbot, source, family):
     np.testing.assert_allclose(result.by_lag, lags, atol=1e-6)
 
 
-def test_dimensions(qtbot, source, family):
-    result = shown(qtbot, source, family, "dimensions").result
+def test_dimensions(shown, family):
+    result = shown(family, "dimensions").result
     rows = truth(family).P[1:]
     np.testing.assert_allclose(result.rows, rows, atol=1e-6)
     waves, m = result.sinusoids, len(rows)
@@ -254,9 +264,9 @@ def test_dimensions(qtbot, source, family):
 
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if (f, "layernorm") not in LACKING])
-def test_layernorm(qtbot, source, family):
+def test_layernorm(shown, family):
     true = truth(family)
-    result = shown(qtbot, source, family, "layernorm").result
+    result = shown(family, "layernorm").result
     E, P = true.E, true.P
     cosines = (E @ P.T) / np.outer(np.linalg.norm(E, axis=1), np.linalg.norm(P, axis=1))
     assert result.histogram.sum() == cosines.size
@@ -273,8 +283,8 @@ def test_layernorm(qtbot, source, family):
     assert result.constant_norm.overall[0] == pytest.approx(np.median(constant), rel=1e-5)
 
 
-def test_shape(qtbot, source, family):
-    result = shown(qtbot, source, family, "shape").result
+def test_shape(shown, family):
+    result = shown(family, "shape").result
     rows = truth(family).P[1:]
     U, S, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs(result.coordinates), np.abs(U * S)[:, :3], atol=1e-5)
@@ -285,8 +295,8 @@ def test_shape(qtbot, source, family):
     assert line.r2 == pytest.approx(1 - rest / (result.coordinates**2).sum(), abs=1e-9)
 
 
-def test_claims(qtbot, source, family):
-    panel, true = shown(qtbot, source, family, "claims"), truth(family)
+def test_claims(shown, family):
+    panel, true = shown(family, "claims"), truth(family)
     verdicts = {verdict.claim.id: verdict for verdict in panel.result.verdicts}
     assert not [name for name, one in verdicts.items() if outcome(one) == "pending"]
     P = true.P
@@ -310,14 +320,3 @@ def test_claims(qtbot, source, family):
             assert verdicts[name].why_null
         else:
             assert verdicts[name].value == pytest.approx(value, rel=1e-5), name
-
-
-@pytest.mark.parametrize("panel", PANELS)
-def test_a_panel_goes_on_with_a_model_of_another_kind(qtbot, source, panel):
-    stage = ResultStage(qtbot, panel, size=(900, 320))
-    for family in ("BertForMaskedLM", BARE, "OPT-350m", "WhisperForConditionalGeneration-encoder"):
-        path, table = source(family)
-        stage.controller.open(str(path), table=table)
-        assert (stage.panel.result is None) == ((family, panel) in LACKING)
-        if stage.panel.result is not None:
-            assert stage.session.model.name in stage.panel.header.caption.text()

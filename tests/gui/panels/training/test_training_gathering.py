@@ -17,11 +17,11 @@ def hub(loopback_hub, tmp_path):
 
 
 @pytest.fixture
-def show(start_application, wait_until_idle):
+def show(show_model, wait_until_idle):
     """Open a source in the window, with the training panel in front."""
 
     def shown(source):
-        application = start_application(source)
+        application = show_model(source)
         application.window.focus_on("training")
         wait_until_idle(application)
         return application

@@ -1,5 +1,7 @@
 """The training panel through real events: player, keys, plots, what it says and gives away."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -21,12 +23,23 @@ from tests.scripts import run_script
 LEFT = Qt.MouseButton.LeftButton
 
 
+class TrainingStage(ResultStage):
+    """The panel, which moves the session along the training."""
+
+    def __init__(self, *of, **options) -> None:
+        super().__init__(*of, **options)
+        self.panel.intended.connect(lambda wanted: carry_out(wanted, self.controller))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    return write_trained(tmp_path_factory.mktemp("trained") / "tiny")
+
+
 @pytest.fixture
-def stage(qtbot, tmp_path) -> ResultStage:
-    made = ResultStage(qtbot, "training", size=(1000, 300))
-    made.panel.intended.connect(lambda wanted: carry_out(wanted, made.controller))
-    made.open(write_trained(tmp_path / "tiny"))
-    assert made.panel.result is not None
+def stage(stage_of, trained) -> TrainingStage:
+    made = stage_of("training", trained, kind=TrainingStage, size=(1000, 300))
+    made.panel.content.player.loop.setChecked(False)
     made.panel.setFocus()
     return made
 

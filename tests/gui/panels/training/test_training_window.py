@@ -14,8 +14,8 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def trained(start_application, tmp_path, wait_until_idle) -> Application:
-    application = start_application(write_trained(tmp_path / "tiny"))
+def trained(show_model, tmp_path, wait_until_idle) -> Application:
+    application = show_model(write_trained(tmp_path / "tiny"))
     application.window.focus_on("training")
     wait_until_idle(application)
     assert application.session.timeline is not None
