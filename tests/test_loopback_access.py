@@ -19,7 +19,7 @@ from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, LoopbackHub
 
 
 @pytest.fixture
-def hub(loopback_hub: LoopbackHub) -> LoopbackHub:
+def hub(loopback_hub) -> LoopbackHub:
     loopback_hub.add(REPO, FILES)
     return loopback_hub
 
@@ -27,7 +27,7 @@ def hub(loopback_hub: LoopbackHub) -> LoopbackHub:
 # ---- who may see what ----------------------------------------------------------------------------
 
 
-def test_what_is_not_there(hub: LoopbackHub):
+def test_what_is_not_there(hub):
     with pytest.raises(RepositoryNotFoundError) as error:
         model_info("ann/nothing")
     assert error.value.response.status_code == 401
@@ -46,7 +46,7 @@ def test_what_is_not_there(hub: LoopbackHub):
     assert get(f"{hub.url}/somewhere/else/entirely").status_code == 404
 
 
-def test_a_gated_model_opens_with_the_right_token(hub: LoopbackHub):
+def test_a_gated_model_opens_with_the_right_token(hub):
     hub.add("ann/gated", FILES, gated=True)
     address = hf_hub_url("ann/gated", "config.json")
     for token, status in ((None, 401), (OTHER_TOKEN, 403)):
@@ -59,7 +59,7 @@ def test_a_gated_model_opens_with_the_right_token(hub: LoopbackHub):
     assert model_info("ann/gated").gated == "manual"
 
 
-def test_a_private_model_is_not_there_for_others(hub: LoopbackHub):
+def test_a_private_model_is_not_there_for_others(hub):
     hub.add("ann/private", FILES, private=True)
     for token, status in ((None, 401), (OTHER_TOKEN, 404)):
         with pytest.raises(RepositoryNotFoundError) as error:
@@ -68,14 +68,14 @@ def test_a_private_model_is_not_there_for_others(hub: LoopbackHub):
     assert model_info("ann/private", token=RIGHT_TOKEN).private
 
 
-def test_a_token_nobody_knows_is_refused_even_for_open_models(hub: LoopbackHub):
+def test_a_token_nobody_knows_is_refused_even_for_open_models(hub):
     with pytest.raises(HfHubHTTPError, match="Invalid credentials") as error:
         model_info(REPO, token="hf_expired")
     assert error.value.response.status_code == 401
     assert not isinstance(error.value, RepositoryNotFoundError)
 
 
-def test_a_token_in_its_usual_place_is_used(hub: LoopbackHub, hub_home: Path):
+def test_a_token_in_its_usual_place_is_used(hub, hub_home):
     hub.add("ann/gated", FILES, gated=True)
     hub_home.mkdir(exist_ok=True)
     (hub_home / "token").write_text(RIGHT_TOKEN, "utf-8")
@@ -85,7 +85,7 @@ def test_a_token_in_its_usual_place_is_used(hub: LoopbackHub, hub_home: Path):
 # ---- the storage host ----------------------------------------------------------------------------
 
 
-def test_the_storage_serves_large_files_without_the_token(hub: LoopbackHub):
+def test_the_storage_serves_large_files_without_the_token(hub):
     hub.redirect = True
     hub.forget_requests()
     response = get(url(), "bytes=5-14", token=RIGHT_TOKEN)
@@ -101,7 +101,7 @@ def test_the_storage_serves_large_files_without_the_token(hub: LoopbackHub):
     assert "X-Repo-Commit" not in response.headers
 
 
-def test_the_storage_can_be_asked_again_directly_but_not_with_a_token(hub: LoopbackHub):
+def test_the_storage_can_be_asked_again_directly_but_not_with_a_token(hub):
     hub.redirect = True
     place = str(get(url(), "bytes=0-0").url)
     assert get(place, "bytes=7-9").content == WEIGHTS[7:10]
@@ -112,14 +112,14 @@ def test_the_storage_can_be_asked_again_directly_but_not_with_a_token(hub: Loopb
     assert get(url(), "bytes=7-9").content == WEIGHTS[7:10]
 
 
-def test_the_clients_own_download_follows_redirects(hub: LoopbackHub):
+def test_the_clients_own_download_follows_redirects(hub):
     hub.redirect = hub.redirect_small = True
     assert Path(hf_hub_download(REPO, "model.safetensors")).read_bytes() == WEIGHTS
     assert Path(hf_hub_download(REPO, "config.json")).read_bytes() == CONFIG
     assert {request.host for request in hub.requests} == {"hub", "storage"}
 
 
-def test_small_files_come_from_the_hub_by_way_of_its_cache(hub: LoopbackHub):
+def test_small_files_come_from_the_hub_by_way_of_its_cache(hub):
     hub.redirect_small = True
     response = get(url("config.json"))
     assert response.content == CONFIG

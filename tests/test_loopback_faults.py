@@ -22,12 +22,12 @@ from tests.loopback_hub import Fault, LoopbackHub
 
 
 @pytest.fixture
-def hub(loopback_hub: LoopbackHub) -> LoopbackHub:
+def hub(loopback_hub) -> LoopbackHub:
     loopback_hub.add(REPO, FILES)
     return loopback_hub
 
 
-def test_an_error_is_played_as_often_as_asked(hub: LoopbackHub):
+def test_an_error_is_played_as_often_as_asked(hub):
     fault = hub.fault(Fault.status(429, {"Retry-After": "3"}), path="*.safetensors", times=2)
     assert get(url("config.json")).status_code == 200
     assert not fault.reached.is_set()
@@ -38,7 +38,7 @@ def test_an_error_is_played_as_often_as_asked(hub: LoopbackHub):
     assert fault.played == 2
 
 
-def test_faults_wait_their_turn(hub: LoopbackHub):
+def test_faults_wait_their_turn(hub):
     hub.fault(Fault.status(503), after=2, times=None)
     hub.fault(Fault.status(500))
     statuses = [get(url(), "bytes=0-9").status_code for _ in range(4)]
@@ -57,22 +57,20 @@ def test_faults_wait_their_turn(hub: LoopbackHub):
         (502, "", HfHubHTTPError),
     ],
 )
-def test_an_error_has_the_clients_own_class(
-    hub: LoopbackHub, code: int, error_code: str, expected: type[Exception]
-):
+def test_an_error_has_the_clients_own_class(hub, code, error_code, expected):
     hub.fault(Fault.status(code, error_code=error_code))
     with pytest.raises(expected):
         hf_raise_for_status(get(url()))
 
 
-def test_a_fault_can_be_the_storages_alone(hub: LoopbackHub):
+def test_a_fault_can_be_the_storages_alone(hub):
     hub.redirect = True
     hub.fault(Fault.status(503), path="*/model.safetensors", host="storage")
     assert get(url(), "bytes=0-9").status_code == 503
     assert [request.status for request in of_files(hub)] == [302, 503]
 
 
-def test_faults_of_a_body_wait_for_one(hub: LoopbackHub):
+def test_faults_of_a_body_wait_for_one(hub):
     hub.redirect = True
     fault = hub.fault(Fault.cut(4), path="*/model.safetensors")
     get_hf_file_metadata(url())
@@ -94,7 +92,7 @@ def received(asked: str = "bytes=0-99999") -> tuple[bytes, Exception | None]:
     return data, None
 
 
-def test_a_connection_is_cut_half_way(hub: LoopbackHub):
+def test_a_connection_is_cut_half_way(hub):
     hub.fault(Fault.cut(40_000))
     data, error = received()
     assert data == WEIGHTS[:40_000]
@@ -103,7 +101,7 @@ def test_a_connection_is_cut_half_way(hub: LoopbackHub):
     assert received() == (WEIGHTS[:100_000], None)
 
 
-def test_a_connection_is_reset_half_way(hub: LoopbackHub):
+def test_a_connection_is_reset_half_way(hub):
     hub.fault(Fault.cut(40_000, reset=True))
     data, error = received()
     # A reset may overtake what was sent before it.
@@ -111,7 +109,7 @@ def test_a_connection_is_reset_half_way(hub: LoopbackHub):
     assert isinstance(error, httpx2.ReadError)
 
 
-def test_a_connection_is_closed_before_the_answer(hub: LoopbackHub):
+def test_a_connection_is_closed_before_the_answer(hub):
     hub.fault(Fault.refuse())
     data, error = received()
     assert data == b""
@@ -130,7 +128,7 @@ def asking(work: Callable[[], object]) -> Iterator[threading.Thread]:
 
 
 @pytest.mark.parametrize("after", [None, 0, 5000])
-def test_an_answer_stalls_until_the_client_leaves(hub: LoopbackHub, after: int | None):
+def test_an_answer_stalls_until_the_client_leaves(hub, after):
     fault = hub.fault(Fault.stall(after))
     with httpx2.Client() as client, pytest.raises(httpx2.ReadTimeout):
         # No time passes for nothing: that the fault was reached is seen below.
@@ -139,7 +137,7 @@ def test_an_answer_stalls_until_the_client_leaves(hub: LoopbackHub, after: int |
     assert hub.requests[-1].sent == (after or 0)
 
 
-def test_a_stalled_answer_ends_with_the_hub(hub: LoopbackHub):
+def test_a_stalled_answer_ends_with_the_hub(hub):
     fault = hub.fault(Fault.stall(5000))
     results = []
     with asking(lambda: results.append(received())):
@@ -150,7 +148,7 @@ def test_a_stalled_answer_ends_with_the_hub(hub: LoopbackHub):
     assert isinstance(error, httpx2.RemoteProtocolError)
 
 
-def test_a_slow_answer_waits_at_its_gate(hub: LoopbackHub):
+def test_a_slow_answer_waits_at_its_gate(hub):
     gate = threading.Event()
     fault = hub.fault(Fault.slow(10_000, gate))
     results = []
@@ -162,7 +160,7 @@ def test_a_slow_answer_waits_at_its_gate(hub: LoopbackHub):
     assert results == [(WEIGHTS[:100_000], None)]
 
 
-def test_a_slow_answer_comes_piece_by_piece(hub: LoopbackHub):
+def test_a_slow_answer_comes_piece_by_piece(hub):
     gate = threading.Semaphore(0)
     hub.fault(Fault.slow(10_000, gate))
     with get_session().stream("GET", url(), headers={"Range": "bytes=0-29999"}) as answer:
@@ -173,7 +171,7 @@ def test_a_slow_answer_comes_piece_by_piece(hub: LoopbackHub):
             gate.release()
 
 
-def test_a_slow_answer_ends_when_the_client_leaves(hub: LoopbackHub):
+def test_a_slow_answer_ends_when_the_client_leaves(hub):
     fault = hub.fault(Fault.slow(1000, threading.Event()))
     with httpx2.Client() as client, pytest.raises(httpx2.ReadTimeout):
         client.get(url(), timeout=1)
@@ -182,7 +180,7 @@ def test_a_slow_answer_ends_when_the_client_leaves(hub: LoopbackHub):
     hub.close()
 
 
-def test_a_range_is_ignored(hub: LoopbackHub):
+def test_a_range_is_ignored(hub):
     hub.fault(Fault.ignore_range())
     response = get(url(), "bytes=10-19")
     assert response.status_code == 200
@@ -192,14 +190,14 @@ def test_a_range_is_ignored(hub: LoopbackHub):
 
 
 @pytest.mark.parametrize("delta", [-3, 3])
-def test_a_body_has_the_wrong_length(hub: LoopbackHub, delta: int):
+def test_a_body_has_the_wrong_length(hub, delta):
     hub.fault(Fault.wrong_length(delta))
     response = get(url(), "bytes=10-19")
     assert response.content == WEIGHTS[10 : 20 + delta]
     assert response.headers["Content-Range"] == "bytes 10-19/300000"
 
 
-def test_one_bit_is_wrong(hub: LoopbackHub):
+def test_one_bit_is_wrong(hub):
     hub.fault(Fault.flip(15))
     assert get(url(), "bytes=20-29").content == WEIGHTS[20:30]
     spoilt = get(url(), "bytes=10-19").content
@@ -209,20 +207,20 @@ def test_one_bit_is_wrong(hub: LoopbackHub):
 
 
 @pytest.mark.parametrize("text", ["", "bytes elephant"])
-def test_a_content_range_is_another(hub: LoopbackHub, text: str):
+def test_a_content_range_is_another(hub, text):
     hub.fault(Fault.garble_content_range(text))
     said = get(url(), "bytes=10-19").headers["Content-Range"]
     assert said == (text or "bytes 11-20/300000")
 
 
-def test_a_file_seems_replaced(hub: LoopbackHub):
+def test_a_file_seems_replaced(hub):
     before = get(url(), "bytes=0-0").headers["ETag"]
     hub.fault(Fault.other_etag())
     assert get(url(), "bytes=0-0").headers["ETag"] != before
     assert get(url(), "bytes=0-0").headers["ETag"] == before
 
 
-def test_nobody_trusts_the_certificate(serve_hub: Callable[..., LoopbackHub]):
+def test_nobody_trusts_the_certificate(serve_hub):
     hub = serve_hub(tls=True)
     hub.add(REPO, FILES)
     with pytest.raises(httpx2.ConnectError) as error:
@@ -234,7 +232,7 @@ def test_nobody_trusts_the_certificate(serve_hub: Callable[..., LoopbackHub]):
     assert hub.requests == []
 
 
-def test_behind_the_certificate_all_is_well(serve_hub: Callable[..., LoopbackHub]):
+def test_behind_the_certificate_all_is_well(serve_hub):
     hub = serve_hub(tls=True)
     hub.add(REPO, FILES)
     hub.redirect = True
@@ -242,7 +240,7 @@ def test_behind_the_certificate_all_is_well(serve_hub: Callable[..., LoopbackHub
         assert client.get(url(), headers={"Range": "bytes=3-7"}).content == WEIGHTS[3:8]
 
 
-def test_a_closed_hub_refuses_connections(hub: LoopbackHub):
+def test_a_closed_hub_refuses_connections(hub):
     hub.close()
     with pytest.raises(httpx2.ConnectError):
         get(url())

@@ -28,7 +28,7 @@ from tests.stand_ins import add_nine
 
 
 @pytest.fixture
-def hub(loopback_hub: LoopbackHub) -> LoopbackHub:
+def hub(loopback_hub) -> LoopbackHub:
     loopback_hub.add(REPO, FILES)
     return loopback_hub
 
@@ -36,7 +36,7 @@ def hub(loopback_hub: LoopbackHub) -> LoopbackHub:
 # ---- the API -------------------------------------------------------------------------------------
 
 
-def test_a_model_is_described_by_its_commit_and_files(hub: LoopbackHub):
+def test_a_model_is_described_by_its_commit_and_files(hub):
     second = hub.add(REPO, {"model.safetensors": b"12345678"})
     info = model_info(REPO, files_metadata=True)
     assert (info.id, info.sha, info.private, info.gated) == (REPO, second, False, False)
@@ -46,7 +46,7 @@ def test_a_model_is_described_by_its_commit_and_files(hub: LoopbackHub):
     assert model_info(REPO).siblings[0].size is None
 
 
-def test_small_files_are_known_by_their_name_in_git(hub: LoopbackHub):
+def test_small_files_are_known_by_their_name_in_git(hub):
     (config, _) = model_info(REPO, files_metadata=True).siblings
     # What `git hash-object` says.
     expected = hashlib.sha1(b"blob 22\0" + CONFIG, usedforsecurity=False).hexdigest()
@@ -54,7 +54,7 @@ def test_small_files_are_known_by_their_name_in_git(hub: LoopbackHub):
     assert get(url("config.json")).headers["ETag"] == f'"{expected}"'
 
 
-def test_every_kind_of_revision_is_resolved(hub: LoopbackHub):
+def test_every_kind_of_revision_is_resolved(hub):
     main = model_info(REPO).sha
     names = ("checkpoint-100", "refs/tags/v1.0", "refs/pr/3")
     commits = {name: hub.add(REPO, {"a.txt": name.encode()}, revision=name) for name in names}
@@ -68,7 +68,7 @@ def test_every_kind_of_revision_is_resolved(hub: LoopbackHub):
     assert get(f"{hub.url}/{REPO}/resolve/refs/pr/3/a.txt").content == b"refs/pr/3"
 
 
-def test_references_are_listed(hub: LoopbackHub):
+def test_references_are_listed(hub):
     hub.add(REPO, FILES, revision="checkpoint-100")
     hub.add(REPO, FILES, revision="refs/tags/v1.0")
     pull = hub.add(REPO, FILES, revision="refs/pr/3")
@@ -82,7 +82,7 @@ def test_references_are_listed(hub: LoopbackHub):
     assert list_repo_refs(REPO).pull_requests is None
 
 
-def test_a_branch_moves(hub: LoopbackHub):
+def test_a_branch_moves(hub):
     first = model_info(REPO).sha
     second = hub.add(REPO, {"config.json": b"{}"})
     assert get(url("config.json")).content == b"{}"
@@ -93,7 +93,7 @@ def test_a_branch_moves(hub: LoopbackHub):
     assert response.headers["X-Repo-Commit"] == first != second
 
 
-def test_models_are_searched(hub: LoopbackHub):
+def test_models_are_searched(hub):
     hub.add("bea/Helix-two", FILES)
     hub.add("bea/other", FILES)
     hub.add("bea/helix-secret", FILES, private=True)
@@ -103,7 +103,7 @@ def test_models_are_searched(hub: LoopbackHub):
     assert list(list_models(search="nothing so")) == []
 
 
-def test_a_long_search_comes_in_pages(hub: LoopbackHub):
+def test_a_long_search_comes_in_pages(hub):
     names = [f"cy/model-{number:02}" for number in range(25)]
     for name in names:
         hub.add(name, FILES)
@@ -114,14 +114,14 @@ def test_a_long_search_comes_in_pages(hub: LoopbackHub):
     assert [model["id"] for model in second.json()] == names[10:20]
 
 
-def test_a_folder_is_listed(hub: LoopbackHub):
+def test_a_folder_is_listed(hub):
     assert {(file.path, file.size) for file in list_repo_tree(REPO)} == {
         ("config.json", len(CONFIG)),
         ("model.safetensors", len(WEIGHTS)),
     }
 
 
-def test_an_old_name_is_redirected_for_the_api_and_for_files(hub: LoopbackHub):
+def test_an_old_name_is_redirected_for_the_api_and_for_files(hub):
     hub.rename("helix", REPO)
     assert model_info("helix", revision="main").id == REPO
     response = get(hf_hub_url("helix", "config.json"), token=RIGHT_TOKEN)
@@ -135,14 +135,14 @@ def test_an_old_name_is_redirected_for_the_api_and_for_files(hub: LoopbackHub):
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def test_the_clients_own_download_works_and_keeps_the_commit(hub: LoopbackHub, hub_home: Path):
+def test_the_clients_own_download_works_and_keeps_the_commit(hub, hub_home):
     path = Path(hf_hub_download(REPO, "model.safetensors"))
     assert path.read_bytes() == WEIGHTS
     assert path.is_relative_to(hub_home)
     assert path.parent.name == model_info(REPO).sha
 
 
-def test_the_clients_own_ranges_work(loopback_hub: LoopbackHub, tmp_path: Path):
+def test_the_clients_own_ranges_work(loopback_hub, tmp_path):
     add_nine(loopback_hub, tmp_path, checkpoints=False)
     metadata = get_safetensors_metadata("openai-community/gpt2-xl")
     tensors = metadata.files_metadata["model.safetensors"].tensors
@@ -161,7 +161,7 @@ def test_the_clients_own_ranges_work(loopback_hub: LoopbackHub, tmp_path: Path):
         ("bytes=-7", 299_993, 300_000),
     ],
 )
-def test_a_part_is_what_was_asked_for(hub: LoopbackHub, asked: str, start: int, end: int):
+def test_a_part_is_what_was_asked_for(hub, asked, start, end):
     response = get(url(), asked)
     assert response.status_code == 206
     assert response.content == WEIGHTS[start:end]
@@ -173,19 +173,19 @@ def test_a_part_is_what_was_asked_for(hub: LoopbackHub, asked: str, start: int, 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.integers(0, 299_999), st.integers(0, 299_999))
-def test_any_part_is_what_was_asked_for(hub: LoopbackHub, one: int, other: int):
+def test_any_part_is_what_was_asked_for(hub, one, other):
     first, last = sorted((one, other))
     assert get(url(), f"bytes={first}-{last}").content == WEIGHTS[first : last + 1]
 
 
 @pytest.mark.parametrize("asked", ["bytes=0-1,5-9", "elephants=1-2", "bytes=-"])
-def test_what_is_no_single_range_brings_the_whole(hub: LoopbackHub, asked: str):
+def test_what_is_no_single_range_brings_the_whole(hub, asked):
     response = get(url(), asked)
     assert response.status_code == 200
     assert response.content == WEIGHTS
 
 
-def test_a_part_beyond_the_end_is_refused(hub: LoopbackHub):
+def test_a_part_beyond_the_end_is_refused(hub):
     response = get(url(), "bytes=300000-300001")
     assert response.status_code == 416
     assert response.headers["Content-Range"] == "bytes */300000"
@@ -193,7 +193,7 @@ def test_a_part_beyond_the_end_is_refused(hub: LoopbackHub):
         hf_raise_for_status(response)
 
 
-def test_a_sparse_file_is_served_from_the_disk(loopback_hub: LoopbackHub, tmp_path: Path):
+def test_a_sparse_file_is_served_from_the_disk(loopback_hub, tmp_path):
     path = tmp_path / "large.bin"
     with path.open("wb") as file:
         file.seek(5_000_000_000)
@@ -204,7 +204,7 @@ def test_a_sparse_file_is_served_from_the_disk(loopback_hub: LoopbackHub, tmp_pa
     assert response.headers["Content-Range"].endswith("/5000000007")
 
 
-def test_a_head_tells_all_and_sends_nothing(hub: LoopbackHub):
+def test_a_head_tells_all_and_sends_nothing(hub):
     metadata = get_hf_file_metadata(url())
     assert metadata.size == len(WEIGHTS)
     assert metadata.etag == hashlib.sha256(WEIGHTS).hexdigest()
@@ -213,7 +213,7 @@ def test_a_head_tells_all_and_sends_nothing(hub: LoopbackHub):
     assert [request.sent for request in heads] == [0]
 
 
-def test_one_connection_serves_many_requests(hub: LoopbackHub):
+def test_one_connection_serves_many_requests(hub):
     ports = set()
     with httpx2.Client() as client:
         for number in range(20):
@@ -224,7 +224,7 @@ def test_one_connection_serves_many_requests(hub: LoopbackHub):
     assert len(ports) == 1
 
 
-def test_everything_asked_is_on_record(hub: LoopbackHub):
+def test_everything_asked_is_on_record(hub):
     hub.forget_requests()
     get(url(), "bytes=0-9", token=RIGHT_TOKEN)
     get(url("config.json"))
@@ -237,14 +237,14 @@ def test_everything_asked_is_on_record(hub: LoopbackHub):
     assert RIGHT_TOKEN not in repr(hub.requests)
 
 
-def test_what_the_client_has_received_is_counted(hub: LoopbackHub):
+def test_what_the_client_has_received_is_counted(hub):
     for number in range(1, 51):
         hub.forget_requests()
         assert len(get(url(), f"bytes=0-{number * 1000 - 1}").content) == number * 1000
         assert of_files(hub)[0].sent == number * 1000
 
 
-def test_the_client_asks_something_of_its_own_first(hub: LoopbackHub):
+def test_the_client_asks_something_of_its_own_first(hub):
     # Known once a process and a day; the app has to do without, and this says that it can be seen.
     build_hf_headers()
     build_hf_headers()
@@ -254,7 +254,7 @@ def test_the_client_asks_something_of_its_own_first(hub: LoopbackHub):
 # ---- many at once --------------------------------------------------------------------------------
 
 
-def test_many_clients_at_once_get_what_they_asked_for(hub: LoopbackHub):
+def test_many_clients_at_once_get_what_they_asked_for(hub):
     starts = range(0, 200_000, 997)
     with ThreadPoolExecutor(12) as pool:
         parts = pool.map(lambda start: get(url(), f"bytes={start}-{start + 999}").content, starts)

@@ -106,7 +106,7 @@ class Terminal:
 
 
 @pytest.fixture
-def on_terminal(environment: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
+def on_terminal(environment) -> Iterator[Callable[..., Terminal]]:
     """Run the command line on a terminal."""
     started: list[Terminal] = []
 

@@ -23,7 +23,7 @@ SMALL = ("--positions", 32, "--width", 16, "--heads", 2, "--vocabulary", 280, "-
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> Path:
+def text(tmp_path) -> Path:
     return write_text(tmp_path / "text")
 
 

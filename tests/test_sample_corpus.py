@@ -20,7 +20,7 @@ PAGE = (
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Path:
+def packages(tmp_path) -> Path:
     folder = tmp_path / "packages"
     files = {
         "a-doc/usr/share/doc/a/page.html": PAGE.encode(),

@@ -7,7 +7,6 @@ import numpy as np
 from huggingface_hub import HfApi, hf_hub_download, model_info
 
 from geometry.models.sources import open_source
-from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import (
     CHECKPOINTS,
     NINE,
@@ -19,7 +18,7 @@ from tests.stand_ins import (
 )
 
 
-def test_the_nine_are_downloaded_and_opened(loopback_hub: LoopbackHub, tmp_path: Path):
+def test_the_nine_are_downloaded_and_opened(loopback_hub, tmp_path):
     commits = add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
     assert len(commits) == len(NINE) == 9
     for name in NINE:
@@ -31,7 +30,7 @@ def test_the_nine_are_downloaded_and_opened(loopback_hub: LoopbackHub, tmp_path:
         assert ("tokenizer.json" in files) == (name in OPENAI)
 
 
-def test_the_stand_ins_have_the_real_layout(tmp_path: Path):
+def test_the_stand_ins_have_the_real_layout(tmp_path):
     body = r"wpe\.weight|wte\.weight|ln_f\.\w+|h\.\d\.(\w+\.)+\w+"
     for name in NINE:
         files = write_stand_in(tmp_path, name)
@@ -48,7 +47,7 @@ def test_the_stand_ins_have_the_real_layout(tmp_path: Path):
         assert dtype == ("F32" if name in OPENAI else "F16")
 
 
-def test_stanfords_checkpoints_are_branches(loopback_hub: LoopbackHub, tmp_path: Path):
+def test_stanfords_checkpoints_are_branches(loopback_hub, tmp_path):
     add_nine(loopback_hub, tmp_path / "made")
     name = STANFORD[2]
     branches = {ref.name for ref in HfApi().list_repo_refs(name).branches}
@@ -60,7 +59,7 @@ def test_stanfords_checkpoints_are_branches(loopback_hub: LoopbackHub, tmp_path:
         np.testing.assert_array_equal(model.W_pos, positions_of(name, branch))
 
 
-def test_the_stand_ins_tokenizers_work(loopback_hub: LoopbackHub, tmp_path: Path):
+def test_the_stand_ins_tokenizers_work(loopback_hub, tmp_path):
     add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
     expected = ["hello", "Ġmy", "Ġname", "Ġis", "Ġadam"]
     from transformers import AutoTokenizer

@@ -11,7 +11,7 @@ from tests.loopback_hub import LoopbackHub
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
+def cache(tmp_path) -> Path:
     """The folder of a cache that does not exist yet."""
     return tmp_path / "our cache"
 
@@ -25,7 +25,7 @@ def hub() -> Iterator[Hub]:
 
 
 @pytest.fixture
-def served(loopback_hub: LoopbackHub) -> LoopbackHub:
+def served(loopback_hub) -> LoopbackHub:
     """A Hub with one model."""
     loopback_hub.add(ADDRESS.repo, {WEIGHTS: DATA, "config.json": b'{"n": 1}', "sub/a b.bin": b""})
     return loopback_hub

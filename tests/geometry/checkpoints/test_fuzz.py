@@ -3,7 +3,6 @@
 import contextlib
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +54,7 @@ ENTRY = st.fixed_dictionaries(
 
 @FUZZ
 @given(content=st.binary(max_size=200))
-def test_any_bytes(content: bytes, tmp_path: Path) -> None:
+def test_any_bytes(content, tmp_path):
     for name in (
         "model.safetensors",
         "model.bin",
@@ -72,7 +71,7 @@ def test_any_bytes(content: bytes, tmp_path: Path) -> None:
     header=st.dictionaries(st.sampled_from(["wpe.weight", "a", "__metadata__"]), ENTRY | JSON),
     data=st.integers(0, 200),
 )
-def test_any_header(header: dict[str, Any], data: int, tmp_path: Path) -> None:
+def test_any_header(header, data, tmp_path):
     raw = json.dumps(header).encode()
     path = tmp_path / "model.safetensors"
     path.write_bytes(len(raw).to_bytes(8, "little") + raw + bytes(data))
@@ -80,7 +79,7 @@ def test_any_header(header: dict[str, Any], data: int, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def originals(tmp_path_factory) -> dict[str, bytes]:
     """One good file of every kind."""
     folder, table = tmp_path_factory.mktemp("good"), np.ones((8, 4), np.float32)
     torch.save({"wpe.weight": torch.from_numpy(table)}, folder / "a.bin")
@@ -101,7 +100,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         st.sampled_from(["gpt2", "roberta", "marian", "clip", "llama", "encoder-decoder"]) | JSON,
     )
 )  # fmt: skip
-def test_any_configuration(config: dict[str, Any], tmp_path: Path) -> None:
+def test_any_configuration(config, tmp_path):
     names = ("wpe.weight", "h.0.attn.c_attn.weight", "model.shared.weight",
              "model.decoder.layers.0.self_attn.q_proj.weight")  # fmt: skip
     tensors = {name: np.ones((8, 4), np.float32) for name in names}
@@ -112,9 +111,7 @@ def test_any_configuration(config: dict[str, Any], tmp_path: Path) -> None:
 
 @FUZZ
 @given(place=st.integers(0, 2000), value=st.integers(0, 255))
-def test_any_changed_byte(
-    place: int, value: int, originals: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_any_changed_byte(place, value, originals, tmp_path):
     for name, original in originals.items():
         content = bytearray(original)
         content[place % len(content)] = value

@@ -2,8 +2,6 @@
 
 import json
 import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +14,6 @@ from geometry.checkpoints.files import open_store
 from geometry.checkpoints.safetensors_store import open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
 from geometry.checkpoints.torch_store import open_torch
-
-WriteSafetensors = Callable[..., Path]
 
 
 @pytest.fixture
@@ -39,9 +35,7 @@ def tensors() -> dict[str, torch.Tensor]:
 FLOATS = ("double", "single", "half", "brain", "vector", "empty", "scalar")
 
 
-def test_safetensors_reads_every_float_type(
-    tensors: dict[str, torch.Tensor], tmp_path: Path
-) -> None:
+def test_safetensors_reads_every_float_type(tensors, tmp_path):
     path = tmp_path / "model.safetensors"
     save_torch_file(tensors, path)
     store = open_safetensors(path)
@@ -58,7 +52,7 @@ def test_safetensors_reads_every_float_type(
     assert store.bytes_read == sum(store.tensors[name].nbytes for name in FLOATS)
 
 
-def test_torch_files_are_read_by_place(tensors: dict[str, torch.Tensor], tmp_path: Path) -> None:
+def test_torch_files_are_read_by_place(tensors, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     base = torch.arange(600.0).reshape(30, 20)
     views = {
@@ -79,13 +73,13 @@ def test_torch_files_are_read_by_place(tensors: dict[str, torch.Tensor], tmp_pat
         np.testing.assert_array_equal(read, value.detach().to(torch.float64).numpy(), name)
 
 
-def test_a_torch_file_with_one_bare_tensor_is_a_table(tmp_path: Path) -> None:
+def test_a_torch_file_with_one_bare_tensor_is_a_table(tmp_path):
     torch.save(torch.ones(4, 3), tmp_path / "positions.pt")
     store = open_store(tmp_path / "positions.pt")
     assert [info.shape for info in store.tensors.values()] == [(4, 3)]
 
 
-def test_reading_one_tensor_reads_its_bytes_only(tmp_path: Path) -> None:
+def test_reading_one_tensor_reads_its_bytes_only(tmp_path):
     big, small = torch.zeros(1000, 1000), torch.ones(10, 10)
     torch.save({"big": big, "small": small}, tmp_path / "model.bin")
     save_torch_file({"big": big, "small": small}, tmp_path / "model.safetensors")
@@ -95,7 +89,7 @@ def test_reading_one_tensor_reads_its_bytes_only(tmp_path: Path) -> None:
         assert store.bytes_read == 400
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_file(tmp_path):
     """A sparse file of 2 GB: opening it and reading 400 bytes takes next to no memory."""
     path, size = tmp_path / "model.safetensors", 2_000_000_000
     header = json.dumps(
@@ -116,9 +110,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peak < 200_000
 
 
-def test_shards_are_read_through_their_index(
-    write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_shards_are_read_through_their_index(write_safetensors, tmp_path):
     write_safetensors(tmp_path / "model-1.safetensors", {"a": np.ones((2, 3), np.float32)})
     torch.save({"b": torch.full((4, 2), 5.0)}, tmp_path / "model-2.bin")
     index = tmp_path / "model.safetensors.index.json"
@@ -141,9 +133,7 @@ def test_shards_are_read_through_their_index(
         ([], "no weight_map"),
     ],
 )
-def test_a_wrong_index_says_what_is_wrong(
-    places: object, words: str, write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_a_wrong_index_says_what_is_wrong(places, words, write_safetensors, tmp_path):
     write_safetensors(tmp_path / "model-1.safetensors", {"a": np.ones((2, 3), np.float32)})
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": places}))
@@ -153,7 +143,7 @@ def test_a_wrong_index_says_what_is_wrong(
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f8", "<f4", "<f2", ">f4"])
-def test_arrays_of_every_layout(order: str, dtype: str, tmp_path: Path) -> None:
+def test_arrays_of_every_layout(order, dtype, tmp_path):
     array = np.asarray(np.arange(12).reshape(3, 4), dtype=dtype, order=order)
     np.save(tmp_path / "table.npy", array)
     store = open_npy(tmp_path / "table.npy")
@@ -164,7 +154,7 @@ def test_arrays_of_every_layout(order: str, dtype: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_archives_of_arrays(save: Callable[..., None], tmp_path: Path) -> None:
+def test_archives_of_arrays(save, tmp_path):
     array = np.arange(12.0, dtype=np.float32).reshape(3, 4)
     save(tmp_path / "tables.npz", a=array, b=array[0])
     store = NpzStore(tmp_path / "tables.npz")
@@ -174,9 +164,7 @@ def test_archives_of_arrays(save: Callable[..., None], tmp_path: Path) -> None:
     assert store.bytes_read == array.nbytes
 
 
-def test_kind_is_told_by_content_not_by_name(
-    write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_kind_is_told_by_content_not_by_name(write_safetensors, tmp_path):
     array = np.ones((3, 4), np.float32)
     np.save(tmp_path / "a.npy", array)
     np.savez(tmp_path / "b.npz", b=array)
@@ -188,9 +176,7 @@ def test_kind_is_told_by_content_not_by_name(
 
 
 @pytest.mark.parametrize("extra", range(0, 256, 5))
-def test_a_header_of_any_length_is_told_from_other_kinds(
-    extra: int, write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_a_header_of_any_length_is_told_from_other_kinds(extra, write_safetensors, tmp_path):
     """The first byte of the header's length may look like a pickle, a web page, a zip file."""
     for length in range(256 + extra, 256 + extra + 5):
         entry = {"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
@@ -200,7 +186,7 @@ def test_a_header_of_any_length_is_told_from_other_kinds(
         assert open_store(path).read("x").shape == (1,)
 
 
-def test_opening_safetensors_needs_no_heavy_library(run_python: Callable[[str], str]) -> None:
+def test_opening_safetensors_needs_no_heavy_library(run_python):
     loaded = run_python(
         "import sys, geometry.models.sources, geometry.models.catalogue\n"
         "geometry.models.catalogue.read_catalogue()\n"

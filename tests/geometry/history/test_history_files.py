@@ -27,7 +27,7 @@ STEPS = [0, 10, 100, 1000]
 # ---- history.safetensors ---------------------------------------------------------------------
 
 
-def test_a_record_says_what_was_written(tmp_path: Path) -> None:
+def test_a_record_says_what_was_written(tmp_path):
     history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
     assert (history.n_snapshots, history.n_positions, history.d_model) == (4, N, D)
     assert history.steps.tolist() == STEPS
@@ -45,9 +45,7 @@ def test_a_record_says_what_was_written(tmp_path: Path) -> None:
     np.testing.assert_array_equal(history.last(), history.table(3))
 
 
-def test_of_a_record_only_the_row_that_is_asked_for_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_record_only_the_row_that_is_asked_for_is_read(tmp_path, monkeypatch):
     history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
     read: list[int] = []
     read_at = LocalFile.read_at
@@ -61,7 +59,7 @@ def test_of_a_record_only_the_row_that_is_asked_for_is_read(
     assert read == [2 * N * D]
 
 
-def test_a_record_may_tell_no_more_than_tables(tmp_path: Path) -> None:
+def test_a_record_may_tell_no_more_than_tables(tmp_path):
     path = write_record(
         tmp_path / "history.safetensors", STEPS, tokens=None, losses=None, decays=None
     )
@@ -83,22 +81,20 @@ def test_a_record_may_tell_no_more_than_tables(tmp_path: Path) -> None:
         ({}, {"format": "helixscope-history", "version": "2"}, "version '2'"),
     ],
 )
-def test_what_is_no_record_is_refused(
-    change: dict, metadata: dict | None, said: str, tmp_path: Path
-) -> None:
+def test_what_is_no_record_is_refused(change, metadata, said, tmp_path):
     path = write_record(tmp_path / "history.safetensors", STEPS, metadata, **change)
     with pytest.raises(SourceError) as caught:
         read_history(path)
     assert said in str(caught.value)
 
 
-def test_a_record_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_a_record_of_another_model_is_refused(tmp_path):
     path = write_record(tmp_path / "history.safetensors", STEPS)
     with pytest.raises(SourceError, match="the history of another model"):
         read_history(path, shape=(N, D + 1))
 
 
-def test_a_record_that_grows_meanwhile_is_not_read_on(tmp_path: Path) -> None:
+def test_a_record_that_grows_meanwhile_is_not_read_on(tmp_path):
     path = tmp_path / "history.safetensors"
     history = read_history(write_record(path, STEPS))
     write_record(path, [*STEPS, 2000])
@@ -107,7 +103,7 @@ def test_a_record_that_grows_meanwhile_is_not_read_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_table_that_is_not_finite_is_named(bad: float, tmp_path: Path) -> None:
+def test_a_table_that_is_not_finite_is_named(bad, tmp_path):
     tables = np.array(growing(STEPS), np.float16)
     tables[2, 5, 3] = bad
     history = read_history(write_record(tmp_path / "history.safetensors", STEPS, positions=tables))
@@ -116,7 +112,7 @@ def test_a_table_that_is_not_finite_is_named(bad: float, tmp_path: Path) -> None
         history.table(2)
 
 
-def test_snapshots_count_from_both_ends() -> None:
+def test_snapshots_count_from_both_ends():
     history = in_memory("a", "b", [5, 1], [np.ones((2, 3), np.float32), np.zeros((2, 3), "f2")])
     assert history.steps.tolist() == [1, 5]
     assert history.table(-1).sum() == 6
@@ -130,7 +126,7 @@ def test_snapshots_count_from_both_ends() -> None:
 # ---- where a history is ----------------------------------------------------------------------
 
 
-def test_a_model_with_a_record_beside_it(tmp_path: Path) -> None:
+def test_a_model_with_a_record_beside_it(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
     assert find_history(open_source(folder)) is None
     with pytest.raises(NoHistory, match="without a history"):
@@ -145,14 +141,14 @@ def test_a_model_with_a_record_beside_it(tmp_path: Path) -> None:
     assert history_here(open_source(folder)).steps.tolist() == STEPS
 
 
-def test_a_bare_table_has_no_history(tmp_path: Path) -> None:
+def test_a_bare_table_has_no_history(tmp_path):
     np.save(tmp_path / "table.npy", growing([0])[0])
     write_record(tmp_path / "history.safetensors", STEPS)
     assert find_history(open_source(tmp_path / "table.npy")) is None
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path) -> Path:
     """A folder with a model, and checkpoints on the way to it."""
     folder = write_checkpoint(tmp_path / "run", growing([2000])[0])
     for step, table in zip(STEPS, growing(STEPS), strict=True):
@@ -163,7 +159,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("opened", [".", "checkpoint-100"])
-def test_a_folder_of_checkpoints(opened: str, run: Path) -> None:
+def test_a_folder_of_checkpoints(opened, run):
     origin = find_history(open_source(run / opened))
     assert origin is not None
     assert (origin.kind, Path(origin.source)) == ("folder", run)
@@ -179,7 +175,7 @@ def test_a_folder_of_checkpoints(opened: str, run: Path) -> None:
     assert history.losses is None
 
 
-def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run: Path) -> None:
+def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run):
     for name in ("config.json", "model.safetensors"):
         (run / name).unlink()
     (run / "training_args.bin").write_bytes(b"beside")
@@ -195,13 +191,13 @@ def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run: Path) ->
         open_source(run)
 
 
-def test_the_record_beside_a_model_is_no_second_model(run: Path) -> None:
+def test_the_record_beside_a_model_is_no_second_model(run):
     (run / "model.safetensors").rename(run / "mine.safetensors")
     write_record(run / "history.safetensors", STEPS)
     np.testing.assert_array_equal(open_source(run).W_pos, growing([2000])[0])
 
 
-def test_checkpoints_that_cannot_be_used_are_named(run: Path) -> None:
+def test_checkpoints_that_cannot_be_used_are_named(run):
     (run / "checkpoint-10" / "model.safetensors").unlink()
     write_checkpoint(run / "checkpoint-50", np.ones((N + 1, D), np.float32))
     origin = find_history(open_source(run))
@@ -216,7 +212,7 @@ def test_checkpoints_that_cannot_be_used_are_named(run: Path) -> None:
     assert gathering.missing == ()
 
 
-def test_none_of_the_checkpoints_can_be_used(run: Path) -> None:
+def test_none_of_the_checkpoints_can_be_used(run):
     for step in STEPS:
         (run / f"checkpoint-{step}" / "model.safetensors").unlink()
     origin = find_history(open_source(run))
@@ -225,7 +221,7 @@ def test_none_of_the_checkpoints_can_be_used(run: Path) -> None:
         Gathering(plan_history(origin, list_snapshots(origin))).run()
 
 
-def test_what_the_trainer_logged(run: Path) -> None:
+def test_what_the_trainer_logged(run):
     def log(step: int, entries: list) -> None:
         state = json.dumps({"log_history": entries})
         (run / f"checkpoint-{step}" / "trainer_state.json").write_text(state, "utf-8")
@@ -257,7 +253,7 @@ STANFORD = [
 
 
 @given(st.sets(st.integers(0, 10**6), min_size=1, max_size=60), st.integers(1, 70))
-def test_exactly_as_many_as_asked_for(found: set[int], count: int) -> None:
+def test_exactly_as_many_as_asked_for(found, count):
     steps = sorted(found)
     chosen = log_spaced(steps, count)
     assert len(chosen) == min(count, len(steps))
@@ -266,7 +262,7 @@ def test_exactly_as_many_as_asked_for(found: set[int], count: int) -> None:
     assert count == 1 or chosen[0] == 0
 
 
-def test_steps_are_spaced_by_their_logarithms() -> None:
+def test_steps_are_spaced_by_their_logarithms():
     steps = [STANFORD[i] for i in log_spaced(STANFORD, 40)]
     assert steps[:5] == [0, 10, 20, 30, 40]  # early ones are all wanted
     late = np.array([step for step in steps if step >= 1000])
@@ -276,7 +272,7 @@ def test_steps_are_spaced_by_their_logarithms() -> None:
     assert set(np.diff(log_spaced(powers, 9))) <= {1, 2, 3}
 
 
-def test_a_plan_says_what_it_costs() -> None:
+def test_a_plan_says_what_it_costs():
     from geometry.history.origins import Origin
 
     origin = Origin("hub", "someone/model", "model", (1024, 768))
@@ -296,7 +292,7 @@ def test_a_plan_says_what_it_costs() -> None:
 
 
 @given(st.integers(0, 70))
-def test_what_comes_first_spans_the_whole(n: int) -> None:
+def test_what_comes_first_spans_the_whole(n):
     snapshots = tuple(Snapshot(step, "a") for step in range(n))
     order = coarse_first(snapshots)
     assert sorted(order, key=lambda one: one.step) == list(snapshots)
@@ -306,6 +302,6 @@ def test_what_comes_first_spans_the_whole(n: int) -> None:
         assert max(np.diff([-1, *early])) <= 8
 
 
-def test_a_history_is_what_it_says() -> None:
+def test_a_history_is_what_it_says():
     with pytest.raises(SourceError, match="do not rise"):
         History("a", "b", np.array([], np.int64), (1, 1), lambda i: np.zeros((1, 1)))

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from geometry.hub.tensor_cache import default_cache
 from geometry.models.catalogue import cached_models
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import QUICK, asked, network_of
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import true_positions, write_true_size
 
@@ -30,7 +29,7 @@ SAFETENSORS, BIN = OPENAI[0], STANFORD[0]
 
 
 @pytest.fixture
-def serve(loopback_hub: LoopbackHub, tmp_path: Path) -> Callable[[str], str]:
+def serve(loopback_hub, tmp_path) -> Callable[[str], str]:
     """Serve a model with twenty revisions, small ones."""
 
     def add(name: str) -> str:
@@ -50,9 +49,7 @@ def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
 
 
 @pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
-def test_twenty_revisions(
-    name: str, serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_twenty_revisions(name, serve, loopback_hub, cache):
     network = network_of(loopback_hub, cache)
     plan = plan_of(serve(name), network)
     assert plan.origin.kind == "hub"
@@ -74,9 +71,7 @@ def test_twenty_revisions(
 
 
 @pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
-def test_each_takes_no_more_than_its_table_and_a_little(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_path, cache):
     """Files as large as the real ones are."""
     files = write_true_size(tmp_path / "files", name)
     loopback_hub.add(name, files)
@@ -97,9 +92,7 @@ def test_each_takes_no_more_than_its_table_and_a_little(
         assert stored < sent <= stored + BESIDE_BYTES
 
 
-def test_a_cut_connection_is_gone_on_with(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_a_cut_connection_is_gone_on_with(serve, loopback_hub, cache):
     name = serve(SAFETENSORS)
     network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
@@ -111,9 +104,7 @@ def test_a_cut_connection_is_gone_on_with(
         np.testing.assert_array_equal(history.table(i), positions_of(name, f"checkpoint-{step}"))
 
 
-def test_a_broken_off_gathering_brings_only_the_rest(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, cache):
     name = serve(BIN)
     network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
@@ -141,9 +132,7 @@ def test_a_broken_off_gathering_brings_only_the_rest(
     assert asked(loopback_hub) == ["refs"]
 
 
-def test_it_is_cancelled_at_once(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_it_is_cancelled_at_once(serve, loopback_hub, cache):
     name = serve(SAFETENSORS)
     network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
@@ -172,9 +161,7 @@ def test_it_is_cancelled_at_once(
     assert gathering.run().n_snapshots == 20
 
 
-def test_what_listens_may_end_it(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_what_listens_may_end_it(serve, loopback_hub, cache):
     network = network_of(loopback_hub, cache)
     gathering = Gathering(plan_of(serve(SAFETENSORS), network), network)
 
@@ -187,12 +174,7 @@ def test_what_listens_may_end_it(
     assert len(gathering.missing) > 0
 
 
-def test_at_most_four_at_once(
-    serve: Callable[[str], str],
-    loopback_hub: LoopbackHub,
-    cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_at_most_four_at_once(serve, loopback_hub, cache, monkeypatch):
     network = network_of(loopback_hub, cache)
     plan = plan_of(serve(SAFETENSORS), network)
     together, most, lock = 0, 0, threading.Lock()
@@ -213,9 +195,7 @@ def test_at_most_four_at_once(
     assert 2 <= most <= 4
 
 
-def test_revisions_that_are_no_checkpoints_of_it_are_named(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_path, cache):
     name = SAFETENSORS
     for step in (0, 10, 30):
         revision = f"checkpoint-{step}"
@@ -238,9 +218,7 @@ def test_revisions_that_are_no_checkpoints_of_it_are_named(
     assert gathering.skipped[1].why == "Its table is 64 × 32, not 64 × 24."
 
 
-def test_a_branch_that_has_moved_is_fetched_anew(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, cache):
     name = serve(SAFETENSORS)
     network = network_of(loopback_hub, cache)
     Gathering(plan_of(name, network), network).run()
@@ -252,9 +230,7 @@ def test_a_branch_that_has_moved_is_fetched_anew(
     np.testing.assert_array_equal(history.table(1), positions_of(name, "checkpoint-77"))
 
 
-def test_a_model_without_checkpoints(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_without_checkpoints(loopback_hub, tmp_path, cache):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
     network = network_of(loopback_hub, cache)
     origin = find_history(open_source(SAFETENSORS, network=network))
@@ -265,9 +241,7 @@ def test_a_model_without_checkpoints(
         list_snapshots(gone, network)
 
 
-def test_offline_there_is_what_was_fetched(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_offline_there_is_what_was_fetched(serve, loopback_hub, cache):
     name = serve(BIN)
     network = network_of(loopback_hub, cache)
     plan = plan_of(name, network, 5)
@@ -292,9 +266,7 @@ def plan_of_all(origin: Origin, network: Network) -> HistoryPlan:
     return plan_history(origin, list_snapshots(origin, network))
 
 
-def test_steps_of_a_history_are_not_listed_among_the_models(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub
-) -> None:
+def test_steps_of_a_history_are_not_listed_among_the_models(serve, loopback_hub):
     name = serve(BIN)
     network = Network(Hub(endpoint=loopback_hub.url, retries=QUICK), default_cache(), Transfer())
     model = open_source(name, network=network)
@@ -312,9 +284,7 @@ def test_steps_of_a_history_are_not_listed_among_the_models(
     assert [one.id for one in cached_models()] == [f"{name}@checkpoint-100"]
 
 
-def test_a_damaged_checkpoint_gets_another_chance(
-    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_a_damaged_checkpoint_gets_another_chance(serve, loopback_hub, cache):
     name = serve(SAFETENSORS)
     network = network_of(loopback_hub, cache)
     plan = plan_of(name, network, 3)
@@ -330,7 +300,7 @@ def test_a_damaged_checkpoint_gets_another_chance(
     assert gathering.skipped == ()
 
 
-def test_nothing_is_to_be_had(loopback_hub: LoopbackHub, tmp_path: Path, cache: Path) -> None:
+def test_nothing_is_to_be_had(loopback_hub, tmp_path, cache):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
     loopback_hub.add(SAFETENSORS, {"README.md": b"nothing"}, revision="checkpoint-1")
     network = network_of(loopback_hub, cache)

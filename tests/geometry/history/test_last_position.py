@@ -1,7 +1,5 @@
 """The riddle of the last position: what supports the hypothesis, what refutes it, what neither."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,7 +25,7 @@ STEPS = [0, 50, 200, 600, 1500, 3000]
 
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("stored", [np.float16, np.float32])
-def test_a_row_without_gradient(recorded: bool, stored: type) -> None:
+def test_a_row_without_gradient(recorded, stored):
     tables = [table.astype(stored) for table in growing(STEPS)]
     decays = decays_of(STEPS)
     found = last_position(history_of(STEPS, tables, **{"decays": decays} if recorded else {}))
@@ -43,7 +41,7 @@ def test_a_row_without_gradient(recorded: bool, stored: type) -> None:
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_row_that_learns(recorded: bool) -> None:
+def test_a_row_that_learns(recorded):
     tables = growing(STEPS)
     for table, decay in zip(tables, decays_of(STEPS), strict=True):
         table[-1] += np.float32(1 - decay) * helix(N, D)[-1].astype(np.float32)
@@ -54,13 +52,13 @@ def test_a_row_that_learns(recorded: bool) -> None:
     assert "it does learn" in found.why
 
 
-def test_a_row_that_shrinks_otherwise_than_its_weight_decay_says() -> None:
+def test_a_row_that_shrinks_otherwise_than_its_weight_decay_says():
     found = last_position(history_of(STEPS, growing(STEPS), decays=decays_of(STEPS) ** 0.8))
     assert found.supports is False
     assert last_position(history_of(STEPS, growing(STEPS))).supports is True
 
 
-def test_a_row_that_grows() -> None:
+def test_a_row_that_grows():
     tables = growing(STEPS)
     for table, grown in zip(tables, (1, 1, 1, 1, 1.2, 1), strict=True):
         table[-1] = grown * growing([0])[0][-1]
@@ -69,7 +67,7 @@ def test_a_row_that_grows() -> None:
     assert found.departure == pytest.approx(1 - 1 / 1.2, rel=1e-5)
 
 
-def test_what_half_precision_has_rounded_away_is_no_sign_of_learning() -> None:
+def test_what_half_precision_has_rounded_away_is_no_sign_of_learning():
     steps = [0, 3000, 5000, 5500, 6000, 9000]
     tables = [table.astype(np.float16) for table in growing(steps)]
     assert np.abs(tables[3][-1]).max() < 1e-6  # some units of the last place
@@ -88,7 +86,7 @@ def test_what_half_precision_has_rounded_away_is_no_sign_of_learning() -> None:
         (STEPS, "one row", "too short"),
     ],
 )
-def test_what_cannot_tell(steps: list[int], change: str | None, said: str) -> None:
+def test_what_cannot_tell(steps, change, said):
     tables = growing(steps)
     if change == "zero":
         tables[0][-1] = 0
@@ -104,7 +102,7 @@ def test_what_cannot_tell(steps: list[int], change: str | None, said: str) -> No
     st.lists(st.floats(0, 1), min_size=1, max_size=8),
     st.sampled_from([np.float16, np.float32]),
 )
-def test_any_decay_is_followed(seed: int, rates: list[float], stored: type) -> None:
+def test_any_decay_is_followed(seed, rates, stored):
     first = np.random.default_rng(seed).standard_normal(16)
     factors = np.cumprod([1.0, *rates])
     rows = (factors[:, None] * first).astype(stored).astype(np.float32)
@@ -121,7 +119,7 @@ def test_any_decay_is_followed(seed: int, rates: list[float], stored: type) -> N
 CLAIM = next(claim for claim in CLAIMS if claim.id == "position.last_decays")
 
 
-def test_the_claim_of_a_model_with_a_history(tmp_path: Path) -> None:
+def test_the_claim_of_a_model_with_a_history(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
     verdict = check(CLAIM, Measurements(open_source(folder)))
     assert (verdict.value, verdict.holds) == (None, None)
@@ -140,14 +138,14 @@ def test_the_claim_of_a_model_with_a_history(tmp_path: Path) -> None:
     assert verdict.value > 0.9
 
 
-def test_the_claim_of_a_folder_of_checkpoints(tmp_path: Path) -> None:
+def test_the_claim_of_a_folder_of_checkpoints(tmp_path):
     for step, table in zip(STEPS, growing(STEPS), strict=True):
         write_checkpoint(tmp_path / f"checkpoint-{step}", table)
     model = open_source(tmp_path / f"checkpoint-{STEPS[-1]}")
     assert check(CLAIM, Measurements(model)).holds is True
 
 
-def test_the_claim_of_a_history_that_is_damaged_or_short(tmp_path: Path) -> None:
+def test_the_claim_of_a_history_that_is_damaged_or_short(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
     path = write_record(folder / "history.safetensors", [0, 1])
     verdict = check(CLAIM, Measurements(open_source(folder)))

@@ -25,7 +25,7 @@ def in_range(points: np.ndarray) -> np.ndarray:
     return points[RANGE[0] : RANGE[1] + 1]
 
 
-def test_frozen_is_one_map_for_all(timelapse: Timelapse) -> None:
+def test_frozen_is_one_map_for_all(timelapse):
     pca = fit_pca(growing(STEPS)[-1], RANGE, 3)
     np.testing.assert_allclose(timelapse.pca.components, pca.components, atol=1e-9)
     assert timelapse.frozen.shape == (len(STEPS), N, 3)
@@ -36,7 +36,7 @@ def test_frozen_is_one_map_for_all(timelapse: Timelapse) -> None:
     assert timelapse.coordinates("aligned") is timelapse.aligned
 
 
-def test_aligned_is_each_ones_own_pca_turned(timelapse: Timelapse) -> None:
+def test_aligned_is_each_ones_own_pca_turned(timelapse):
     np.testing.assert_array_equal(timelapse.aligned[-1], timelapse.frozen[-1])
     for i, table in enumerate(growing(STEPS)):
         own = fit_pca(table, RANGE, 3)
@@ -49,7 +49,7 @@ def test_aligned_is_each_ones_own_pca_turned(timelapse: Timelapse) -> None:
         np.testing.assert_allclose(in_range(found).mean(axis=0), 0, atol=1e-6)
 
 
-def test_variance_in_the_frozen_basis(timelapse: Timelapse) -> None:
+def test_variance_in_the_frozen_basis(timelapse):
     for i, table in enumerate(growing(STEPS)):
         rows = in_range(table.astype(np.float64))
         held = in_range(timelapse.pca.project(table)).var(axis=0).sum() / rows.var(axis=0).sum()
@@ -59,7 +59,7 @@ def test_variance_in_the_frozen_basis(timelapse: Timelapse) -> None:
     assert (np.diff(timelapse.top3) > -1e-3).all()
 
 
-def test_norms_by_step(timelapse: Timelapse) -> None:
+def test_norms_by_step(timelapse):
     for i, table in enumerate(growing(STEPS)):
         norms = np.linalg.norm(table.astype(np.float64), axis=1)
         np.testing.assert_allclose(timelapse.norms[i], norms, rtol=1e-6)
@@ -71,9 +71,7 @@ def test_norms_by_step(timelapse: Timelapse) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([(40, 12), (30, 60), (20, 3), (60, 20)]))
-def test_a_curve_that_only_turns_does_not_move_when_aligned(
-    seed: int, shape: tuple[int, int]
-) -> None:
+def test_a_curve_that_only_turns_does_not_move_when_aligned(seed, shape):
     """Rotated, mirrored and moved copies of one table are the same aligned curve."""
     random = np.random.default_rng(seed)
     table = random.standard_normal(shape) * np.geomspace(3, 0.1, shape[1])
@@ -88,7 +86,7 @@ def test_a_curve_that_only_turns_does_not_move_when_aligned(
         np.testing.assert_allclose(one, found[-1], atol=2e-4 * scale)
 
 
-def test_nothing_jumps_when_aligned() -> None:
+def test_nothing_jumps_when_aligned():
     """Of a curve that changes little from step to step no point moves much, whatever the signs."""
     tables = [helix() + 0.002 * i * helix(seed=5) for i in range(30)]
     found = make_timelapse(history_of(list(range(30)), tables)).aligned
@@ -106,7 +104,7 @@ def test_nothing_jumps_when_aligned() -> None:
     ("shape", "span"),
     [((1, 5), (0, 0)), ((2, 5), (1, 1)), ((5, 2), (1, 4)), ((4, 1), (0, 3)), ((30, 8), (28, 29))],
 )
-def test_ranges_without_three_components(shape: tuple[int, int], span: tuple[int, int]) -> None:
+def test_ranges_without_three_components(shape, span):
     tables = [np.random.default_rng(i).standard_normal(shape).astype("f4") for i in range(3)]
     history = history_of([1, 2, 3], tables)
     found = make_timelapse(history, span)
@@ -118,13 +116,13 @@ def test_ranges_without_three_components(shape: tuple[int, int], span: tuple[int
         fit_helices(found)
 
 
-def test_tables_that_do_not_vary() -> None:
+def test_tables_that_do_not_vary():
     found = make_timelapse(history_of([1, 2], [np.ones((20, 16), "f4")] * 2))
     np.testing.assert_allclose(found.aligned[:, 1:], 0, atol=1e-5)
     np.testing.assert_array_equal(found.top3, 0)
 
 
-def test_the_usual_range_and_a_wrong_one() -> None:
+def test_the_usual_range_and_a_wrong_one():
     history = history_of(STEPS)
     assert make_timelapse(history).positions == (1, N - 1)
     assert make_timelapse(history_of([1], [np.ones((1, 4), "f4")])).positions == (0, 0)
@@ -132,7 +130,7 @@ def test_the_usual_range_and_a_wrong_one() -> None:
         make_timelapse(history, (3, N))
 
 
-def test_it_tells_and_can_be_ended() -> None:
+def test_it_tells_and_can_be_ended():
     said: list[tuple[float, str]] = []
     timelapse = make_timelapse(history_of(STEPS), RANGE, lambda *words: said.append(words))
     assert said[0] == (1 / 6, "Step 10,000")
@@ -150,7 +148,7 @@ def test_it_tells_and_can_be_ended() -> None:
 # ---- helices ---------------------------------------------------------------------------------
 
 
-def test_helices_by_step(timelapse: Timelapse) -> None:
+def test_helices_by_step(timelapse):
     found = fit_helices(timelapse)
     for i, table in enumerate(growing(STEPS)):
         shapes = fit_shapes(in_range(fit_pca(table, RANGE, 3).project(table)))
@@ -165,7 +163,7 @@ def test_helices_by_step(timelapse: Timelapse) -> None:
     assert found.best[first - 1] not in ("helix", "drifting_helix")
 
 
-def test_helices_come_one_by_one(timelapse: Timelapse) -> None:
+def test_helices_come_one_by_one(timelapse):
     grown = list(grow_helices(timelapse))
     assert [int(np.isnan(one.r2).sum()) for one in grown] == [5, 4, 3, 2, 1, 0]
     assert grown[0].best[:-1] == (None,) * 5
@@ -173,7 +171,7 @@ def test_helices_come_one_by_one(timelapse: Timelapse) -> None:
     np.testing.assert_array_equal(grown[-1].r2, fit_helices(timelapse).r2)
 
 
-def test_noise_is_no_helix() -> None:
+def test_noise_is_no_helix():
     random = np.random.default_rng(0)
     tables = [random.standard_normal((60, 10)).astype("f4") for _ in range(2)]
     found = fit_helices(make_timelapse(history_of([1, 2], tables)))

@@ -38,7 +38,7 @@ COMMIT = "11c5a3d5811f50298f278a704980280950aedb10"
         ("https://huggingface.co/a/tree/tree/v2", "a/tree", "v2"),
     ],
 )  # fmt: skip
-def test_what_is_an_address(text: str, repo: str, revision: str):
+def test_what_is_an_address(text, repo, revision):
     assert parse_address(text) == HubAddress(repo, revision)
 
 
@@ -56,11 +56,11 @@ def test_what_is_an_address(text: str, repo: str, revision: str):
         "hf://datasets/a/b", "hf://",
     ],
 )  # fmt: skip
-def test_what_is_none(text: str):
+def test_what_is_none(text):
     assert parse_address(text) is None
 
 
-def test_pages_of_the_hub_in_use_are_understood(monkeypatch: pytest.MonkeyPatch):
+def test_pages_of_the_hub_in_use_are_understood(monkeypatch):
     page = "https://mirror.example:8443/a/b/tree/dev"
     assert parse_address(page) is None
     monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example:8443/")
@@ -75,9 +75,7 @@ def test_pages_of_the_hub_in_use_are_understood(monkeypatch: pytest.MonkeyPatch)
         ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
     ],
 )
-def test_the_endpoint_is_read_when_asked(
-    setting: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_endpoint_is_read_when_asked(setting, expected, monkeypatch):
     if setting is None:
         monkeypatch.delenv("HF_ENDPOINT", raising=False)
     else:
@@ -94,7 +92,7 @@ def test_the_endpoint_is_read_when_asked(
         (HubAddress("a/b", "0123abcd" * 5), "a/b@" + "0123abcd" * 5, "b@0123abc"),
     ],
 )
-def test_how_it_is_written(address: HubAddress, text: str, short: str):
+def test_how_it_is_written(address, text, short):
     assert str(address) == text
     assert address.short == short
 
@@ -103,13 +101,13 @@ PART = st.from_regex(r"[a-z0-9_]([a-z0-9._-]{0,8}[a-z0-9_])?", fullmatch=True)
 
 
 @given(st.one_of(PART, st.builds("{}/{}".format, PART, PART)), st.text(max_size=12))
-def test_what_is_written_is_read_again(repo: str, revision: str):
+def test_what_is_written_is_read_again(repo, revision):
     address = parse_address(f"{repo}@{revision}" if revision else repo)
     assert address is None or parse_address(str(address)) == address
 
 
 @given(st.text())
-def test_no_text_breaks_it(text: str):
+def test_no_text_breaks_it(text):
     address = parse_address(text)
     assert address is None or parse_address(str(address)) == address
     parse_address(f"https://huggingface.co/{text}")
@@ -128,5 +126,5 @@ def test_no_text_breaks_it(text: str):
         ("http://a:b", "http://a:c", False),
     ],
 )
-def test_which_addresses_are_of_one_server(one: str, other: str, same: bool):
+def test_which_addresses_are_of_one_server(one, other, same):
     assert (origin(one) == origin(other)) == same

@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.hub.client import Hub
 from geometry.hub.faults import HubBusy
 from geometry.hub.retry_after import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, QUICK, WEIGHTS, fails
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_busy_server_is_asked_again(served: LoopbackHub, hub: Hub, ask: str, status: int):
+def test_a_busy_server_is_asked_again(served, hub, ask, status):
     served.fault(Fault.status(status), times=3)
     assert ASKS[ask](hub, ADDRESS, Transfer())
     assert [r.status for r in served.requests][:3] == [status] * 3
@@ -27,7 +26,7 @@ def test_a_busy_server_is_asked_again(served: LoopbackHub, hub: Hub, ask: str, s
 
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_server_that_stays_busy_is_given_up(served: LoopbackHub, hub: Hub, ask: str, status: int):
+def test_a_server_that_stays_busy_is_given_up(served, hub, ask, status):
     served.fault(Fault.status(status), times=None)
     error = fails(ask, hub, HubBusy)
     assert error.retryable
@@ -44,9 +43,7 @@ def in_seconds(seconds: float) -> str:
 @pytest.mark.parametrize("ask", [*ASKS, "read"])
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("asked", ["1", "date"])
-def test_the_wait_that_is_asked_for_is_kept(
-    served: LoopbackHub, hub: Hub, ask: str, status: int, asked: str
-):
+def test_the_wait_that_is_asked_for_is_kept(served, hub, ask, status, asked):
     """Without it the wait would be that of QUICK, and none is told for less than a second."""
     told: list[TransferProgress] = []
     transfer = Transfer(told.append)
@@ -61,7 +58,7 @@ def test_the_wait_that_is_asked_for_is_kept(
     assert 0 < waits[0] <= 2
 
 
-def test_a_wait_is_told_and_kept(served: LoopbackHub, hub: Hub):
+def test_a_wait_is_told_and_kept(served, hub):
     told: list[TransferProgress] = []
     served.fault(Fault.status(429, {"Retry-After": "1"}))
     hub.open_file(ADDRESS, WEIGHTS, Transfer(told.append))
@@ -79,9 +76,7 @@ def test_a_wait_is_told_and_kept(served: LoopbackHub, hub: Hub):
         ({"RateLimit": '"api";r=0;t=120'}, "2 minutes"),
     ],
 )
-def test_a_wait_that_is_too_long_is_told_and_not_kept(
-    served: LoopbackHub, hub: Hub, ask: str, headers: dict[str, str], expected: str
-):
+def test_a_wait_that_is_too_long_is_told_and_not_kept(served, hub, ask, headers, expected):
     served.fault(Fault.status(429, headers), times=None)
     error = fails(ask, hub, HubBusy)
     assert expected in str(error)
@@ -110,12 +105,12 @@ def test_a_wait_that_is_too_long_is_told_and_not_kept(
         ({"RateLimit": '"api";r=0;t=55', "Retry-After": "5"}, 5),
     ],
 )  # fmt: skip
-def test_how_long_a_server_asks_to_wait(headers: dict[str, str], expected: float | None):
+def test_how_long_a_server_asks_to_wait(headers, expected):
     raw = {name: value.encode("latin-1") for name, value in headers.items()}
     assert wait_asked_for(httpx2.Headers(raw)) == expected
 
 
 @given(st.text(st.characters(max_codepoint=255)))
-def test_no_retry_after_breaks_it(text: str):
+def test_no_retry_after_breaks_it(text):
     wait = wait_asked_for({"Retry-After": text})
     assert wait is None or wait >= 0

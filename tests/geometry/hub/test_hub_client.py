@@ -1,7 +1,5 @@
 """Files of a Hub in pieces: what is asked for, and what comes."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,12 +11,12 @@ from geometry.hub.address import HubAddress
 from geometry.hub.client import FETCH_BYTES, HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS, on_one_server, ranges
-from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
+from tests.loopback_hub import RIGHT_TOKEN, Fault
 
 # ---- what is asked for and what comes ------------------------------------------------------
 
 
-def test_one_request_opens_a_file_and_brings_its_beginning(served: LoopbackHub, hub: Hub):
+def test_one_request_opens_a_file_and_brings_its_beginning(served, hub):
     transfer = Transfer()
     file = hub.open_file(ADDRESS, WEIGHTS, transfer)
     assert [(r.method, r.path, r.range) for r in served.requests] == [
@@ -32,7 +30,7 @@ def test_one_request_opens_a_file_and_brings_its_beginning(served: LoopbackHub, 
     assert transfer.bytes_received == served.bytes_sent == HEAD_BYTES
 
 
-def test_one_request_brings_one_part(served: LoopbackHub, hub: Hub):
+def test_one_request_brings_one_part(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     part = file.read_at(300_000, 50_000)
     assert part.tobytes() == DATA[300_000:350_000]
@@ -42,7 +40,7 @@ def test_one_request_brings_one_part(served: LoopbackHub, hub: Hub):
     assert served.bytes_sent == HEAD_BYTES + 50_000
 
 
-def test_what_is_here_already_is_not_asked_for_again(served: LoopbackHub, hub: Hub):
+def test_what_is_here_already_is_not_asked_for_again(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     assert file.read_at(HEAD_BYTES - 10, 30).tobytes() == DATA[HEAD_BYTES - 10 : HEAD_BYTES + 20]
     assert ranges(served)[1:] == [(HEAD_BYTES, HEAD_BYTES + 19)]
@@ -54,7 +52,7 @@ def test_what_is_here_already_is_not_asked_for_again(served: LoopbackHub, hub: H
 @given(
     st.integers(0, len(DATA)), st.integers(0, len(DATA)), st.integers(1, 2 * len(DATA)),
 )  # fmt: skip
-def test_any_part_is_exact(served: LoopbackHub, hub: Hub, offset: int, nbytes: int, head: int):
+def test_any_part_is_exact(served, hub, offset, nbytes, head):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), head=head)
     if offset + nbytes > len(DATA):
         with pytest.raises(SourceError, match="truncated"):
@@ -63,7 +61,7 @@ def test_any_part_is_exact(served: LoopbackHub, hub: Hub, offset: int, nbytes: i
         assert file.read_at(offset, nbytes).tobytes() == DATA[offset : offset + nbytes]
 
 
-def test_an_empty_file_is_empty(served: LoopbackHub, hub: Hub):
+def test_an_empty_file_is_empty(served, hub):
     file = hub.open_file(ADDRESS, "sub/a b.bin", Transfer())
     assert file.size() == 0
     assert file.read_at(0, 0).size == 0
@@ -71,14 +69,14 @@ def test_an_empty_file_is_empty(served: LoopbackHub, hub: Hub):
 
 
 @pytest.mark.parametrize(("offset", "nbytes"), [(-1, 5), (0, -1)])
-def test_a_part_that_cannot_be_is_refused(served: LoopbackHub, hub: Hub, offset: int, nbytes: int):
+def test_a_part_that_cannot_be_is_refused(served, hub, offset, nbytes):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     with pytest.raises(SourceError):
         file.read_at(offset, nbytes)
 
 
 @pytest.mark.parametrize("revision", ["main", "v2", "feature/x", "refs/pr/3", "commit"])
-def test_a_revision_is_a_commit_from_then_on(served: LoopbackHub, hub: Hub, revision: str):
+def test_a_revision_is_a_commit_from_then_on(served, hub, revision):
     name = {"v2": "refs/tags/v2"}.get(revision, revision)
     files = {WEIGHTS: DATA[::-1]}
     commit = served.add(ADDRESS.repo, files, revision="main" if revision == "commit" else name)
@@ -91,7 +89,7 @@ def test_a_revision_is_a_commit_from_then_on(served: LoopbackHub, hub: Hub, revi
     assert file.read_at(400_000, 1000).tobytes() == DATA[::-1][400_000:401_000]
 
 
-def test_an_old_name_leads_to_the_new_one(served: LoopbackHub, hub: Hub):
+def test_an_old_name_leads_to_the_new_one(served, hub):
     served.rename("gpt2", ADDRESS.repo)
     file = hub.open_file(HubAddress("gpt2"), WEIGHTS, Transfer())
     assert file.address == HubAddress(ADDRESS.repo, file.commit)
@@ -100,20 +98,20 @@ def test_an_old_name_leads_to_the_new_one(served: LoopbackHub, hub: Hub):
     assert [r.status for r in served.requests] == [206]
 
 
-def test_a_small_file_is_fetched_by_one_request(served: LoopbackHub, hub: Hub):
+def test_a_small_file_is_fetched_by_one_request(served, hub):
     transfer = Transfer()
     assert hub.fetch(ADDRESS, "config.json", transfer) == b'{"n": 1}'
     assert transfer.requests == len(served.requests) == 1
     assert hub.fetch(ADDRESS, "sub/a b.bin", transfer) == b""
 
 
-def test_a_small_file_may_be_redirected_on_the_hub(served: LoopbackHub, hub: Hub):
+def test_a_small_file_may_be_redirected_on_the_hub(served, hub):
     served.redirect_small = True
     assert hub.fetch(ADDRESS, "config.json", Transfer()) == b'{"n": 1}'
     assert [r.status for r in served.requests] == [307, 206]
 
 
-def test_a_small_file_that_is_large_is_not_fetched(served: LoopbackHub, hub: Hub, tmp_path):
+def test_a_small_file_that_is_large_is_not_fetched(served, hub, tmp_path):
     large = tmp_path / "config.json"
     with large.open("wb") as file:
         file.truncate(FETCH_BYTES + 1)
@@ -124,7 +122,7 @@ def test_a_small_file_that_is_large_is_not_fetched(served: LoopbackHub, hub: Hub
     assert transfer.bytes_received == 0
 
 
-def test_what_a_model_holds_is_listed(served: LoopbackHub, hub: Hub):
+def test_what_a_model_holds_is_listed(served, hub):
     commit = hub.open_file(ADDRESS, WEIGHTS, Transfer()).commit
     for revision in ("main", commit):
         listing = hub.list_files(HubAddress(ADDRESS.repo, revision), Transfer())
@@ -135,7 +133,7 @@ def test_what_a_model_holds_is_listed(served: LoopbackHub, hub: Hub):
     assert (listing.commit, dict(listing.files)) == (pull, {"x": 1})
 
 
-def test_models_are_found_the_most_downloaded_first(served: LoopbackHub, hub: Hub):
+def test_models_are_found_the_most_downloaded_first(served, hub):
     for name in ("a/gpt2", "somebody-else/my-gpt2-model", "a/bert"):
         served.add(name, {})
     found = hub.search("GPT2")
@@ -148,9 +146,7 @@ def test_models_are_found_the_most_downloaded_first(served: LoopbackHub, hub: Hu
     assert hub.search("no such thing") == ()
 
 
-def test_the_endpoint_is_the_environments_or_given(
-    served: LoopbackHub, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_endpoint_is_the_environments_or_given(served, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     given = Hub(endpoint=f"{served.url}/")
     assert given.open_file(ADDRESS, WEIGHTS, Transfer()).size() == len(DATA)
@@ -160,7 +156,7 @@ def test_the_endpoint_is_the_environments_or_given(
     assert Hub().endpoint == "https://huggingface.co"
 
 
-def test_nothing_is_imported_before_it_is_needed(run_python: Callable[[str], str]):
+def test_nothing_is_imported_before_it_is_needed(run_python):
     code = """
         import sys
         from geometry.hub.client import Hub
@@ -176,9 +172,7 @@ def test_nothing_is_imported_before_it_is_needed(run_python: Callable[[str], str
 
 
 @pytest.mark.parametrize("token", ["", RIGHT_TOKEN])
-def test_the_storage_is_read_without_the_token(
-    served: LoopbackHub, hub: Hub, token: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_storage_is_read_without_the_token(served, hub, token, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
     served.redirect = True
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
@@ -190,7 +184,7 @@ def test_the_storage_is_read_without_the_token(
     assert with_file == {WEIGHTS}
 
 
-def test_the_etag_is_the_hubs_own_also_from_the_storage(served: LoopbackHub, hub: Hub):
+def test_the_etag_is_the_hubs_own_also_from_the_storage(served, hub):
     direct = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.redirect = True
     stored = hub.open_file(ADDRESS, WEIGHTS, Transfer())
@@ -198,7 +192,7 @@ def test_the_etag_is_the_hubs_own_also_from_the_storage(served: LoopbackHub, hub
     assert len(direct.etag) == 64
 
 
-def test_an_expired_link_is_asked_for_again_once(served: LoopbackHub, hub: Hub):
+def test_an_expired_link_is_asked_for_again_once(served, hub):
     served.redirect = True
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.expire_links()
@@ -210,7 +204,7 @@ def test_an_expired_link_is_asked_for_again_once(served: LoopbackHub, hub: Hub):
     ]  # fmt: skip
 
 
-def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served: LoopbackHub, hub: Hub):
+def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served, hub):
     served.redirect = True
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.forget_requests()
@@ -221,7 +215,7 @@ def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served: Loopbac
     assert [r.status for r in served.requests] == [403, 302, 403]
 
 
-def test_a_link_may_expire_while_a_connection_breaks(served: LoopbackHub, hub: Hub):
+def test_a_link_may_expire_while_a_connection_breaks(served, hub):
     served.redirect = True
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.forget_requests()

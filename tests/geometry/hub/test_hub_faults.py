@@ -5,19 +5,16 @@ import pytest
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, NotOnHub, WholeDownload, duration_text
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, WEIGHTS, fails
-from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault, LoopbackHub
+from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
 
 # ---- no such thing -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch", "list"])
 @pytest.mark.parametrize("token", ["", OTHER_TOKEN])
-def test_no_such_repository(
-    served: LoopbackHub, hub: Hub, ask: str, token: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_no_such_repository(served, hub, ask, token, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
     error = fails(ask, hub, NotOnHub, HubAddress("nobody/nothing"))
     assert error.missing == "repository"
@@ -28,21 +25,21 @@ def test_no_such_repository(
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch", "list"])
-def test_no_such_revision(served: LoopbackHub, hub: Hub, ask: str):
+def test_no_such_revision(served, hub, ask):
     error = fails(ask, hub, NotOnHub, HubAddress(ADDRESS.repo, "refs/pr/7"))
     assert error.missing == "revision"
     assert str(error) == "openai-community/gpt2 has no revision 'refs/pr/7'."
     assert not error.retryable
 
 
-def test_no_such_file(served: LoopbackHub, hub: Hub):
+def test_no_such_file(served, hub):
     with pytest.raises(NotOnHub) as caught:
         hub.open_file(ADDRESS, "pytorch_model.bin", Transfer())
     assert caught.value.missing == "file"
     assert str(caught.value) == "openai-community/gpt2 has no file pytorch_model.bin."
 
 
-def test_an_endpoint_that_is_no_hub(served: LoopbackHub, hub: Hub, monkeypatch):
+def test_an_endpoint_that_is_no_hub(served, hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", f"{served.url}/somewhere/else/entirely")
     error = fails("list", hub, NotOnHub)
     assert "HF_ENDPOINT" in error.advice
@@ -52,7 +49,7 @@ def test_an_endpoint_that_is_no_hub(served: LoopbackHub, hub: Hub, monkeypatch):
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch"])
-def test_a_gated_model_without_a_token(served: LoopbackHub, hub: Hub, ask: str):
+def test_a_gated_model_without_a_token(served, hub, ask):
     served.add("meta/gated", {WEIGHTS: DATA, "config.json": b"{}"}, gated=True)
     error = fails(ask, hub, AccessDenied, HubAddress("meta/gated"))
     assert served.requests[0].status == 401
@@ -64,9 +61,7 @@ def test_a_gated_model_without_a_token(served: LoopbackHub, hub: Hub, ask: str):
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch"])
-def test_a_gated_model_for_another_account(
-    served: LoopbackHub, hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_gated_model_for_another_account(served, hub, ask, monkeypatch):
     served.add("meta/gated", {WEIGHTS: DATA, "config.json": b"{}"}, gated=True)
     monkeypatch.setenv("HF_TOKEN", OTHER_TOKEN)
     error = fails(ask, hub, AccessDenied, HubAddress("meta/gated"))
@@ -76,9 +71,7 @@ def test_a_gated_model_for_another_account(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_token_that_is_not_accepted(
-    served: LoopbackHub, hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_token_that_is_not_accepted(served, hub, ask, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_expired")
     if ask == "search":
         served.fault(Fault.status(401))
@@ -89,9 +82,7 @@ def test_a_token_that_is_not_accepted(
 
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize(("status", "token"), [(401, ""), (403, ""), (403, RIGHT_TOKEN)])
-def test_a_refusal_for_other_reasons(
-    served: LoopbackHub, hub: Hub, ask: str, status: int, token: str, monkeypatch
-):
+def test_a_refusal_for_other_reasons(served, hub, ask, status, token, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
     served.fault(Fault.status(status))
     error = fails(ask, hub, AccessDenied)
@@ -99,7 +90,7 @@ def test_a_refusal_for_other_reasons(
     assert "token" in error.advice
 
 
-def test_a_model_that_the_hub_has_disabled(served: LoopbackHub, hub: Hub):
+def test_a_model_that_the_hub_has_disabled(served, hub):
     reason = {"X-Error-Message": "Access to this resource is disabled."}
     served.fault(Fault.status(403, reason))
     assert "disabled" in str(fails("open", hub, AccessDenied))
@@ -118,7 +109,7 @@ def test_a_model_that_the_hub_has_disabled(served: LoopbackHub, hub: Hub):
         (12_345_000_000_000, "12345 GB"),
     ],
 )  # fmt: skip
-def test_sizes_in_words(nbytes: int, text: str):
+def test_sizes_in_words(nbytes, text):
     assert size_text(nbytes) == text
 
 
@@ -130,7 +121,7 @@ def test_sizes_in_words(nbytes: int, text: str):
         (7200, "2 hours"),
     ],
 )  # fmt: skip
-def test_waits_in_words(seconds: float, text: str):
+def test_waits_in_words(seconds, text):
     assert duration_text(seconds) == text
 
 

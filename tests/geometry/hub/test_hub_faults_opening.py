@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +15,16 @@ from geometry.hub.faults import HubBusy, HubError, WholeDownload
 from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 
 @pytest.fixture
-def serve_kind(loopback_hub: LoopbackHub, tmp_path: Path) -> Callable[[str], Served]:
+def serve_kind(loopback_hub, tmp_path) -> Callable[[str], Served]:
     return partial(serve_kind_of, loopback_hub, tmp_path)
 
 
 @pytest.fixture(params=KINDS)
-def served(request: pytest.FixtureRequest, serve_kind: Callable[[str], Served]) -> Served:
+def served(request, serve_kind) -> Served:
     return serve_kind(request.param)
 
 
@@ -78,9 +77,7 @@ OF_EACH_KIND = ("500 once", "503 for ever", "404, no file", "refused once", "cut
     [("safetensors", name) for name in FAULTS]
     + [(kind, name) for kind in ("bin", "shards") for name in OF_EACH_KIND],
 )
-def test_every_fault_at_every_request(
-    kind: str, name: str, serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
+def test_every_fault_at_every_request(kind, name, serve_kind, tmp_path):
     served = serve_kind(kind)
     fault, times = FAULTS[name]
     for after in count():
@@ -102,7 +99,7 @@ def test_every_fault_at_every_request(
 @pytest.mark.parametrize("name", ["500 once", "429, now", "refused once", "cut after a byte",
                                   "reset after 40 bytes", "cut after 40 kB", "no answer",
                                   "stalls after 10 bytes"])  # fmt: skip
-def test_what_passes_is_got_over(name: str, served: Served, tmp_path: Path) -> None:
+def test_what_passes_is_got_over(name, served, tmp_path):
     fault, times = FAULTS[name]
     for after in range(4):
         served.hub.clear_faults()
@@ -110,9 +107,7 @@ def test_what_passes_is_got_over(name: str, served: Served, tmp_path: Path) -> N
         assert attempt(served, tmp_path / f"cache {after}", timeout_s=patience(fault)) is None
 
 
-def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(
-    served: Served, tmp_path: Path
-) -> None:
+def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(served, tmp_path):
     served.hub.fault(Fault.ignore_range(), times=None)
     error = attempt(served, tmp_path / "cache")
     assert isinstance(error, WholeDownload)
@@ -145,11 +140,7 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(
         max_size=4,
     )
 )
-def test_many_openings_that_go_wrong_in_a_row(
-    served: Served,
-    tmp_path_factory: pytest.TempPathFactory,
-    openings: list[tuple[list[tuple[str, int]], int | None, bool]],
-) -> None:
+def test_many_openings_that_go_wrong_in_a_row(served, tmp_path_factory, openings):
     """Faults, cancels and fresh looks in any order over one cache."""
     root = tmp_path_factory.mktemp("cache")
     for faults, cancel, fresh in openings:
@@ -165,9 +156,7 @@ def test_many_openings_that_go_wrong_in_a_row(
 # ---- wrong bytes -----------------------------------------------------------------------------
 
 
-def test_wrong_bytes_where_they_can_be_told(
-    serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
+def test_wrong_bytes_where_they_can_be_told(serve_kind, tmp_path):
     """A torch file carries checksums: no bit of its pickle or of P may be another one."""
     served = serve_kind("bin")
     path = tmp_path / "files" / "pytorch_model.bin"
@@ -184,9 +173,7 @@ def test_wrong_bytes_where_they_can_be_told(
         served.opens(root)
 
 
-def test_a_header_that_makes_no_sense_is_not_kept(
-    serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
+def test_a_header_that_makes_no_sense_is_not_kept(serve_kind, tmp_path):
     served = serve_kind("safetensors")
     raw = (tmp_path / "files" / "model.safetensors").read_bytes()
     length = 8 + int.from_bytes(raw[:8], "little")
@@ -209,9 +196,7 @@ def test_a_header_that_makes_no_sense_is_not_kept(
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_while_a_matrix_is_fetched(
-    name: str, serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
+def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
     served = serve_kind("safetensors")
     fault, times = FAULTS[name]
     expected = open_source(tmp_path / "files").weight("W_Q")

@@ -6,19 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.hub.client import HEAD_BYTES, Hub
+from geometry.hub.client import HEAD_BYTES
 from geometry.hub.faults import BrokenTransfer, HubBusy, NoNetwork, WholeDownload
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, on_one_server, ranges
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 # ---- going on where a connection broke -----------------------------------------------------
 
 
 @on_one_server
 @given(st.lists(st.integers(0, 50_000), max_size=3), st.booleans(), st.booleans())
-def test_a_broken_connection_goes_on_where_it_stopped(
-    served: LoopbackHub, hub: Hub, cuts: list[int], redirect: bool, whole: bool
-):
+def test_a_broken_connection_goes_on_where_it_stopped(served, hub, cuts, redirect, whole):
     served.redirect = redirect
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.forget_requests()
@@ -35,7 +33,7 @@ def test_a_broken_connection_goes_on_where_it_stopped(
 
 @on_one_server
 @given(st.lists(st.integers(0, 30_000), max_size=3))
-def test_the_first_request_goes_on_too(served: LoopbackHub, hub: Hub, cuts: list[int]):
+def test_the_first_request_goes_on_too(served, hub, cuts):
     served.forget_requests()
     for after in cuts:
         served.fault(Fault.cut(after), path=f"*/{WEIGHTS}")
@@ -45,7 +43,7 @@ def test_the_first_request_goes_on_too(served: LoopbackHub, hub: Hub, cuts: list
     served.clear_faults()
 
 
-def test_one_broken_connection_is_not_waited_for(served: LoopbackHub, hub: Hub):
+def test_one_broken_connection_is_not_waited_for(served, hub):
     waits: list[float] = []
     transfer = Transfer()
     transfer.wait = lambda seconds, why: waits.append(seconds)
@@ -60,7 +58,7 @@ def test_one_broken_connection_is_not_waited_for(served: LoopbackHub, hub: Hub):
     assert waits == [0.002, 0.002]
 
 
-def test_resets_and_closed_doors_are_borne(served: LoopbackHub, hub: Hub):
+def test_resets_and_closed_doors_are_borne(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.refuse())
     served.fault(Fault.cut(80_000, reset=True))
@@ -68,13 +66,13 @@ def test_resets_and_closed_doors_are_borne(served: LoopbackHub, hub: Hub):
     assert file.read_at(200_000, 300_000).tobytes() == DATA[200_000:500_000]
 
 
-def test_a_connection_that_brings_much_may_break_often(served: LoopbackHub, hub: Hub):
+def test_a_connection_that_brings_much_may_break_often(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.cut(66_000), times=8)
     assert file.read_at(100_000, 600_000).tobytes() == DATA[100_000:]
 
 
-def test_a_connection_that_brings_little_may_not(served: LoopbackHub, hub: Hub):
+def test_a_connection_that_brings_little_may_not(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.forget_requests()
     served.fault(Fault.cut(1), times=None)
@@ -83,7 +81,7 @@ def test_a_connection_that_brings_little_may_not(served: LoopbackHub, hub: Hub):
     assert len(served.requests) == QUICK.attempts
 
 
-def test_a_network_that_goes_away_meanwhile_is_waited_for(served: LoopbackHub, hub: Hub):
+def test_a_network_that_goes_away_meanwhile_is_waited_for(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     cut = served.fault(Fault.cut(100_000))
 
@@ -101,7 +99,7 @@ def test_a_network_that_goes_away_meanwhile_is_waited_for(served: LoopbackHub, h
 # ---- a server that sends no parts ----------------------------------------------------------
 
 
-def test_a_whole_download_is_asked_about_before(served: LoopbackHub, hub: Hub):
+def test_a_whole_download_is_asked_about_before(served, hub):
     served.fault(Fault.ignore_range(), times=None)
     transfer = Transfer()
     with pytest.raises(WholeDownload, match=r"all 700 kB of model\.safetensors") as caught:
@@ -111,7 +109,7 @@ def test_a_whole_download_is_asked_about_before(served: LoopbackHub, hub: Hub):
     assert len(served.requests) == 1
 
 
-def test_a_whole_download_is_asked_about_later_too(served: LoopbackHub, hub: Hub):
+def test_a_whole_download_is_asked_about_later_too(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.ignore_range())
     with pytest.raises(WholeDownload):
@@ -119,7 +117,7 @@ def test_a_whole_download_is_asked_about_later_too(served: LoopbackHub, hub: Hub
     assert file.read_at(300_000, 1000).tobytes() == DATA[300_000:301_000]
 
 
-def test_with_consent_the_whole_file_is_read_as_far_as_needed(served: LoopbackHub, hub: Hub):
+def test_with_consent_the_whole_file_is_read_as_far_as_needed(served, hub):
     served.fault(Fault.ignore_range(), times=None)
     told: list[TransferProgress] = []
     transfer = Transfer(told.append, interval_s=0)
@@ -136,7 +134,7 @@ def test_with_consent_the_whole_file_is_read_as_far_as_needed(served: LoopbackHu
 
 @on_one_server
 @given(st.lists(st.integers(0, 500_000), max_size=3))
-def test_a_whole_download_that_breaks_begins_again(served: LoopbackHub, hub: Hub, cuts: list[int]):
+def test_a_whole_download_that_breaks_begins_again(served, hub, cuts):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), whole=True)
     for after in cuts:
         served.fault(Fault.cut(after))
@@ -145,7 +143,7 @@ def test_a_whole_download_that_breaks_begins_again(served: LoopbackHub, hub: Hub
     served.clear_faults()
 
 
-def test_a_small_file_comes_whole_without_asking(served: LoopbackHub, hub: Hub):
+def test_a_small_file_comes_whole_without_asking(served, hub):
     served.fault(Fault.ignore_range(), times=None)
     assert hub.fetch(ADDRESS, "config.json", Transfer()) == b'{"n": 1}'
 
@@ -153,7 +151,7 @@ def test_a_small_file_comes_whole_without_asking(served: LoopbackHub, hub: Hub):
 # ---- tokens --------------------------------------------------------------------------------
 
 
-def test_a_busy_hub_is_asked_again_and_given_up(served: LoopbackHub, hub: Hub):
+def test_a_busy_hub_is_asked_again_and_given_up(served, hub):
     served.fault(Fault.status(503), times=3)
     assert hub.open_file(ADDRESS, WEIGHTS, Transfer()).size() == len(DATA)
     served.fault(Fault.status(503), times=4)

@@ -13,7 +13,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_two_shards, asked, kept, network_of
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
 GPT2 = OPENAI[0]
@@ -32,13 +32,11 @@ class SlowCache(TensorCache):
 
 
 @pytest.fixture
-def slow(cache: Path) -> SlowCache:
+def slow(cache) -> SlowCache:
     return SlowCache(cache)
 
 
-def test_a_model_is_open_before_it_is_kept(
-    loopback_hub: LoopbackHub, tmp_path: Path, slow: SlowCache
-) -> None:
+def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     network = Network(Hub(endpoint=loopback_hub.url), slow, Transfer())
     model = open_source(GPT2, network=network)
@@ -67,9 +65,7 @@ def test_a_model_is_open_before_it_is_kept(
     assert {one.repo for one in slow.commits()} == {GPT2, OPENAI[1]}
 
 
-def test_two_threads_that_want_the_same_matrix_fetch_it_once(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_path, cache):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     open_source(GPT2, network=network_of(loopback_hub, cache))
     model = open_source(GPT2, network=network_of(loopback_hub, cache))
@@ -93,9 +89,7 @@ def test_two_threads_that_want_the_same_matrix_fetch_it_once(
     assert sum(name.endswith(".part") for name in kept(cache)) == 1
 
 
-def test_threads_that_want_the_same_shard_read_its_index_once(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_threads_that_want_the_same_shard_read_its_index_once(loopback_hub, tmp_path, cache):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
     model = open_source("someone/model", network=network_of(loopback_hub, cache))
     loopback_hub.forget_requests()
@@ -122,7 +116,7 @@ def test_threads_that_want_the_same_shard_read_its_index_once(
     assert asked(loopback_hub) == ["b.safetensors"]
 
 
-def test_waiting_is_for_one_model_or_for_all(tmp_path: Path) -> None:
+def test_waiting_is_for_one_model_or_for_all(tmp_path):
     gate, done = threading.Event(), []
 
     def write() -> None:
@@ -142,7 +136,7 @@ def test_waiting_is_for_one_model_or_for_all(tmp_path: Path) -> None:
 # ---- who waits for whom ----------------------------------------------------------------------
 
 
-def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path: Path) -> None:
+def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path):
     written = threading.Event()
     with opening():
         keep_soon(tmp_path, "a", written.set)
@@ -151,9 +145,7 @@ def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path: Path) -> None:
     wait_until_kept(tmp_path)
 
 
-def test_when_the_last_opening_ends_it_is_written_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_the_last_opening_ends_it_is_written_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("geometry.hub.keeping.PATIENCE_S", 600)
     written = threading.Event()
     with opening():
@@ -163,9 +155,7 @@ def test_when_the_last_opening_ends_it_is_written_at_once(
     assert written.wait(30)
 
 
-def test_whoever_looks_for_it_does_not_wait_for_openings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_looks_for_it_does_not_wait_for_openings(tmp_path, monkeypatch):
     monkeypatch.setattr("geometry.hub.keeping.PATIENCE_S", 600)
     written: list[str] = []
     with opening():
@@ -178,9 +168,7 @@ def test_whoever_looks_for_it_does_not_wait_for_openings(
     assert written == ["a", "b", "c"]
 
 
-def test_what_cannot_be_kept_is_logged_and_the_rest_is_kept(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_cannot_be_kept_is_logged_and_the_rest_is_kept(tmp_path, caplog):
     written = threading.Event()
 
     def fails() -> None:

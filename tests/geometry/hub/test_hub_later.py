@@ -2,7 +2,6 @@
 
 import threading
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,16 +17,14 @@ from tests.geometry.hub_opening import (
     network_of,
 )
 from tests.geometry.models.test_families import module  # noqa: F401, a fixture
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, write_true_size
 
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
 
-def test_other_tensors_are_fetched_one_by_one_and_kept(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_other_tensors_are_fetched_one_by_one_and_kept(loopback_hub, tmp_path, cache):
     layers, width = SHAPES[GPT2]
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
     model = open_source(GPT2, network=network_of(loopback_hub, cache))
@@ -55,7 +52,7 @@ def test_other_tensors_are_fetched_one_by_one_and_kept(
         model.bytes_to_fetch("W_Q", 99)
 
 
-def test_a_model_on_this_machine_fetches_nothing(tmp_path: Path) -> None:
+def test_a_model_on_this_machine_fetches_nothing(tmp_path):
     folder = write_stand_in(tmp_path, GPT2)["config.json"].parent
     model = open_source(folder)
     assert model.commit is None
@@ -66,9 +63,7 @@ def test_a_model_on_this_machine_fetches_nothing(tmp_path: Path) -> None:
         assert model.W_E.shape[1] == model.d_model
 
 
-def test_what_is_read_later_does_not_answer_to_the_openings_watcher(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_what_is_read_later_does_not_answer_to_the_openings_watcher(loopback_hub, tmp_path, cache):
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
     told: list[TransferProgress] = []
     transfer = Transfer(told.append)
@@ -81,8 +76,8 @@ def test_what_is_read_later_does_not_answer_to_the_openings_watcher(
 
 
 def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancelled(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    loopback_hub, tmp_path, cache, monkeypatch
+):
     from geometry.checkpoints.transfer import Cancelled
 
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
@@ -123,9 +118,7 @@ def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancel
     assert model.bytes_to_fetch("W_in") > 0
 
 
-def test_a_torch_files_checksums_are_compared(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_torch_files_checksums_are_compared(loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", ALIAS)
     raw = bytearray(files["pytorch_model.bin"].read_bytes())
     place = raw.index(positions_of(ALIAS).astype(np.float16).tobytes())
@@ -137,9 +130,7 @@ def test_a_torch_files_checksums_are_compared(
 
 
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["fast", "slow"])
-def test_the_tokenizer_is_fetched_when_first_asked_for(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", name)
     loopback_hub.add(name, files)
     model = open_source(name, network=network_of(loopback_hub, cache))
@@ -161,9 +152,7 @@ def test_the_tokenizer_is_fetched_when_first_asked_for(
     assert loopback_hub.requests != []
 
 
-def test_a_model_without_a_tokenizer_says_so(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_without_a_tokenizer_says_so(loopback_hub, tmp_path, cache):
     files = {"model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")},
              "config.json": {"model_type": "gpt2"}}  # fmt: skip
     add_files(loopback_hub, tmp_path / "files", files)

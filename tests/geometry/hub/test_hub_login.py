@@ -6,7 +6,6 @@ import base64
 import logging
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ DATA = bytes(range(256)) * 1_000
 
 
 @pytest.fixture
-def behind(loopback_hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> LoopbackHub:
+def behind(loopback_hub, monkeypatch) -> LoopbackHub:
     """A Hub whose address holds a name and a password."""
     loopback_hub.add(ADDRESS.repo, {WEIGHTS: DATA, "config.json": b"{}"})
     monkeypatch.setenv("HF_ENDPOINT", loopback_hub.url.replace("://", f"://{LOGIN}"))
@@ -39,9 +38,7 @@ def hub() -> Iterator[Hub]:
     made.close()
 
 
-def test_it_is_sent_in_place_of_the_token_and_to_the_hub_alone(
-    behind: LoopbackHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_sent_in_place_of_the_token_and_to_the_hub_alone(behind, hub, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
     expected = base64.b64encode(f"{NAME}:{PASSWORD}".encode()).decode()
     told = headers_for(f"{behind.url}/someone/model/resolve/main/x", hub.endpoint)
@@ -54,7 +51,7 @@ def test_it_is_sent_in_place_of_the_token_and_to_the_hub_alone(
     assert not any(one.authorization for one in behind.requests if one.host == "storage")
 
 
-def test_a_page_of_that_hub_is_a_models_page(behind: LoopbackHub) -> None:
+def test_a_page_of_that_hub_is_a_models_page(behind):
     assert parse_address(f"{behind.url}/someone/model/tree/main") == ADDRESS
 
 
@@ -74,9 +71,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_nothing_that_goes_wrong_shows_it(
-    behind: LoopbackHub, hub: Hub, fault: Fault, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_that_goes_wrong_shows_it(behind, hub, fault, caplog):
     caplog.set_level(logging.DEBUG)
     behind.fault(fault, times=None)
     failed = 0
@@ -100,9 +95,7 @@ def test_nothing_that_goes_wrong_shows_it(
 
 
 @pytest.mark.parametrize("address", ["http://ada:s3cr@t@:x", "ada:s3cr@t", "http://ada:s3cr@t:b"])
-def test_no_more_does_an_address_that_is_none(
-    hub: Hub, address: str, monkeypatch: pytest.MonkeyPatch, hub_home: Path
-) -> None:
+def test_no_more_does_an_address_that_is_none(hub, address, monkeypatch, hub_home):
     monkeypatch.setenv("HF_ENDPOINT", address)
     with pytest.raises(HubError) as caught:
         hub.search("model")
@@ -125,5 +118,5 @@ def assert_hidden(shown: str) -> None:
         ("ada:pass@hub.example", "hub.example"),
     ],
 )
-def test_an_address_without_its_login(url: str, shown: str) -> None:
+def test_an_address_without_its_login(url, shown):
     assert without_login(url) == shown

@@ -10,10 +10,10 @@ import pytest
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS, open_sockets
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 
-def test_nine_threads_read_at_once(served: LoopbackHub, hub: Hub):
+def test_nine_threads_read_at_once(served, hub):
     names = [f"model-{n}.safetensors" for n in range(9)]
     data = {name: DATA[n:] + DATA[:n] for n, name in enumerate(names)}
     served.redirect = True
@@ -30,7 +30,7 @@ def test_nine_threads_read_at_once(served: LoopbackHub, hub: Hub):
             assert dict(zip(names, pool.map(read, names), strict=True)) == data
 
 
-def test_several_threads_read_one_file(served: LoopbackHub, hub: Hub):
+def test_several_threads_read_one_file(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     starts = range(100_000, 600_000, 50_000)
     with ThreadPoolExecutor(9) as pool:
@@ -38,7 +38,7 @@ def test_several_threads_read_one_file(served: LoopbackHub, hub: Hub):
     assert b"".join(parts) == DATA[100_000:600_000]
 
 
-def test_the_client_librarys_own_failures_do_not_touch_us(served: LoopbackHub, hub: Hub):
+def test_the_client_librarys_own_failures_do_not_touch_us(served, hub):
     """It closes its shared client, under every thread, when one of its requests cannot connect."""
     from huggingface_hub.utils import get_session, http_backoff
 
@@ -57,7 +57,7 @@ def test_the_client_librarys_own_failures_do_not_touch_us(served: LoopbackHub, h
     assert len(served.requests) == 2
 
 
-def test_connections_are_kept_for_the_next_request_and_closed_with_the_hub(served: LoopbackHub):
+def test_connections_are_kept_for_the_next_request_and_closed_with_the_hub(served):
     hub = Hub()
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     for at in range(100_000, 200_000, 10_000):

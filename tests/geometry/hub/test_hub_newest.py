@@ -13,7 +13,6 @@ from geometry.hub.network import Network
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import network_of
-from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import OPENAI, write_stand_in
 
 NAME = "someone/model"
@@ -22,7 +21,7 @@ OLD, NEW = "main", "newer"
 
 
 @pytest.fixture
-def commits(loopback_hub: LoopbackHub, tmp_path: Path) -> dict[str, str]:
+def commits(loopback_hub, tmp_path) -> dict[str, str]:
     """The commits of both states; the Hub is at the new one."""
     made = {}
     for state in (OLD, NEW):
@@ -33,7 +32,7 @@ def commits(loopback_hub: LoopbackHub, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def reference(hub_home: Path, commits: dict[str, str], tmp_path: Path) -> Path:
+def reference(hub_home, commits, tmp_path) -> Path:
     """What the standard cache says of the branch: the old state, told an hour ago."""
     model = hub_home / "hub" / f"models--{NAME.replace('/', '--')}"
     for state, commit in commits.items():
@@ -60,9 +59,7 @@ def opened(network: Network) -> PositionalModel:
     return model
 
 
-def test_what_was_asked_for_later_is_opened(
-    loopback_hub: LoopbackHub, commits: dict[str, str], reference: Path, cache: Path
-) -> None:
+def test_what_was_asked_for_later_is_opened(loopback_hub, commits, reference, cache):
     usual = network_of(loopback_hub, cache)
     assert opened(usual).commit == commits[OLD]
     assert not loopback_hub.requests
@@ -72,17 +69,13 @@ def test_what_was_asked_for_later_is_opened(
     assert not loopback_hub.requests
 
 
-def test_what_the_standard_cache_was_told_later_is_opened(
-    loopback_hub: LoopbackHub, commits: dict[str, str], reference: Path, cache: Path
-) -> None:
+def test_what_the_standard_cache_was_told_later_is_opened(loopback_hub, commits, reference, cache):
     assert opened(network_of(loopback_hub, cache, fresh=True)).commit == commits[NEW]
     tell(reference, commits[OLD], 3600)
     assert opened(network_of(loopback_hub, cache)).commit == commits[OLD]
 
 
-def test_being_told_the_same_again_is_newer(
-    loopback_hub: LoopbackHub, commits: dict[str, str], reference: Path, cache: Path
-) -> None:
+def test_being_told_the_same_again_is_newer(loopback_hub, commits, reference, cache):
     asking = network_of(loopback_hub, cache, fresh=True)
     opened(asking)
     (ours,) = cache.glob("*/revisions/*")
@@ -93,9 +86,7 @@ def test_being_told_the_same_again_is_newer(
     assert opened(network_of(loopback_hub, cache)).commit == commits[NEW]
 
 
-def test_what_is_no_longer_kept_here_is_taken_from_there(
-    loopback_hub: LoopbackHub, commits: dict[str, str], reference: Path, cache: Path
-) -> None:
+def test_what_is_no_longer_kept_here_is_taken_from_there(loopback_hub, commits, reference, cache):
     network = network_of(loopback_hub, cache)
     opened(network_of(loopback_hub, cache, fresh=True))
     network.cache.clear()
@@ -104,9 +95,7 @@ def test_what_is_no_longer_kept_here_is_taken_from_there(
     assert not loopback_hub.requests
 
 
-def test_a_commit_is_that_commit(
-    loopback_hub: LoopbackHub, commits: dict[str, str], reference: Path, cache: Path
-) -> None:
+def test_a_commit_is_that_commit(loopback_hub, commits, reference, cache):
     network = network_of(loopback_hub, cache)
     opened(network_of(loopback_hub, cache, fresh=True))
     loopback_hub.forget_requests()

@@ -4,7 +4,6 @@ import socket
 import ssl
 import threading
 import traceback
-from collections.abc import Callable
 
 import httpx2
 import pytest
@@ -14,11 +13,11 @@ from geometry.hub.client import Hub, Retries
 from geometry.hub.explanations import explained
 from geometry.hub.faults import NoNetwork, Offline
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, QUICK, WEIGHTS, fails
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_port_that_refuses(hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch, hub_home):
+def test_a_port_that_refuses(hub, ask, monkeypatch, hub_home):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
@@ -29,7 +28,7 @@ def test_a_port_that_refuses(hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_name_that_nobody_knows(hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch, hub_home):
+def test_a_name_that_nobody_knows(hub, ask, monkeypatch, hub_home):
     monkeypatch.setenv("HF_ENDPOINT", "https://host.invalid")
     error = fails(ask, hub, NoNetwork)
     assert str(error) == "The name host.invalid could not be looked up."
@@ -38,7 +37,7 @@ def test_a_name_that_nobody_knows(hub: Hub, ask: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("after", [None, 0])
-def test_a_server_that_stays_silent(served: LoopbackHub, ask: str, after: int | None):
+def test_a_server_that_stays_silent(served, ask, after):
     served.fault(Fault.stall(after), times=None)
     hub = Hub(retries=Retries(attempts=2, first_wait_s=0), timeout_s=0.25)
     error = fails(ask, hub, NoNetwork)
@@ -51,7 +50,7 @@ def test_a_server_that_stays_silent(served: LoopbackHub, ask: str, after: int | 
         one.close()
 
 
-def test_silence_is_borne_and_goes_on_where_it_fell(served: LoopbackHub):
+def test_silence_is_borne_and_goes_on_where_it_fell(served):
     hub = Hub(retries=QUICK, timeout_s=1)
     served.fault(Fault.stall(10_000))
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
@@ -61,9 +60,7 @@ def test_silence_is_borne_and_goes_on_where_it_fell(served: LoopbackHub):
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_certificate_that_nobody_vouches_for(
-    serve_hub: Callable[..., LoopbackHub], hub: Hub, ask: str
-):
+def test_a_certificate_that_nobody_vouches_for(serve_hub, hub, ask):
     server = serve_hub(tls=True)
     error = fails(ask, hub, NoNetwork)
     assert "its certificate is not valid (" in str(error)
@@ -73,9 +70,7 @@ def test_a_certificate_that_nobody_vouches_for(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_server_that_does_not_speak_https(
-    served: LoopbackHub, hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_server_that_does_not_speak_https(served, hub, ask, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", served.url.replace("http:", "https:"))
     assert "No secure connection" in str(fails(ask, hub, NoNetwork))
 
@@ -84,13 +79,13 @@ def test_a_server_that_does_not_speak_https(
 @pytest.mark.parametrize(
     "text", ["huggingface.co", "ftp://huggingface.co", "http://a:b", "http://:x"]
 )
-def test_an_endpoint_that_is_no_address(hub: Hub, ask: str, text: str, monkeypatch, hub_home):
+def test_an_endpoint_that_is_no_address(hub, ask, text, monkeypatch, hub_home):
     monkeypatch.setenv("HF_ENDPOINT", text)
     assert "HF_ENDPOINT" in str(fails(ask, hub, NoNetwork))
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_proxy_that_is_not_there(hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch, hub_home):
+def test_a_proxy_that_is_not_there(hub, ask, monkeypatch, hub_home):
     monkeypatch.setenv("HF_ENDPOINT", "https://huggingface.co")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     assert "proxy" in fails(ask, hub, NoNetwork).advice
@@ -100,9 +95,7 @@ def test_a_proxy_that_is_not_there(hub: Hub, ask: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "proxy", ["socks5://me:secret@127.0.0.1:1", "socks://me:secret@127.0.0.1:1", "http://a:b"]
 )
-def test_a_proxy_of_another_kind(
-    hub: Hub, ask: str, proxy: str, monkeypatch: pytest.MonkeyPatch, hub_home
-):
+def test_a_proxy_of_another_kind(hub, ask, proxy, monkeypatch, hub_home):
     monkeypatch.setenv("ALL_PROXY", proxy)
     error = fails(ask, hub, NoNetwork)
     assert "proxy" in str(error)
@@ -110,9 +103,7 @@ def test_a_proxy_of_another_kind(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_certificates_that_are_not_there(
-    served: LoopbackHub, hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch, tmp_path
-):
+def test_certificates_that_are_not_there(served, hub, ask, monkeypatch, tmp_path):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
     error = fails(ask, hub, NoNetwork)
     assert "certificates" in str(error)
@@ -136,7 +127,7 @@ def caused_by(cause: Exception) -> httpx2.ConnectError:
         (OSError(5, "whatever"), "No connection to huggingface.co could be made"),
     ],
 )
-def test_why_there_is_no_connection(cause: Exception, expected: str):
+def test_why_there_is_no_connection(cause, expected):
     fault = explained(caused_by(cause))
     assert isinstance(fault, NoNetwork)
     assert str(fault).startswith(expected)
@@ -150,7 +141,7 @@ def test_causes_that_go_in_a_circle_are_borne():
 
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("switch", [True, False])
-def test_offline_nothing_leaves(served: LoopbackHub, hub: Hub, ask: str, switch: bool, monkeypatch):
+def test_offline_nothing_leaves(served, hub, ask, switch, monkeypatch):
     if switch:
         hub.offline = True
     else:
@@ -162,7 +153,7 @@ def test_offline_nothing_leaves(served: LoopbackHub, hub: Hub, ask: str, switch:
     assert not served.requests
 
 
-def test_offline_holds_for_what_is_open_too(served: LoopbackHub, hub: Hub):
+def test_offline_holds_for_what_is_open_too(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     hub.offline = True
     assert file.read_at(0, 10).tobytes() == DATA[:10]
@@ -172,9 +163,7 @@ def test_offline_holds_for_what_is_open_too(served: LoopbackHub, hub: Hub):
     assert file.read_at(200_000, 10).tobytes() == DATA[200_000:200_010]
 
 
-def test_offline_the_token_is_not_asked_for(
-    served: LoopbackHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
-):
+def test_offline_the_token_is_not_asked_for(served, hub, monkeypatch):
     """Which huggingface_hub may renew over the network."""
     asked: list[None] = []
     monkeypatch.setattr("huggingface_hub.get_token", lambda: asked.append(None))
@@ -189,7 +178,7 @@ def test_offline_the_token_is_not_asked_for(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_going_offline_cuts_what_is_under_way(served: LoopbackHub, hub: Hub, ask: str):
+def test_going_offline_cuts_what_is_under_way(served, hub, ask):
     playing = served.fault(Fault.stall(1))
     raised: list[BaseException] = []
     transfer = Transfer()
@@ -213,7 +202,7 @@ def test_going_offline_cuts_what_is_under_way(served: LoopbackHub, hub: Hub, ask
     assert ASKS[ask](hub, ADDRESS, Transfer())
 
 
-def test_the_librarys_own_offline_mode_is_explained(served: LoopbackHub, hub: Hub, monkeypatch):
+def test_the_librarys_own_offline_mode_is_explained(served, hub, monkeypatch):
     from huggingface_hub import HfApi, constants
     from huggingface_hub.errors import OfflineModeIsEnabled
 

@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,7 +27,6 @@ from geometry.models.catalogue import (
 )
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
-from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of, write_stand_in
 
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
@@ -53,12 +51,8 @@ print([name for name in heavy if name in sys.modules])
 
 @pytest.mark.parametrize("name", [GPT2, f"{ALIAS}@checkpoint-1000"])
 def test_a_fresh_process_opens_again_what_another_one_fetched(
-    name: str,
-    loopback_hub: LoopbackHub,
-    run_python: Callable[[str], str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+    name, loopback_hub, run_python, monkeypatch, tmp_path
+):
     """The first is led to the Hub by HF_ENDPOINT; the second imports nothing it does not need."""
     repo, _, revision = name.partition("@")
     files = write_stand_in(tmp_path / "files", repo, revision or "main")
@@ -84,9 +78,7 @@ def test_a_fresh_process_opens_again_what_another_one_fetched(
 
 
 @pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
-def test_a_snapshot_of_the_hubs_own_client_comes_first(
-    revision: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_snapshot_of_the_hubs_own_client_comes_first(revision, loopback_hub, tmp_path, cache):
     from huggingface_hub import snapshot_download
 
     commit = loopback_hub.add(
@@ -104,9 +96,7 @@ def test_a_snapshot_of_the_hubs_own_client_comes_first(
 
 
 @pytest.mark.parametrize("name", ["config.json", "model-00001-of-00002.safetensors"])
-def test_half_a_snapshot_is_passed_over(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_half_a_snapshot_is_passed_over(name, loopback_hub, tmp_path, cache):
     from huggingface_hub import hf_hub_download
 
     places = {"wpe.weight": "model-00001-of-00002.safetensors",
@@ -130,9 +120,7 @@ def test_half_a_snapshot_is_passed_over(
 # ---- offline ---------------------------------------------------------------------------------
 
 
-def test_all_nine_open_offline_after_they_were_fetched(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_all_nine_open_offline_after_they_were_fetched(loopback_hub, tmp_path, cache):
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     network = network_of(loopback_hub, cache)
     for name in NINE:
@@ -147,7 +135,7 @@ def test_all_nine_open_offline_after_they_were_fetched(
         assert model.W_pos.shape[0] == 64
 
 
-def test_what_was_not_fetched_is_not_there_offline(cache: Path) -> None:
+def test_what_was_not_fetched_is_not_there_offline(cache):
     for text in ("gpt2-xl", "someone/model@checkpoint-7", "gtp2"):
         with pytest.raises(Offline) as error:
             open_source(text, network=offline(cache))
@@ -176,9 +164,7 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "cut", "one bit", "another file"])
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
-def test_damaged_entries_are_fetched_again(
-    name: str, how: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", name)
     loopback_hub.add(name, files)
     open_source(name, network=network_of(loopback_hub, cache))
@@ -202,9 +188,7 @@ def test_damaged_entries_are_fetched_again(
     assert_same(model, open_source(files["config.json"].parent))
 
 
-def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(loopback_hub, tmp_path, cache):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
     open_source("someone/model", network=network_of(loopback_hub, cache))
     model = open_source("someone/model", network=offline(cache))
@@ -216,9 +200,7 @@ def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
         model.weight("W_in")
 
 
-def test_a_cache_that_cannot_be_written_costs_nothing_but_time(
-    loopback_hub: LoopbackHub, tmp_path: Path
-) -> None:
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(loopback_hub, tmp_path):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     (tmp_path / "a file").write_text("in the way")
     for _ in range(2):
@@ -231,9 +213,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(
         model.tokenize("hello")
 
 
-def test_a_cache_that_is_too_small_keeps_what_was_used_last(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_cache_that_is_too_small_keeps_what_was_used_last(loopback_hub, tmp_path, cache):
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     network = network_of(loopback_hub, cache)
     network.cache.max_bytes = 60_000
@@ -247,9 +227,7 @@ def test_a_cache_that_is_too_small_keeps_what_was_used_last(
         open_source(NINE[0], network=offline(cache))
 
 
-def test_a_cache_that_is_cleared_under_an_open_model(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_cache_that_is_cleared_under_an_open_model(loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", GPT2)
     loopback_hub.add(GPT2, files)
     model = open_source(GPT2, network=network_of(loopback_hub, cache))
@@ -263,9 +241,7 @@ def test_a_cache_that_is_cleared_under_an_open_model(
 
 
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
-def test_several_threads_open_the_same_model_at_once(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_several_threads_open_the_same_model_at_once(name, loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", name)
     commit = loopback_hub.add(name, files)
     together = threading.Barrier(6)
@@ -288,7 +264,7 @@ def test_several_threads_open_the_same_model_at_once(
     assert open_source(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
 
 
-def test_nine_models_at_once(loopback_hub: LoopbackHub, tmp_path: Path, cache: Path) -> None:
+def test_nine_models_at_once(loopback_hub, tmp_path, cache):
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     shared = network_of(loopback_hub, cache)
 
@@ -304,9 +280,7 @@ def test_nine_models_at_once(loopback_hub: LoopbackHub, tmp_path: Path, cache: P
 # ---- the catalogue ---------------------------------------------------------------------------
 
 
-def test_the_catalogue_knows_what_was_fetched(
-    loopback_hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     add_nine(loopback_hub, tmp_path / "files")
     table = np.eye(8, 4, dtype="f4")
@@ -339,7 +313,7 @@ def test_the_catalogue_knows_what_was_fetched(
         assert open_source(one.id).n_positions in (8, 64)
 
 
-def test_listing_is_no_use(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
+def test_listing_is_no_use(loopback_hub, tmp_path):
     """What is listed is not thereby what was used last: the cache would throw the wrong away."""
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     network = default_network()
@@ -354,9 +328,7 @@ def test_listing_is_no_use(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
     assert [kept.repo for kept in network.cache.commits()] == order
 
 
-def test_a_chosen_table_alone_makes_no_model_of_the_list(
-    loopback_hub: LoopbackHub, tmp_path: Path
-) -> None:
+def test_a_chosen_table_alone_makes_no_model_of_the_list(loopback_hub, tmp_path):
     tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "new"}}
     add_files(loopback_hub, tmp_path / "files", files)
@@ -367,7 +339,7 @@ def test_a_chosen_table_alone_makes_no_model_of_the_list(
         open_source("someone/model")
 
 
-def test_a_snapshot_is_listed_once(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
+def test_a_snapshot_is_listed_once(loopback_hub, tmp_path):
     from huggingface_hub import snapshot_download
 
     config = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4}

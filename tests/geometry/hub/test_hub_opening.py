@@ -24,7 +24,7 @@ from tests.geometry.hub_opening import (
     serve,
 )
 from tests.geometry.models.test_families import module  # noqa: F401, a fixture
-from tests.loopback_hub import RIGHT_TOKEN, LoopbackHub
+from tests.loopback_hub import RIGHT_TOKEN
 from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, true_positions, write_true_size
 
@@ -37,8 +37,8 @@ GPT2, ALIAS = OPENAI[0], STANFORD[0]
 @pytest.mark.parametrize("redirect", [False, True], ids=["direct", "redirected"])
 @pytest.mark.parametrize("name", NINE)
 def test_the_nine_open_by_range_as_from_their_folders(
-    name: str, redirect: bool, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+    name, redirect, loopback_hub, tmp_path, cache
+):
     files = write_stand_in(tmp_path / "files", name)
     commit = loopback_hub.add(name, files)
     loopback_hub.redirect = redirect
@@ -53,9 +53,7 @@ def test_the_nine_open_by_range_as_from_their_folders(
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if name in OPENAI])
-def test_three_megabytes_of_half_a_gigabyte(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_three_megabytes_of_half_a_gigabyte(name, loopback_hub, tmp_path, cache):
     loopback_hub.add(name, write_true_size(tmp_path / "files", name))
     loopback_hub.redirect = True
     model = open_source(name, network=network_of(loopback_hub, cache))
@@ -67,9 +65,7 @@ def test_three_megabytes_of_half_a_gigabyte(
     assert (model.n_layers, model.bytes_to_fetch("W_E")) == (layers, 4 * 50257 * width)
 
 
-def test_three_megabytes_of_a_torch_file(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_three_megabytes_of_a_torch_file(loopback_hub, tmp_path, cache):
     """As an early torch wrote it: its offsets cannot be worked out, and no header is asked for."""
     files = write_true_size(tmp_path / "files", ALIAS)
     loopback_hub.add(ALIAS, files)
@@ -84,9 +80,7 @@ def test_three_megabytes_of_a_torch_file(
     assert_same(model, open_source(files["config.json"].parent), embeddings=False)
 
 
-def test_a_header_that_is_longer_than_the_first_request(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, cache):
     table = np.arange(8 * 1000, dtype=np.float32).reshape(8, 1000)
     tensors = {f"layers.{i}.some.rather.long.name.weight": np.ones(1, "f4") for i in range(3000)}
     files = {"model.safetensors": {**tensors, "wpe.weight": table},
@@ -101,9 +95,7 @@ def test_a_header_that_is_longer_than_the_first_request(
     assert loopback_hub.bytes_sent <= header + table.nbytes + 1000
 
 
-def test_a_model_that_has_got_a_new_name(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_that_has_got_a_new_name(loopback_hub, tmp_path, cache):
     commit = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
     loopback_hub.rename("someone/gpt2", OPENAI[1])
     for left in (4, 0):
@@ -114,13 +106,7 @@ def test_a_model_that_has_got_a_new_name(
 
 
 @pytest.mark.parametrize("access", ["gated", "private"])
-def test_a_model_for_those_with_a_token(
-    access: str,
-    loopback_hub: LoopbackHub,
-    tmp_path: Path,
-    cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, monkeypatch):
     files = write_stand_in(tmp_path / "files", GPT2)
     loopback_hub.add(GPT2, files, **{access: True})
     loopback_hub.redirect = True
@@ -146,9 +132,7 @@ def test_a_model_for_those_with_a_token(
 @pytest.mark.parametrize(
     "revision", ["main", "checkpoint-1000", "v1.0", "refs/pr/3", "commit", "short commit"]
 )
-def test_any_revision(
-    revision: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_any_revision(revision, loopback_hub, tmp_path, cache):
     other = write_stand_in(tmp_path / "other", ALIAS, "checkpoint-0")
     loopback_hub.add(ALIAS, other)
     wanted = write_stand_in(tmp_path / "wanted", ALIAS, "checkpoint-1000")
@@ -178,9 +162,7 @@ def test_any_revision(
         "{url}/openai-community/gpt2/blob/main/model.safetensors",
     ],
 )  # fmt: skip
-def test_any_way_of_writing_an_id(
-    text: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_any_way_of_writing_an_id(text, loopback_hub, tmp_path, cache):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     source = text.format(url=loopback_hub.url)
     model = open_source(source, network=network_of(loopback_hub, cache))
@@ -190,9 +172,7 @@ def test_any_way_of_writing_an_id(
     assert loopback_hub.requests == []
 
 
-def test_a_branch_that_moves_during_the_opening(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_branch_that_moves_during_the_opening(loopback_hub, tmp_path, cache):
     """All of it is of the commit that the first answer named."""
     first = loopback_hub.add(ALIAS, write_stand_in(tmp_path / "1", ALIAS, "checkpoint-1000"))
     second = loopback_hub.add(ALIAS, write_stand_in(tmp_path / "2", ALIAS, "checkpoint-0"))
@@ -208,9 +188,7 @@ def test_a_branch_that_moves_during_the_opening(
     np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
 
 
-def test_a_fresh_look_follows_a_branch(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, cache):
     first = loopback_hub.add(GPT2, write_stand_in(tmp_path / "1", GPT2))
     assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == first
     loopback_hub.forget_requests()
@@ -235,9 +213,7 @@ def test_a_fresh_look_follows_a_branch(
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "bin"])
-def test_of_shards_only_the_one_with_the_positions_is_read(
-    kind: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, tmp_path, cache):
     folder = tmp_path / "files"
     write_shards(folder, kind)
     shards = sorted(path.name for path in folder.glob(f"*-of-*.{kind}"))
@@ -287,9 +263,7 @@ def write_shards(folder: Path, kind: str) -> None:
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
 
 
-def test_a_shard_that_lacks_what_the_index_promises(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cache):
     folder = tmp_path / "files"
     write_shards(folder, "safetensors")
     path = folder / "model.safetensors.index.json"
@@ -308,17 +282,17 @@ def test_a_shard_that_lacks_what_the_index_promises(
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.id)
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request) -> Case:
     return request.param
 
 
 def test_every_family_opens_as_from_its_folder(
-    case: Case,
-    module: torch.nn.Module,  # noqa: F811
-    loopback_hub: LoopbackHub,
-    tmp_path: Path,
-    cache: Path,
-) -> None:
+    case,
+    module,  # noqa: F811
+    loopback_hub,
+    tmp_path,
+    cache,
+):
     module.save_pretrained(tmp_path / "files")
     serve(loopback_hub, tmp_path / "files")
     local = open_source(tmp_path / "files", table=case.table)
@@ -331,9 +305,7 @@ def test_every_family_opens_as_from_its_folder(
             np.testing.assert_array_equal(gain, expected)
 
 
-def test_both_tables_of_a_model_and_the_index_once(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_both_tables_of_a_model_and_the_index_once(loopback_hub, tmp_path, cache):
     config = transformers.BartConfig(
         vocab_size=40, d_model=64, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
         decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24,

@@ -15,23 +15,23 @@ from geometry.checkpoints.transfer import Cancelled, Transfer
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 
 @pytest.fixture
-def serve_kind(loopback_hub: LoopbackHub, tmp_path: Path) -> Callable[[str], Served]:
+def serve_kind(loopback_hub, tmp_path) -> Callable[[str], Served]:
     return partial(serve_kind_of, loopback_hub, tmp_path)
 
 
 @pytest.fixture(params=KINDS)
-def served(request: pytest.FixtureRequest, serve_kind: Callable[[str], Served]) -> Served:
+def served(request, serve_kind) -> Served:
     return serve_kind(request.param)
 
 
 # ---- cancelled at every stage ----------------------------------------------------------------
 
 
-def test_cancelled_whenever_something_is_told(served: Served, tmp_path: Path) -> None:
+def test_cancelled_whenever_something_is_told(served, tmp_path):
     errors: list[HelixscopeError | None] = []
     for number in count(1):
         transfer, told = cancelled_at(number)
@@ -49,9 +49,7 @@ def test_cancelled_whenever_something_is_told(served: Served, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("after_bytes", [None, 10])
-def test_cancelled_from_another_thread_at_every_request(
-    after_bytes: int | None, served: Served, tmp_path: Path
-) -> None:
+def test_cancelled_from_another_thread_at_every_request(after_bytes, served, tmp_path):
     for after in count():
         served.hub.clear_faults()
         playing = served.hub.fault(Fault.stall(after_bytes), after=after)
@@ -85,7 +83,7 @@ def open_and_tell(
         also.set()
 
 
-def test_cancelled_before_it_begins(served: Served, tmp_path: Path) -> None:
+def test_cancelled_before_it_begins(served, tmp_path):
     transfer = Transfer()
     transfer.cancel()
     served.hub.forget_requests()
@@ -109,9 +107,7 @@ open_source({NAME!r}, network=network)
 
 
 @pytest.mark.parametrize(("kind", "requests"), [("safetensors", (1, 2)), ("bin", (2, 4))])
-def test_a_process_killed_while_it_opens(
-    kind: str, requests: tuple[int, int], serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
+def test_a_process_killed_while_it_opens(kind, requests, serve_kind, tmp_path):
     served = serve_kind(kind)
     root = tmp_path / "cache"
     for after in requests:

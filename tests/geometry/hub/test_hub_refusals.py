@@ -1,7 +1,5 @@
 """What is no model on a Hub, or none with positions: what is said, and that none of it is kept."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -19,15 +17,12 @@ from tests.geometry.hub_opening import (
     serve,
 )
 from tests.geometry.models.test_families import module  # noqa: F401, a fixture
-from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import OPENAI, STANFORD, write_stand_in
 
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
 
-def test_a_model_without_positions_says_so_before_any_tensor(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_without_positions_says_so_before_any_tensor(loopback_hub, tmp_path, cache):
     weights = {f"model.layers.{i}.self_attn.q_proj.weight": np.ones((256, 256), "f4")
                for i in range(4)}  # fmt: skip
     files = {"model.safetensors": weights, "config.json": {"model_type": "llama"}}
@@ -38,9 +33,7 @@ def test_a_model_without_positions_says_so_before_any_tensor(
     assert loopback_hub.bytes_sent < ALLOWANCE
 
 
-def test_a_model_in_shards_without_positions_reads_no_shard(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_in_shards_without_positions_reads_no_shard(loopback_hub, tmp_path, cache):
     places = {"model.layers.0.self_attn.q_proj.weight": "model-1-of-2.safetensors"}
     files = {"model.safetensors.index.json": {"weight_map": places},
              "config.json": {"model_type": "llama"}}  # fmt: skip
@@ -49,9 +42,7 @@ def test_a_model_in_shards_without_positions_reads_no_shard(
         open_source("someone/model", network=network_of(loopback_hub, cache))
 
 
-def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(loopback_hub, tmp_path, cache):
     table = np.arange(4096, dtype=np.float32).reshape(64, 64)
     tensors = {"mix.weight": np.ones((300, 300), "f4"), "where_pos": table}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "brandnew"}}
@@ -69,9 +60,7 @@ def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(
     assert loopback_hub.requests == []
 
 
-def test_an_unknown_model_in_shards_offers_the_tables_of_all(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, tmp_path, cache):
     table = np.eye(8, 4, dtype="f4")
     shards = {f"model-{i}-of-3.safetensors": {f"where.{i}": (i + 1) * table} for i in range(3)}
     places = {f"where.{i}": f"model-{i}-of-3.safetensors" for i in range(3)}
@@ -89,9 +78,7 @@ def test_an_unknown_model_in_shards_offers_the_tables_of_all(
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_positions_that_are_not_finite_are_not_kept(
-    value: float, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_positions_that_are_not_finite_are_not_kept(value, loopback_hub, tmp_path, cache):
     table = np.zeros((8, 4), np.float32)
     table[5, 2] = value
     config = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8}
@@ -102,9 +89,7 @@ def test_positions_that_are_not_finite_are_not_kept(
     assert not kept(cache)
 
 
-def test_another_tensor_that_is_not_finite_is_given_but_not_kept(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_another_tensor_that_is_not_finite_is_given_but_not_kept(loopback_hub, tmp_path, cache):
     tensors = {"wpe.weight": np.eye(8, 4, dtype="f4"), "wte.weight": np.full((9, 4), np.nan, "f4")}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "gpt2"}}
     add_files(loopback_hub, tmp_path / "files", files)
@@ -114,8 +99,8 @@ def test_another_tensor_that_is_not_finite_is_given_but_not_kept(
 
 
 def test_weights_and_configuration_that_contradict_each_other_are_not_kept(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+    loopback_hub, tmp_path, cache
+):
     config = {"model_type": "gpt2", "n_embd": 4, "n_positions": 9}
     tensors = {"wpe.weight": np.zeros((8, 4), "f4")}
     files = {"model.safetensors": tensors, "config.json": config}
@@ -145,9 +130,7 @@ def test_weights_and_configuration_that_contradict_each_other_are_not_kept(
          "config.json is not JSON"),
     ],
 )  # fmt: skip
-def test_what_is_no_model_says_what_it_is(
-    files: dict[str, object], words: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_what_is_no_model_says_what_it_is(files, words, loopback_hub, tmp_path, cache):
     add_files(loopback_hub, tmp_path / "files", files)
     with pytest.raises(SourceError, match=words) as error:
         open_source("someone/model", network=network_of(loopback_hub, cache))
@@ -156,9 +139,7 @@ def test_what_is_no_model_says_what_it_is(
     assert not kept(cache)
 
 
-def test_a_pickle_from_the_network_is_never_run(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, cache):
     trace = tmp_path / "trace"
 
     class Evil:
@@ -176,7 +157,7 @@ def test_a_pickle_from_the_network_is_never_run(
     assert not trace.exists()
 
 
-def test_nothing_of_that_name_anywhere(loopback_hub: LoopbackHub, cache: Path) -> None:
+def test_nothing_of_that_name_anywhere(loopback_hub, cache):
     network = network_of(loopback_hub, cache)
     for text in ("gtp2", "models/gtp2"):
         with pytest.raises(NotOnHub) as error:
@@ -191,16 +172,14 @@ def test_nothing_of_that_name_anywhere(loopback_hub: LoopbackHub, cache: Path) -
     assert loopback_hub.requests == []
 
 
-def test_no_such_revision(loopback_hub: LoopbackHub, tmp_path: Path, cache: Path) -> None:
+def test_no_such_revision(loopback_hub, tmp_path, cache):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     with pytest.raises(NotOnHub, match="has no revision 'mian'") as error:
         open_source("gpt2@mian", network=network_of(loopback_hub, cache))
     assert error.value.missing == "revision"
 
 
-def test_a_model_without_a_configuration_is_told_by_its_names(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_a_model_without_a_configuration_is_told_by_its_names(loopback_hub, tmp_path, cache):
     files = write_stand_in(tmp_path / "files", GPT2)
     del files["config.json"]
     loopback_hub.add(GPT2, files)

@@ -10,7 +10,7 @@ import pytest
 from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.client import Hub, Retries
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, FOREVER, WEIGHTS, open_sockets
-from tests.loopback_hub import Fault, LoopbackHub, Playing
+from tests.loopback_hub import Fault, Playing
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("ask", ASKS)
-def test_every_request_can_be_stopped(served: LoopbackHub, stage: Stage, ask: str, fault: str):
+def test_every_request_can_be_stopped(served, stage, ask, fault):
     playing = served.fault(FAULTS[fault])
     outcome = stage.stopped_while(lambda t: ASKS[ask](stage.hub, ADDRESS, t), playing.reached)
     assert isinstance(outcome, Cancelled)
@@ -80,7 +80,7 @@ def test_every_request_can_be_stopped(served: LoopbackHub, stage: Stage, ask: st
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_nothing_is_asked_once_it_is_cancelled(served: LoopbackHub, stage: Stage, ask: str):
+def test_nothing_is_asked_once_it_is_cancelled(served, stage, ask):
     stage.transfer.cancel()
     with pytest.raises(Cancelled):
         ASKS[ask](stage.hub, ADDRESS, stage.transfer)
@@ -100,7 +100,7 @@ def reading(stage: Stage, nbytes: int = 300_000) -> Callable[[Transfer], object]
 
 @pytest.mark.parametrize("redirect", [False, True])
 @pytest.mark.parametrize("fault", [Fault.stall(), Fault.stall(0), Fault.stall(170_000)])
-def test_a_part_can_be_stopped(served: LoopbackHub, stage: Stage, fault: Fault, redirect: bool):
+def test_a_part_can_be_stopped(served, stage, fault, redirect):
     served.redirect = redirect
     read = reading(stage)
     playing = served.fault(fault)
@@ -111,9 +111,7 @@ def test_a_part_can_be_stopped(served: LoopbackHub, stage: Stage, fault: Fault, 
 
 @pytest.mark.parametrize("fault", [Fault.status(429, {"Retry-After": "59"}), Fault.status(503)])
 @pytest.mark.parametrize("ask", [*ASKS, "read"])
-def test_the_wait_before_another_attempt_can_be_stopped(
-    served: LoopbackHub, fault: Fault, ask: str
-):
+def test_the_wait_before_another_attempt_can_be_stopped(served, fault, ask):
     stage = Stage(Retries(first_wait_s=FOREVER, longest_wait_s=FOREVER))
     asks = (
         reading(stage)
@@ -128,7 +126,7 @@ def test_the_wait_before_another_attempt_can_be_stopped(
     assert not open_sockets(served)
 
 
-def test_a_whole_download_can_be_stopped_before_the_part(served: LoopbackHub, stage: Stage):
+def test_a_whole_download_can_be_stopped_before_the_part(served, stage):
     served.fault(Fault.ignore_range(), times=None)
     file = stage.hub.open_file(ADDRESS, WEIGHTS, Transfer(), whole=True)
     stage.hub.close()
@@ -140,7 +138,7 @@ def test_a_whole_download_can_be_stopped_before_the_part(served: LoopbackHub, st
     assert not open_sockets(served)
 
 
-def test_a_handshake_can_be_stopped(stage: Stage, monkeypatch: pytest.MonkeyPatch, hub_home):
+def test_a_handshake_can_be_stopped(stage, monkeypatch, hub_home):
     """A server that takes the connection, and the client's hello, and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv("HF_ENDPOINT", f"https://127.0.0.1:{server.getsockname()[1]}")
@@ -163,9 +161,7 @@ def test_a_handshake_can_be_stopped(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert isinstance(outcome, Cancelled)
 
 
-def test_a_connection_that_comes_about_too_late_is_not_used(
-    served: LoopbackHub, stage: Stage, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_connection_that_comes_about_too_late_is_not_used(served, stage, monkeypatch):
     """Connecting itself cannot be stopped; here it is just over when someone cancels."""
     served.fault(Fault.stall())
     connecting, cancelled = threading.Event(), threading.Event()
@@ -207,9 +203,7 @@ def stopping_after(count: int) -> Transfer:
 
 
 @pytest.mark.parametrize("redirect", [False, True])
-def test_it_may_be_stopped_at_any_moment(
-    served: LoopbackHub, stage: Stage, told: list[TransferProgress], redirect: bool
-):
+def test_it_may_be_stopped_at_any_moment(served, stage, told, redirect):
     served.redirect = redirect
     complete = opening(stage.hub, Transfer(told.append, interval_s=0))
     assert complete == DATA[150_000:450_000]
@@ -226,7 +220,7 @@ def test_it_may_be_stopped_at_any_moment(
     assert opening(stage.hub, Transfer()) == complete
 
 
-def test_nine_at_once_are_stopped_one_by_one(served: LoopbackHub, stage: Stage):
+def test_nine_at_once_are_stopped_one_by_one(served, stage):
     gate = threading.Semaphore(0)
     playing: list[Playing] = [served.fault(Fault.slow(30_000, gate)) for _ in range(9)]
     transfers = [Transfer() for _ in range(9)]

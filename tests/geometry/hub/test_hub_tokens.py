@@ -7,21 +7,18 @@ import pytest
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS
-from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
+from tests.loopback_hub import RIGHT_TOKEN, Fault
 
 
-def test_a_gated_model_opens_with_the_right_token(
-    served: LoopbackHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_gated_model_opens_with_the_right_token(served, hub, monkeypatch):
     served.add("meta/gated", {WEIGHTS: DATA}, gated=True)
     monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
     assert hub.open_file(HubAddress("meta/gated"), WEIGHTS, Transfer()).size() == len(DATA)
 
 
-def test_the_token_of_the_standard_place_is_used(served: LoopbackHub, hub: Hub, hub_home):
+def test_the_token_of_the_standard_place_is_used(served, hub, hub_home):
     served.add("meta/private", {"config.json": b"{}"}, private=True)
     with pytest.raises(NotOnHub):
         hub.fetch(HubAddress("meta/private"), "config.json", Transfer())
@@ -31,9 +28,7 @@ def test_the_token_of_the_standard_place_is_used(served: LoopbackHub, hub: Hub, 
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfeh\0f\0", None], ids=["no text", "a folder"])
-def test_a_token_that_cannot_be_read_is_said(
-    served: LoopbackHub, hub: Hub, hub_home, content: bytes | None
-):
+def test_a_token_that_cannot_be_read_is_said(served, hub, hub_home, content):
     place = hub_home / "token"
     place.mkdir(parents=True)
     if content is not None:
@@ -53,14 +48,7 @@ def test_a_token_that_cannot_be_read_is_said(
     [None, Fault.status(401), Fault.status(403), Fault.status(404), Fault.status(503),
      Fault.refuse(), Fault.garble_content_range("nonsense")],
 )  # fmt: skip
-def test_a_token_is_never_shown(
-    served: LoopbackHub,
-    hub: Hub,
-    token: str,
-    fault: Fault | None,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-):
+def test_a_token_is_never_shown(served, hub, token, fault, monkeypatch, caplog):
     monkeypatch.setenv("HF_TOKEN", token)
     caplog.set_level(logging.DEBUG)
     if fault is not None:

@@ -19,7 +19,7 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch) -> Clock:
     """The clock that transfers look at."""
     clock = Clock()
     monkeypatch.setattr("geometry.checkpoints.transfer.time", clock)
@@ -35,7 +35,7 @@ def told() -> list[TransferProgress]:
 # ---- telling -------------------------------------------------------------------------------
 
 
-def test_the_first_and_the_last_are_always_told(told: list[TransferProgress], clock: Clock):
+def test_the_first_and_the_last_are_always_told(told, clock):
     transfer = Transfer(told.append, interval_s=FOREVER)
     transfer.begin("wpe.weight", 100)
     for _ in range(10):
@@ -46,7 +46,7 @@ def test_the_first_and_the_last_are_always_told(told: list[TransferProgress], cl
     ]
 
 
-def test_in_between_it_is_told_now_and_then(told: list[TransferProgress], clock: Clock):
+def test_in_between_it_is_told_now_and_then(told, clock):
     transfer = Transfer(told.append, interval_s=0.05)
     transfer.begin("a", 1000)
     for _ in range(100):
@@ -57,7 +57,7 @@ def test_in_between_it_is_told_now_and_then(told: list[TransferProgress], clock:
     assert told[-1].done == 1000
 
 
-def test_the_speed_is_that_of_the_last_seconds(told: list[TransferProgress], clock: Clock):
+def test_the_speed_is_that_of_the_last_seconds(told, clock):
     transfer = Transfer(told.append, interval_s=0)
     transfer.begin("a", 10_000_000)
     for nbytes in (1000, 5000):
@@ -68,7 +68,7 @@ def test_the_speed_is_that_of_the_last_seconds(told: list[TransferProgress], clo
     assert [one.bytes_per_second for one in told[:2]] == [None, None]
 
 
-def test_a_wait_is_told_with_its_reason(told: list[TransferProgress]):
+def test_a_wait_is_told_with_its_reason(told):
     transfer = Transfer(told.append, interval_s=FOREVER)
     transfer.begin("a", 10)
     transfer.advance(5)
@@ -79,13 +79,13 @@ def test_a_wait_is_told_with_its_reason(told: list[TransferProgress]):
 @pytest.mark.parametrize(
     ("steps", "said"), [(0, ["0"]), (0.5, ["0.5"]), (3, ["3", "2", "1"]), (2.5, ["2.5", "2", "1"])]
 )
-def test_a_wait_counts_down(told: list[TransferProgress], steps: float, said: list[str]):
+def test_a_wait_counts_down(told, steps, said):
     step = 1 / 64
     Transfer(told.append).wait(steps * step, lambda left: f"{left / step:g}", step_s=step)
     assert [one.waiting for one in told] == [*said, ""]
 
 
-def test_a_countdown_ends_when_it_is_cancelled(told: list[TransferProgress]):
+def test_a_countdown_ends_when_it_is_cancelled(told):
     transfer = Transfer(told.append)
 
     def say(left: float) -> str:
@@ -98,7 +98,7 @@ def test_a_countdown_ends_when_it_is_cancelled(told: list[TransferProgress]):
     assert told[-1].waiting == "3 left."
 
 
-def test_who_knows_a_better_name_keeps_it(told: list[TransferProgress]):
+def test_who_knows_a_better_name_keeps_it(told):
     transfer = Transfer(told.append)
     transfer.begin("wpe.weight", 100)
     transfer.ensure("model.safetensors", 100)
@@ -109,7 +109,7 @@ def test_who_knows_a_better_name_keeps_it(told: list[TransferProgress]):
     assert told[-1] == TransferProgress("model.safetensors", 0, 41, told[-1].bytes_per_second)
 
 
-def test_it_counts(told: list[TransferProgress]):
+def test_it_counts(told):
     transfer = Transfer()
     threads = [
         threading.Thread(target=lambda: [transfer.advance(3) for _ in range(1000)])

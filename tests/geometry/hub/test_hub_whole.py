@@ -15,7 +15,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import add_files, asked, kept, network_of, serve
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 NAME = "someone/model"
 KINDS = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
@@ -40,7 +40,7 @@ def assert_same(model: PositionalModel, folder: Path) -> None:
 
 
 @pytest.fixture(params=KINDS)
-def folder(request: pytest.FixtureRequest, loopback_hub: LoopbackHub, tmp_path: Path) -> Path:
+def folder(request, loopback_hub, tmp_path) -> Path:
     """The files of a served model; the hub sends them from a second host."""
     write_model(tmp_path / "files", request.param)
     serve(loopback_hub, tmp_path / "files", NAME)
@@ -49,13 +49,13 @@ def folder(request: pytest.FixtureRequest, loopback_hub: LoopbackHub, tmp_path: 
 
 
 @pytest.fixture
-def weights(folder: Path) -> Path:
+def weights(folder) -> Path:
     """The file with the tensors."""
     return next(folder / name for name in KINDS.values() if (folder / name).is_file())
 
 
 @pytest.fixture
-def model(folder: Path, loopback_hub: LoopbackHub, cache: Path) -> PositionalModel:
+def model(folder, loopback_hub, cache) -> PositionalModel:
     """The model, opened in parts; from now on the server sends whole files only."""
     opened = open_source(NAME, network=network_of(loopback_hub, cache))
     wait_until_kept(cache)
@@ -67,8 +67,8 @@ def model(folder: Path, loopback_hub: LoopbackHub, cache: Path) -> PositionalMod
 
 
 def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
-    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path, cache: Path
-) -> None:
+    model, loopback_hub, folder, weights, cache
+):
     size = weights.stat().st_size
     with pytest.raises(WholeDownload) as caught:
         model.weight("W_Q")
@@ -93,9 +93,7 @@ def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
     assert_same(open_source(NAME, network=network), folder)
 
 
-def test_without_agreement_nothing_of_it_comes(
-    model: PositionalModel, loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_without_agreement_nothing_of_it_comes(model, loopback_hub, cache):
     before = kept(cache)
     for name, layer in MATRICES[1:3]:
         with pytest.raises(WholeDownload):
@@ -104,9 +102,7 @@ def test_without_agreement_nothing_of_it_comes(
     assert len(loopback_hub.requests) == 4  # each with its redirect
 
 
-def test_what_was_agreed_to_at_the_opening_holds(
-    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path
-) -> None:
+def test_what_was_agreed_to_at_the_opening_holds(folder, loopback_hub, weights, cache):
     loopback_hub.ranges = False
     transfer = Transfer()
     network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
@@ -120,9 +116,7 @@ def test_what_was_agreed_to_at_the_opening_holds(
 
 
 @pytest.mark.usefixtures("model")
-def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(
-    loopback_hub: LoopbackHub, folder: Path, cache: Path
-) -> None:
+def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folder, cache):
     before = kept(cache)
     network = network_of(loopback_hub, cache)
     again = open_source(NAME, network=network)
@@ -142,8 +136,8 @@ def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(
 
 
 def test_a_connection_that_breaks_goes_on_with_the_same_tensor(
-    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path
-) -> None:
+    model, loopback_hub, folder, weights
+):
     model.agree("whole files")
     playing = loopback_hub.fault(Fault.cut(weights.stat().st_size // 2), path=f"*/{weights.name}",
                                  after=1)  # fmt: skip
@@ -153,9 +147,9 @@ def test_a_connection_that_breaks_goes_on_with_the_same_tensor(
 
 @pytest.mark.parametrize("how", ["cut", "cancelled"])
 def test_what_was_complete_before_the_end_is_kept_and_sound(
-    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path, cache: Path,
-    how: str,
-) -> None:  # fmt: skip
+    model, loopback_hub, folder, weights, cache,
+    how
+):  # fmt: skip
     model.agree("whole files")
     half = weights.stat().st_size // 2
 
@@ -176,9 +170,7 @@ def test_what_was_complete_before_the_end_is_kept_and_sound(
 
 
 @pytest.mark.parametrize("how", ["cut", "cancelled", "contradictory"])
-def test_nothing_stays_of_an_opening_that_failed(
-    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path, how: str
-) -> None:
+def test_nothing_stays_of_an_opening_that_failed(folder, loopback_hub, weights, cache, how):
     loopback_hub.ranges = False
     if how == "contradictory":
         config = (folder / "config.json").read_text().replace('"n_embd": 64', '"n_embd": 32')
@@ -199,9 +191,7 @@ def test_nothing_stays_of_an_opening_that_failed(
     assert not kept(cache)
 
 
-def test_numbers_that_are_not_finite_are_not_kept_on_the_way(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_numbers_that_are_not_finite_are_not_kept_on_the_way(loopback_hub, tmp_path, cache):
     random = np.random.default_rng(2)
     wrong = random.normal(size=(4, 12)).astype("f4")
     wrong[1, 1] = np.nan
@@ -218,9 +208,7 @@ def test_numbers_that_are_not_finite_are_not_kept_on_the_way(
     assert model.bytes_to_fetch("W_Q") > 0
 
 
-def test_two_files_are_asked_about_together(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_two_files_are_asked_about_together(loopback_hub, tmp_path, cache):
     write_model(tmp_path / "files", "shards")
     serve(loopback_hub, tmp_path / "files", NAME)
     open_source(NAME, network=network_of(loopback_hub, cache))
@@ -236,9 +224,7 @@ def test_two_files_are_asked_about_together(
     assert model.bytes_to_fetch_for(MATRICES) == 0
 
 
-def test_what_a_checkpoint_lacks_costs_nothing(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_what_a_checkpoint_lacks_costs_nothing(loopback_hub, tmp_path, cache):
     tensors = {"wpe.weight": np.eye(64, 4, dtype="f4"), "wte.weight": np.ones((9_000, 4), "f4")}
     add_files(loopback_hub, tmp_path / "files", {
         "model.safetensors": tensors, "config.json": {"model_type": "gpt2", "n_layer": 1},
@@ -250,18 +236,14 @@ def test_what_a_checkpoint_lacks_costs_nothing(
 # ---- lengths that nobody says --------------------------------------------------------------
 
 
-def test_small_files_in_chunks_are_read(
-    folder: Path, loopback_hub: LoopbackHub, cache: Path
-) -> None:
+def test_small_files_in_chunks_are_read(folder, loopback_hub, cache):
     playing = loopback_hub.fault(Fault.chunked(), path="*/config.json")
     model = open_source(NAME, network=network_of(loopback_hub, cache))
     assert playing.played == 1
     assert_same(model, folder)
 
 
-def test_small_files_in_chunks_have_a_bound(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_files_in_chunks_have_a_bound(loopback_hub, tmp_path, cache, monkeypatch):
     monkeypatch.setattr("geometry.hub.client.FETCH_BYTES", 5_000)
     write_model(tmp_path / "files", "safetensors")
     config = tmp_path / "files" / "config.json"
@@ -274,9 +256,7 @@ def test_small_files_in_chunks_have_a_bound(
     assert not kept(cache)
 
 
-def test_weights_of_unknown_length_are_asked_about_and_then_read(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
+def test_weights_of_unknown_length_are_asked_about_and_then_read(loopback_hub, tmp_path, cache):
     write_model(tmp_path / "files", "safetensors")
     serve(loopback_hub, tmp_path / "files", NAME)
     loopback_hub.fault(Fault.chunked(), path="*/model.safetensors", times=None)
@@ -293,8 +273,8 @@ def test_weights_of_unknown_length_are_asked_about_and_then_read(
 
 
 def test_a_length_that_the_hub_says_when_it_sends_on_is_believed(
-    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path
-) -> None:
+    folder, loopback_hub, weights, cache
+):
     loopback_hub.fault(Fault.chunked(), path=f"*/{weights.name}", host="storage", times=None)
     with pytest.raises(WholeDownload) as caught:
         open_source(NAME, network=network_of(loopback_hub, cache))

@@ -4,16 +4,14 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.client import Hub
 from geometry.hub.faults import BrokenTransfer, HubError
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
-from tests.loopback_hub import Fault, LoopbackHub
+from tests.loopback_hub import Fault
 
 # ---- answers that are wrong ----------------------------------------------------------------
 
@@ -31,7 +29,7 @@ WRONG: dict[str, tuple[Fault, str]] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("redirect", [False, True])
-def test_a_wrong_part_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str, redirect: bool):
+def test_a_wrong_part_is_not_taken(served, hub, wrong, redirect):
     served.redirect = redirect
     fault, says = WRONG[wrong]
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
@@ -46,13 +44,13 @@ def test_a_wrong_part_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str, re
 
 
 @pytest.mark.parametrize("wrong", sorted(set(WRONG) - {"another size"}))
-def test_a_wrong_beginning_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str):
+def test_a_wrong_beginning_is_not_taken(served, hub, wrong):
     served.fault(WRONG[wrong][0])
     assert re.search(WRONG[wrong][1], str(fails("open", hub, BrokenTransfer)))
 
 
 @pytest.mark.parametrize("redirect", [False, True])
-def test_a_file_that_changes_meanwhile_is_not_mixed(served: LoopbackHub, hub: Hub, redirect: bool):
+def test_a_file_that_changes_meanwhile_is_not_mixed(served, hub, redirect):
     served.redirect = redirect
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.cut(20_000))
@@ -62,14 +60,14 @@ def test_a_file_that_changes_meanwhile_is_not_mixed(served: LoopbackHub, hub: Hu
     assert file.read_at(150_000, 100_000).tobytes() == DATA[150_000:250_000]
 
 
-def test_the_storage_has_another_length_than_the_hub_says(served: LoopbackHub, hub: Hub):
+def test_the_storage_has_another_length_than_the_hub_says(served, hub):
     served.redirect = True
     served.fault(Fault.garble_content_range("bytes 0-98303/699999"), host="storage")
     assert "the Hub says 700000" in str(fails("open", hub, BrokenTransfer))
 
 
 @pytest.mark.parametrize("ask", ["list", "search"])
-def test_something_else_than_the_hub_answers(served: LoopbackHub, hub: Hub, ask: str):
+def test_something_else_than_the_hub_answers(served, hub, ask):
     """As the page of a network where one has to log in first."""
     served.fault(Fault.status(200))
     error = fails(ask, hub, BrokenTransfer)
@@ -77,19 +75,19 @@ def test_something_else_than_the_hub_answers(served: LoopbackHub, hub: Hub, ask:
     assert "Log in to the network" in error.advice
 
 
-def test_something_else_than_the_hub_sends_a_file(served: LoopbackHub, hub: Hub):
+def test_something_else_than_the_hub_sends_a_file(served, hub):
     served.fault(Fault.status(200))
     assert "names no commit" in str(fails("open", hub, BrokenTransfer))
 
 
-def test_redirects_without_end(served: LoopbackHub, hub: Hub):
+def test_redirects_without_end(served, hub):
     served.rename("a/b", "b/a")
     served.rename("b/a", "a/b")
     error = fails("open", hub, BrokenTransfer, HubAddress("a/b"))
     assert "without end" in str(error)
 
 
-def test_other_refusals_name_the_status(served: LoopbackHub, hub: Hub):
+def test_other_refusals_name_the_status(served, hub):
     served.fault(Fault.status(418))
     assert "418" in str(fails("open", hub, HubError))
 
@@ -98,9 +96,7 @@ def test_other_refusals_name_the_status(served: LoopbackHub, hub: Hub):
 
 
 @pytest.fixture
-def answered_by(
-    hub_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., list[str]]]:
+def answered_by(hub_home, monkeypatch) -> Iterator[Callable[..., list[str]]]:
     """Be a server that gives these answers, one on each connection; it notes what was asked."""
     asked: list[str] = []
     server = socket.create_server(("127.0.0.1", 0))
@@ -134,12 +130,12 @@ def an_answer(body: bytes, *headers: str, status: str = "206 Partial Content") -
 CHUNKED = "Transfer-Encoding: chunked"
 
 
-def test_a_part_of_unannounced_length(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_a_part_of_unannounced_length(hub, answered_by):
     answered_by(an_answer(b"a\r\n0123456789\r\n0\r\n\r\n", "Content-Range: bytes 0-9/10", CHUNKED))
     assert hub.fetch(ADDRESS, "config.json", Transfer()) == b"0123456789"
 
 
-def test_a_part_that_ends_too_early_goes_on(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_a_part_that_ends_too_early_goes_on(hub, answered_by):
     """Without a length, such an end looks like a good one."""
     asked = answered_by(
         an_answer(b"0123", "Content-Range: bytes 0-9/10"),
@@ -152,30 +148,28 @@ def test_a_part_that_ends_too_early_goes_on(hub: Hub, answered_by: Callable[...,
     ]  # fmt: skip
 
 
-def test_parts_that_never_begin_are_given_up(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_parts_that_never_begin_are_given_up(hub, answered_by):
     answered_by(*[an_answer(b"", "Content-Range: bytes 0-9/10")] * QUICK.attempts)
     assert "too early" in str(fails("fetch", hub, BrokenTransfer))
 
 
-def test_a_part_that_does_not_end_in_time(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_a_part_that_does_not_end_in_time(hub, answered_by):
     answered_by(an_answer(b"0123456789more", "Content-Range: bytes 0-9/10"))
     assert "sent more of" in str(fails("fetch", hub, BrokenTransfer))
 
 
 @pytest.mark.parametrize("status", ["200 OK", "206 Partial Content"])
-def test_a_compressed_file_is_not_taken(
-    hub: Hub, answered_by: Callable[..., list[str]], status: str
-):
+def test_a_compressed_file_is_not_taken(hub, answered_by, status):
     headers = ("Content-Encoding: gzip", "Content-Length: 9", "Content-Range: bytes 0-8/9")
     answered_by(an_answer(b"not gzip!", *headers, status=status))
     assert "encoding" in str(fails("fetch", hub, BrokenTransfer))
 
 
-def test_a_whole_file_of_unannounced_length(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_a_whole_file_of_unannounced_length(hub, answered_by):
     answered_by(an_answer(b"0123456789", status="200 OK"))
     assert "does not say which part" in str(fails("fetch", hub, BrokenTransfer))
 
 
-def test_something_else_than_http(hub: Hub, answered_by: Callable[..., list[str]]):
+def test_something_else_than_http(hub, answered_by):
     answered_by(*[b"220 smtp.example ESMTP\r\n"] * QUICK.attempts)
     assert "broke" in str(fails("fetch", hub, BrokenTransfer))

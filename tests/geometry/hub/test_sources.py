@@ -1,8 +1,6 @@
 """Every kind of source, and how little is read of it."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ import transformers
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
 from geometry.models.sources import open_source
-
-WriteSafetensors = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +26,7 @@ def table_of(model: transformers.GPT2LMHeadModel) -> np.ndarray:
     return model.transformer.wpe.weight.detach().numpy()
 
 
-def test_folder_reads_the_positions_only(gpt2_folder: Path) -> None:
+def test_folder_reads_the_positions_only(gpt2_folder):
     model = open_source(gpt2_folder)
     assert model.store.bytes_read == 1024 * 768 * 4
     assert (model.n_positions, model.d_model) == (1024, 768)
@@ -46,7 +42,7 @@ def test_folder_reads_the_positions_only(gpt2_folder: Path) -> None:
     np.testing.assert_allclose(norms, expected, atol=5e-4)
 
 
-def test_minilm_folder(minilm_folder: Path) -> None:
+def test_minilm_folder(minilm_folder):
     model = open_source(minilm_folder)
     assert model.store.bytes_read == 512 * 384 * 4
     assert (model.name, model.family) == ("all-MiniLM-L6-v2", "bert")
@@ -60,15 +56,13 @@ def test_minilm_folder(minilm_folder: Path) -> None:
     np.testing.assert_allclose(norms, [2.362, 0.491, 0.970], atol=5e-4)
 
 
-def test_single_file_uses_the_configuration_beside_it(gpt2_folder: Path) -> None:
+def test_single_file_uses_the_configuration_beside_it(gpt2_folder):
     model = open_source(gpt2_folder / "model.safetensors")
     assert (model.family, model.name, model.n_layers) == ("gpt2", "gpt2", 12)
     assert model.tokenize("Hello").ids == (50256, 15496)
 
 
-def test_torch_file_reads_the_positions_only(
-    tiny: transformers.GPT2LMHeadModel, tmp_path: Path
-) -> None:
+def test_torch_file_reads_the_positions_only(tiny, tmp_path):
     torch.save(tiny.state_dict(), tmp_path / "pytorch_model.bin")
     (tmp_path / "config.json").write_text(tiny.config.to_json_string())
     model = open_source(tmp_path)
@@ -78,7 +72,7 @@ def test_torch_file_reads_the_positions_only(
     np.testing.assert_array_equal(model.weight("W_K", 1), expected)
 
 
-def test_shards_read_the_positions_only(tiny: transformers.GPT2LMHeadModel, tmp_path: Path) -> None:
+def test_shards_read_the_positions_only(tiny, tmp_path):
     tiny.save_pretrained(tmp_path, max_shard_size="10KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
     model = open_source(tmp_path)
@@ -92,12 +86,7 @@ def test_shards_read_the_positions_only(tiny: transformers.GPT2LMHeadModel, tmp_
 
 
 @pytest.mark.parametrize("prefix", ["", "transformer.", "module.transformer.", "model.lm."])
-def test_any_prefix(
-    prefix: str,
-    tiny: transformers.GPT2LMHeadModel,
-    write_safetensors: WriteSafetensors,
-    tmp_path: Path,
-) -> None:
+def test_any_prefix(prefix, tiny, write_safetensors, tmp_path):
     state = {f"{prefix}{n}": t.numpy() for n, t in tiny.transformer.state_dict().items()}
     write_safetensors(tmp_path / "model.safetensors", state)
     (tmp_path / "config.json").write_text(tiny.config.to_json_string())
@@ -117,9 +106,7 @@ def test_any_prefix(
                                "num_heads": 2, "max_position_embeddings": 16}, "gpt_neo"),
     ],
 )  # fmt: skip
-def test_without_a_configuration_the_names_tell(
-    kind: str, config: dict[str, object], family: str, tmp_path: Path
-) -> None:
+def test_without_a_configuration_the_names_tell(kind, config, family, tmp_path):
     model_class = getattr(transformers, kind)
     common = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
               "num_attention_heads": 2, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip
@@ -134,7 +121,7 @@ def test_without_a_configuration_the_names_tell(
     )
 
 
-def test_arrays_are_bare_tables(tmp_path: Path) -> None:
+def test_arrays_are_bare_tables(tmp_path):
     table = np.random.default_rng(0).normal(size=(30, 8))
     np.save(tmp_path / "table.npy", table)
     np.savez_compressed(tmp_path / "archive.npz", weights=table, numbers=table[:, 0])
@@ -155,7 +142,7 @@ def test_arrays_are_bare_tables(tmp_path: Path) -> None:
             model.tokenize("Hello")
 
 
-def test_one_tensor_alone_is_the_table(write_safetensors: WriteSafetensors, tmp_path: Path) -> None:
+def test_one_tensor_alone_is_the_table(write_safetensors, tmp_path):
     path = write_safetensors(tmp_path / "p.safetensors", {"P": np.ones((1, 6, 4), np.float32)})
     model = open_source(path)
     assert (model.n_positions, model.d_model, model.table) == (6, 4, "P")
@@ -164,7 +151,7 @@ def test_one_tensor_alone_is_the_table(write_safetensors: WriteSafetensors, tmp_
     )
 
 
-def test_both_tables_of_an_encoder_and_decoder(tmp_path: Path) -> None:
+def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     config = transformers.BartConfig(
         vocab_size=40, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
         decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24,
@@ -182,23 +169,21 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path: Path) -> None:
     assert encoder.fingerprint == by_name.fingerprint != decoder.fingerprint
 
 
-def test_home_is_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpt2_folder: Path
-) -> None:
+def test_home_is_understood(tmp_path, monkeypatch, gpt2_folder):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "mine").symlink_to(gpt2_folder)
     assert open_source("~/mine").n_positions == 1024
     assert open_source("~/mine").name == "mine"
 
 
-def test_installed_model_opens_by_its_id(minilm_folder: Path) -> None:
+def test_installed_model_opens_by_its_id(minilm_folder):
     for name in ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm-l6-v2"):
         model = open_source(name)
         assert model.n_positions == 512
         assert model.source == name
 
 
-def test_model_that_is_not_here_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_model_that_is_not_here_yet(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     for name in ("gpt2-xl", "openai-community/gpt2-xl", "gpt2-xl@checkpoint-1", "models/gpt3"):
@@ -211,7 +196,7 @@ def test_model_that_is_not_here_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @pytest.mark.parametrize(
     "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/x", "gpt 2"]
 )
-def test_what_can_only_be_a_path_is_not_asked_for(text: str) -> None:
+def test_what_can_only_be_a_path_is_not_asked_for(text):
     with pytest.raises(SourceError, match="There is nothing at") as error:
         open_source(text)
     assert error.value.advice == "Check the path."

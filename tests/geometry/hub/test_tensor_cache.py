@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ AWKWARD = (
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> TensorCache:
+def cache(tmp_path) -> TensorCache:
     return TensorCache(tmp_path / "cache")
 
 

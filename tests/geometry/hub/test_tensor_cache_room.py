@@ -1,7 +1,6 @@
 """What was fetched is removed when it is told to, and when there is no room for it."""
 
 import logging
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from tests.geometry.cache_entries import COMMIT, OTHER, REPO, data_of, files, sl
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> TensorCache:
+def cache(tmp_path) -> TensorCache:
     return TensorCache(tmp_path / "cache")
 
 

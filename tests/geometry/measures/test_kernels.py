@@ -1,7 +1,6 @@
 """Attention by position alone: against plain loops, closed forms, modules, and GPT-2's heads."""
 
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,7 +49,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("options", "positions"), CASES)
-def test_as_plain_loops_say(options: dict, positions: tuple[int, int]) -> None:
+def test_as_plain_loops_say(options, positions):
     heads = random_heads(**options)
     found = head_kernels(heads, positions)
     first, last = positions
@@ -84,14 +83,14 @@ def test_as_plain_loops_say(options: dict, positions: tuple[int, int]) -> None:
         )
 
 
-def test_rows_sum_to_one_and_nothing_is_ahead() -> None:
+def test_rows_sum_to_one_and_nothing_is_ahead():
     weights = attention_map(random_heads(), 1, (0, 299))
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
     assert not np.triu(weights, 1).any()
     assert (attention_map(random_heads(causal=False), 1, (0, 299)) > 0).all()
 
 
-def test_a_head_of_no_weights_attends_evenly() -> None:
+def test_a_head_of_no_weights_attends_evenly():
     heads = heads_of(*np.zeros((2, 1, 300, 4)))
     found = head_kernels(heads, (1, 299))
     expected = np.mean(1 / (np.arange(1, 300) + 1))
@@ -101,7 +100,7 @@ def test_a_head_of_no_weights_attends_evenly() -> None:
     assert not found.scores.any()
 
 
-def test_what_turns_with_position_has_one_kernel_for_all() -> None:
+def test_what_turns_with_position_has_one_kernel_for_all():
     """q_i·k_j of two rotations is a cosine of the lag: κ is it, whatever the range."""
     angle = 0.07 * np.arange(300)
     turning = 3 * np.stack((np.cos(angle), np.sin(angle)), axis=1)[None]
@@ -111,7 +110,7 @@ def test_what_turns_with_position_has_one_kernel_for_all() -> None:
 
 
 @pytest.mark.parametrize("constant", [-300.0, 7.5, 1000.0])
-def test_a_constant_in_all_scores_changes_no_attention(constant: float) -> None:
+def test_a_constant_in_all_scores_changes_no_attention(constant):
     heads = random_heads()
     one = np.ones((2, 300, 1))
     moved = heads_of(
@@ -123,7 +122,7 @@ def test_a_constant_in_all_scores_changes_no_attention(constant: float) -> None:
     np.testing.assert_allclose(after.scores, before.scores + constant, rtol=1e-12)
 
 
-def test_scores_of_any_size_are_softened() -> None:
+def test_scores_of_any_size_are_softened():
     rows = RANDOM.normal(size=(1, 300, 4))
     rows = (1e4 * rows / np.linalg.norm(rows, axis=2, keepdims=True)).astype(np.float32)
     found = head_kernels(heads_of(rows, rows, causal=False), (0, 299))
@@ -132,7 +131,7 @@ def test_scores_of_any_size_are_softened() -> None:
 
 
 @pytest.mark.parametrize("kind", ["GPT2", "Bert", "GPTNeo"])
-def test_maps_are_the_modules(kind: str, tmp_path: Path) -> None:
+def test_maps_are_the_modules(kind, tmp_path):
     """Attention of the module's own first layer where its tokens are nothing."""
     neo = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "vocab_size": 40, "window_size": 4,
            "max_position_embeddings": 12, "attention_types": [[["local"], 2]]}  # fmt: skip
@@ -156,7 +155,7 @@ def test_maps_are_the_modules(kind: str, tmp_path: Path) -> None:
 # ---- GPT-2 -----------------------------------------------------------------------------------
 
 
-def test_gpt2_has_three_sharply_local_heads(gpt2_folder: Path) -> None:
+def test_gpt2_has_three_sharply_local_heads(gpt2_folder):
     model = open_source(gpt2_folder)
     found = head_kernels(project_heads(model), (1, 1023))
     assert np.flatnonzero(found.mass_lag_0_10 > 0.9).tolist() == [3, 4, 7]
@@ -168,7 +167,7 @@ def test_gpt2_has_three_sharply_local_heads(gpt2_folder: Path) -> None:
         np.testing.assert_allclose(getattr(single, name), getattr(found, name), atol=2e-6)
 
 
-def test_averaged_positions_blunt_its_local_heads(gpt2_folder: Path) -> None:
+def test_averaged_positions_blunt_its_local_heads(gpt2_folder):
     model = open_source(gpt2_folder)
     averaged = average_blocks(model.W_pos)
     plain, blunt = (
@@ -183,7 +182,7 @@ def test_averaged_positions_blunt_its_local_heads(gpt2_folder: Path) -> None:
         assert np.ptp(weights[9]) < 1e-9
 
 
-def test_blocks_are_averaged_from_position_0() -> None:
+def test_blocks_are_averaged_from_position_0():
     rows = np.arange(14.0).reshape(7, 2)
     averaged = average_blocks(rows, 3)
     np.testing.assert_allclose(averaged[:3], [rows[:3].mean(axis=0)] * 3)
@@ -197,13 +196,13 @@ def test_blocks_are_averaged_from_position_0() -> None:
 # ---- limits ----------------------------------------------------------------------------------
 
 
-def test_a_range_outside_the_table_is_refused() -> None:
+def test_a_range_outside_the_table_is_refused():
     for function in (head_kernels, lambda heads, range_: attention_map(heads, 0, range_)):
         with pytest.raises(RangeError):
             function(random_heads(), (0, 300))
 
 
-def test_it_tells_of_each_head_and_can_be_stopped() -> None:
+def test_it_tells_of_each_head_and_can_be_stopped():
     told: list[float] = []
     head_kernels(random_heads(), (0, 299), on_head=told.append)
     assert told == [0.5, 1.0]
@@ -215,7 +214,7 @@ def test_it_tells_of_each_head_and_can_be_stopped() -> None:
         head_kernels(random_heads(), (0, 299), on_head=stop)
 
 
-def test_many_positions_take_little_memory() -> None:
+def test_many_positions_take_little_memory():
     """A map of one of these heads would take 16 MB, and all of them 256 MB."""
     rows = RANDOM.normal(size=(16, 2048, 8)).astype(np.float32)
     heads = heads_of(rows, rows)

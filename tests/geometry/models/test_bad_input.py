@@ -16,12 +16,11 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.models.sources import UnknownArchitecture, open_source
 
-WriteSafetensors = Callable[..., Path]
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 
 
 @pytest.fixture
-def checkpoint(write_safetensors: WriteSafetensors, tmp_path: Path) -> Path:
+def checkpoint(write_safetensors, tmp_path) -> Path:
     """A tiny GPT-2 folder with nothing but positions."""
     folder = tmp_path / "tiny"
     folder.mkdir()
@@ -42,51 +41,51 @@ def refusal(source: Path | str, **options: Any) -> SourceError:
     return caught.value
 
 
-def test_the_checkpoint_itself_opens(checkpoint: Path) -> None:
+def test_the_checkpoint_itself_opens(checkpoint):
     model = open_source(checkpoint)
     assert model.W_pos.shape == (8, 4)
     assert model.name == "tiny"
 
 
-def test_nothing_at_the_path(tmp_path: Path) -> None:
+def test_nothing_at_the_path(tmp_path):
     assert "There is nothing at" in str(refusal(tmp_path / "absent"))
 
 
 @pytest.mark.parametrize("source", ["", "\0", "a" * 5000, "no such model", "x.safetensors"])
-def test_no_path_at_all(source: str) -> None:
+def test_no_path_at_all(source):
     with pytest.raises(SourceError):
         open_source(source)
 
 
-def test_an_installation_without_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_without_its_model(monkeypatch):
     monkeypatch.setattr("geometry.models.catalogue._in_package", lambda entry: None)
     assert str(refusal("sample")) == "The bundled model is missing."
 
 
-def test_empty_folder(tmp_path: Path) -> None:
+def test_empty_folder(tmp_path):
     assert "is empty" in str(refusal(tmp_path))
 
 
-def test_folder_without_weights(tmp_path: Path) -> None:
+def test_folder_without_weights(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     assert "holds no weights, only notes.txt" in str(refusal(tmp_path))
     (tmp_path / "tf_model.h5").write_text("x")
     assert "another framework" in str(refusal(tmp_path))
 
 
-def test_folder_with_several_weights(tmp_path: Path) -> None:
+def test_folder_with_several_weights(tmp_path):
     for name in ("a.bin", "b.bin", "training_args.bin"):
         (tmp_path / name).write_text("x")
     assert "holds 2 weights files" in str(refusal(tmp_path))
 
 
-def test_empty_file(checkpoint: Path) -> None:
+def test_empty_file(checkpoint):
     (checkpoint / "model.safetensors").write_bytes(b"")
     assert str(refusal(checkpoint)) == "model.safetensors is empty."
 
 
 @pytest.mark.parametrize("keep", [3, 8, 20, 60, -1])
-def test_truncated_file(checkpoint: Path, keep: int) -> None:
+def test_truncated_file(checkpoint, keep):
     path = checkpoint / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     error = refusal(checkpoint)
@@ -94,14 +93,14 @@ def test_truncated_file(checkpoint: Path, keep: int) -> None:
     assert "again" in error.advice
 
 
-def test_file_with_more_than_the_header_says(checkpoint: Path) -> None:
+def test_file_with_more_than_the_header_says(checkpoint):
     with (checkpoint / "model.safetensors").open("ab") as file:
         file.write(b"more")
     assert "describes only" in str(refusal(checkpoint))
 
 
 @pytest.mark.parametrize("length", [2**63, 2**40, 100_000_001])
-def test_absurd_header_length(checkpoint: Path, length: int) -> None:
+def test_absurd_header_length(checkpoint, length):
     path = checkpoint / "model.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + path.read_bytes()[8:])
     assert f"header would be {length} bytes long" in str(refusal(checkpoint))
@@ -141,7 +140,7 @@ def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4
         ({"a": entry(0, 256, shape=[64])}, "truncated"),
     ],
 )
-def test_wrong_header(checkpoint: Path, header: Any, words: str) -> None:
+def test_wrong_header(checkpoint, header, words):
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     assert words in str(refusal(with_header(checkpoint, raw)))
 
@@ -155,15 +154,13 @@ def test_wrong_header(checkpoint: Path, header: Any, words: str) -> None:
         ("[" * 100_000, "config.json is not JSON"),
     ],
 )
-def test_config_is_not_json(checkpoint: Path, text: str, words: str) -> None:
+def test_config_is_not_json(checkpoint, text, words):
     (checkpoint / "config.json").write_text(text)
     assert words in str(refusal(checkpoint))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_rows_that_are_not_finite(
-    checkpoint: Path, write_safetensors: WriteSafetensors, value: float
-) -> None:
+def test_rows_that_are_not_finite(checkpoint, write_safetensors, value):
     table = np.zeros((8, 4), np.float32)
     table[5, 2] = value
     write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
@@ -181,29 +178,25 @@ def test_rows_that_are_not_finite(
         ((2, 4, 4), r"should have shape (n_positions, d_model), got (2, 4, 4)"),
     ],
 )
-def test_wrong_shape(
-    checkpoint: Path, write_safetensors: WriteSafetensors, shape: tuple[int, ...], words: str
-) -> None:
+def test_wrong_shape(checkpoint, write_safetensors, shape, words):
     table = np.zeros(shape, np.float32)
     write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
     assert words in str(refusal(checkpoint))
 
 
-def test_table_without_rows(checkpoint: Path, write_safetensors: WriteSafetensors) -> None:
+def test_table_without_rows(checkpoint, write_safetensors):
     (checkpoint / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros((0, 4), "f4")})
     assert "holds no positions" in str(refusal(checkpoint))
 
 
 @pytest.mark.parametrize("dtype", ["i8", "i1", "?"])
-def test_whole_numbers(checkpoint: Path, write_safetensors: WriteSafetensors, dtype: str) -> None:
+def test_whole_numbers(checkpoint, write_safetensors, dtype):
     write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros((8, 4), dtype)})
     assert "only floating-point tensors" in str(refusal(checkpoint))
 
 
-def test_unknown_architecture_offers_its_tables(
-    checkpoint: Path, write_safetensors: WriteSafetensors
-) -> None:
+def test_unknown_architecture_offers_its_tables(checkpoint, write_safetensors):
     (checkpoint / "config.json").write_text(json.dumps({"model_type": "brandnew", "d_model": 4}))
     table = np.arange(32, dtype=np.float32).reshape(8, 4)
     tensors = {"mix.weight": np.ones((4, 4), np.float32), "where_pos": table,
@@ -224,9 +217,7 @@ def test_unknown_architecture_offers_its_tables(
     ("table", "words"),
     [("nowhere", "no tensor 'nowhere'"), ("bias", "bias cannot be a table of positions")],
 )
-def test_a_table_that_cannot_be_one(
-    checkpoint: Path, write_safetensors: WriteSafetensors, table: str, words: str
-) -> None:
+def test_a_table_that_cannot_be_one(checkpoint, write_safetensors, table, words):
     tensors = {"wpe.weight": np.ones((8, 4), np.float32), "bias": np.ones(4, np.float32)}
     write_safetensors(checkpoint / "model.safetensors", tensors)
     error = refusal(checkpoint, table=table)
@@ -234,7 +225,7 @@ def test_a_table_that_cannot_be_one(
     assert "wpe.weight" in error.advice
 
 
-def test_git_lfs_pointer(checkpoint: Path) -> None:
+def test_git_lfs_pointer(checkpoint):
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 548105171\n"
     (checkpoint / "model.safetensors").write_text(pointer)
     error = refusal(checkpoint)
@@ -242,7 +233,7 @@ def test_git_lfs_pointer(checkpoint: Path) -> None:
     assert "git lfs pull" in error.advice
 
 
-def test_web_page_instead_of_weights(checkpoint: Path) -> None:
+def test_web_page_instead_of_weights(checkpoint):
     (checkpoint / "model.safetensors").write_text("<!DOCTYPE html><html></html>")
     assert "web page" in str(refusal(checkpoint))
 
@@ -258,7 +249,7 @@ class Evil:
 
 
 @pytest.mark.parametrize("form", ["zip", "legacy", "bare pickle", "bare protocol 0"])
-def test_a_pickle_is_never_run(form: str, tmp_path: Path) -> None:
+def test_a_pickle_is_never_run(form, tmp_path):
     trace, path = tmp_path / "trace", tmp_path / "pytorch_model.bin"
     content = {"wpe.weight": torch.ones(8, 4), "x": Evil(trace)}
     if form.startswith("bare"):
@@ -271,7 +262,7 @@ def test_a_pickle_is_never_run(form: str, tmp_path: Path) -> None:
         assert "a pickle that is no weights file" in str(error)
 
 
-def test_old_torch_format_says_how_to_convert(tmp_path: Path) -> None:
+def test_old_torch_format_says_how_to_convert(tmp_path):
     path = tmp_path / "pytorch_model.bin"
     torch.save({"wpe.weight": torch.ones(8, 4)}, path, _use_new_zipfile_serialization=False)
     error = refusal(path)
@@ -279,32 +270,32 @@ def test_old_torch_format_says_how_to_convert(tmp_path: Path) -> None:
     assert "weights_only=True" in error.advice
 
 
-def test_whole_module_is_no_weights_file(tmp_path: Path) -> None:
+def test_whole_module_is_no_weights_file(tmp_path):
     torch.save(torch.nn.Linear(2, 2), tmp_path / "model.pt")
     assert "It was not run" in str(refusal(tmp_path / "model.pt"))
 
 
-def test_torch_file_without_tensors(tmp_path: Path) -> None:
+def test_torch_file_without_tensors(tmp_path):
     torch.save({"epoch": 3}, tmp_path / "model.pt")
     assert "holds no tensors" in str(refusal(tmp_path / "model.pt"))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.95, 0.999])
-def test_truncated_torch_file(share: float, tmp_path: Path) -> None:
+def test_truncated_torch_file(share, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     torch.save({"wpe.weight": torch.ones(80, 40)}, path)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
     assert "truncated or damaged" in str(refusal(path))
 
 
-def test_zip_archives_of_other_things(tmp_path: Path) -> None:
+def test_zip_archives_of_other_things(tmp_path):
     path = tmp_path / "pytorch_model.bin"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     assert "zip archive without torch weights" in str(refusal(path))
 
 
-def test_compressed_torch_file(tmp_path: Path) -> None:
+def test_compressed_torch_file(tmp_path):
     path, packed = tmp_path / "model.bin", tmp_path / "packed.bin"
     torch.save({"wpe.weight": torch.ones(8, 4)}, path)
     with (
@@ -316,12 +307,12 @@ def test_compressed_torch_file(tmp_path: Path) -> None:
     assert "was compressed" in str(refusal(packed))
 
 
-def test_tensor_expanded_beyond_its_file(tmp_path: Path) -> None:
+def test_tensor_expanded_beyond_its_file(tmp_path):
     torch.save({"wpe.weight": torch.ones(1, 1).expand(10_000_000, 10_000)}, tmp_path / "m.bin")
     assert "more memory than m.bin holds" in str(refusal(tmp_path / "m.bin"))
 
 
-def test_arrays_that_are_no_table(tmp_path: Path) -> None:
+def test_arrays_that_are_no_table(tmp_path):
     np.save(tmp_path / "vector.npy", np.zeros(8))
     assert "no tensor is a floating-point matrix" in str(refusal(tmp_path / "vector.npy"))
     np.save(tmp_path / "whole.npy", np.zeros((8, 4), np.int64))
@@ -332,7 +323,7 @@ def test_arrays_that_are_no_table(tmp_path: Path) -> None:
     assert "no array of numbers" in str(refusal(tmp_path / "objects.npy"))
 
 
-def test_truncated_arrays(tmp_path: Path) -> None:
+def test_truncated_arrays(tmp_path):
     np.save(tmp_path / "table.npy", np.zeros((8, 4)))
     np.savez(tmp_path / "tables.npz", a=np.zeros((8, 4)))
     for path in (tmp_path / "table.npy", tmp_path / "tables.npz"):
@@ -342,7 +333,7 @@ def test_truncated_arrays(tmp_path: Path) -> None:
             assert "truncated" in str(refusal(path))
 
 
-def test_archive_with_several_tables_asks_which(tmp_path: Path) -> None:
+def test_archive_with_several_tables_asks_which(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.zeros((8, 4)), b=np.ones((6, 4)), c=np.zeros(3))
     error = refusal(tmp_path / "t.npz")
     assert isinstance(error, UnknownArchitecture)
@@ -350,16 +341,16 @@ def test_archive_with_several_tables_asks_which(tmp_path: Path) -> None:
     assert open_source(tmp_path / "t.npz", table="b").n_positions == 6
 
 
-def test_file_that_is_nothing(tmp_path: Path) -> None:
+def test_file_that_is_nothing(tmp_path):
     (tmp_path / "notes.txt").write_text("hello, this is a text")
     assert "is not a weights file" in str(refusal(tmp_path / "notes.txt"))
 
 
-def test_config_alone_is_not_a_model(checkpoint: Path) -> None:
+def test_config_alone_is_not_a_model(checkpoint):
     refusal(checkpoint / "config.json")
 
 
-def test_unreadable_file_says_so(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_file_says_so(checkpoint, monkeypatch):
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 

@@ -1,7 +1,6 @@
 """The catalogue, and what of it is on this machine."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from geometry.models.sources import is_on_hub, open_source
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(tmp_path, monkeypatch) -> Path:
     """An empty Hub cache."""
     cache = tmp_path / "cache"
     cache.mkdir()
@@ -48,11 +47,11 @@ def put(hub: Path, name: str, files: dict[str, Path | str], revision: str = "mai
 
 
 @pytest.fixture
-def gpt2_files(gpt2_folder: Path) -> dict[str, Path | str]:
+def gpt2_files(gpt2_folder) -> dict[str, Path | str]:
     return {path.name: path for path in gpt2_folder.iterdir()}
 
 
-def test_the_catalogue_is_complete() -> None:
+def test_the_catalogue_is_complete():
     entries = read_catalogue()
     ids = [entry.id for entry in entries]
     assert len(ids) == len(set(ids)) == 19
@@ -72,21 +71,21 @@ def test_the_catalogue_is_complete() -> None:
     assert gpt2.position_bytes == 3_145_728
 
 
-def test_the_catalogue_tells_the_true_shape(gpt2_folder: Path, minilm_folder: Path) -> None:
+def test_the_catalogue_tells_the_true_shape(gpt2_folder, minilm_folder):
     for name, folder in (("gpt2", gpt2_folder), ("all-MiniLM-L6-v2", minilm_folder)):
         entry, model = find_entry(name), open_source(folder)
         assert entry is not None
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
 
 
-def test_installed(minilm_folder: Path, hub: Path) -> None:
+def test_installed(minilm_folder, hub):
     entry = find_entry("sentence-transformers/all-MiniLM-L6-v2")
     assert entry is not None
     assert locate(entry) == minilm_folder
     assert state(entry) == "installed"
 
 
-def test_bundled(hub: Path) -> None:
+def test_bundled(hub):
     entry, folder = find_entry(SAMPLE), locate(SAMPLE)
     assert entry is not None
     assert folder is not None
@@ -101,7 +100,7 @@ def test_bundled(hub: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])
-def test_cached(name: str, hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+def test_cached(name, hub, gpt2_files):
     entry = find_entry("gpt2")
     assert entry is not None
     assert (locate(entry), state(entry)) == (None, "online")
@@ -113,19 +112,19 @@ def test_cached(name: str, hub: Path, gpt2_files: dict[str, Path | str]) -> None
         assert model.tokenize("Hello").ids == (50256, 15496)
 
 
-def test_revision(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+def test_revision(hub, gpt2_files):
     put(hub, "stanford-crfm/alias-gpt2-small-x21", gpt2_files, "checkpoint-100")
     assert locate("stanford-crfm/alias-gpt2-small-x21") is None
     model = open_source("stanford-crfm/alias-gpt2-small-x21@checkpoint-100")
     assert model.name == "alias-gpt2-small-x21@checkpoint-100"
 
 
-def test_half_a_download_is_not_cached(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+def test_half_a_download_is_not_cached(hub, gpt2_files):
     put(hub, "openai-community/gpt2", {"config.json": gpt2_files["config.json"]})
     assert locate("gpt2") is None
 
 
-def test_other_models_of_the_cache(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+def test_other_models_of_the_cache(hub, gpt2_files):
     assert cached_models() == ()
     put(hub, "someone/her-model", gpt2_files)
     put(hub, "openai-community/gpt2", gpt2_files)
@@ -150,9 +149,7 @@ def test_other_models_of_the_cache(hub: Path, gpt2_files: dict[str, Path | str])
         ({"HF_HOME": "~/h"}, "{home}/h/hub"),
     ],
 )
-def test_the_cache_is_found_as_the_client_finds_it(
-    variables: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_found_as_the_client_finds_it(variables, expected, tmp_path, monkeypatch):
     for name in ("XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -168,9 +165,7 @@ def test_the_cache_is_found_as_the_client_finds_it(
     "revision", [None, "main", "v1", "refs/pr/3", "a" * 40, "b" * 40, "c" * 40, "a" * 7, "nothing"]
 )
 @pytest.mark.parametrize("name", ["someone/model", "model", "nobody/nothing"])
-def test_the_cache_is_read_as_the_hubs_client_reads_it(
-    hub: Path, name: str, revision: str | None
-) -> None:
+def test_the_cache_is_read_as_the_hubs_client_reads_it(hub, name, revision):
     from huggingface_hub import try_to_load_from_cache
 
     files: dict[str, Path | str] = {"config.json": "{}", "model.safetensors": "x"}
@@ -187,15 +182,13 @@ def test_the_cache_is_read_as_the_hubs_client_reads_it(
 @pytest.mark.parametrize(
     "content", ["", "..", ".", "../../../elsewhere", "a" * 39, "\xff", "a" * 40 + "\n"]
 )
-def test_what_names_no_commit_leads_nowhere(hub: Path, content: str) -> None:
+def test_what_names_no_commit_leads_nowhere(hub, content):
     snapshot = put(hub, "someone/model", {"config.json": "{}", "model.safetensors": "x"})
     (snapshot.parents[1] / "refs" / "main").write_text(content, "latin-1")
     assert locate("someone/model") == (snapshot if content.strip() == "a" * 40 else None)
 
 
-def test_listing_the_models_does_not_load_the_hubs_client(
-    hub: Path, write_safetensors: Callable[..., Path], run_python: Callable[[str], str]
-) -> None:
+def test_listing_the_models_does_not_load_the_hubs_client(hub, write_safetensors, run_python):
     config: dict[str, Path | str] = {"config.json": json.dumps({"model_type": "gpt2"})}
     for name in ("someone/model", "openai-community/gpt2"):
         folder = put(hub, name, config)

@@ -1,7 +1,5 @@
 """The sinusoidal encodings opened as models: their formulas, and what is said of the rest."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,7 +87,7 @@ def test_other_names_are_no_computed_tables(source):
     assert not is_computed(source)
 
 
-def test_it_needs_no_network_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_it_needs_no_network_and_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sinusoidal").mkdir()  # which opens as ./sinusoidal
     for name in NAMES:

@@ -3,9 +3,7 @@
 import functools
 import json
 import operator
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,12 +19,12 @@ from tests.geometry.family_cases import CASES, Case
 
 
 @pytest.fixture(params=CASES, ids=operator.attrgetter("id"))
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request) -> Case:
     return request.param
 
 
 @pytest.fixture
-def module(case: Case) -> torch.nn.Module:
+def module(case) -> torch.nn.Module:
     return built(case)
 
 
@@ -106,7 +104,7 @@ def linear(module: torch.nn.Module) -> np.ndarray:
     return weight.T if type(module).__name__ == "Conv1D" else weight
 
 
-def test_reads_what_the_module_uses(case: Case, module: torch.nn.Module, tmp_path: Path) -> None:
+def test_reads_what_the_module_uses(case, module, tmp_path):
     module.save_pretrained(tmp_path)
     model = open_source(tmp_path, table=case.table)
 
@@ -138,9 +136,7 @@ def test_reads_what_the_module_uses(case: Case, module: torch.nn.Module, tmp_pat
     assert set(model.missing) <= {"W_E"}
 
 
-def test_layer_norms_are_those_that_feed_the_matrices(
-    case: Case, module: torch.nn.Module, tmp_path: Path
-) -> None:
+def test_layer_norms_are_those_that_feed_the_matrices(case, module, tmp_path):
     """What the module's query and fan-out matrices are fed is the LayerNorm whose gain we read."""
     module.save_pretrained(tmp_path)
     layers = open_source(tmp_path, table=case.table).layers
@@ -202,9 +198,7 @@ SCALED = {
     ids=operator.attrgetter("id"),
     indirect=True,
 )
-def test_what_is_compared_is_what_the_model_adds_up(
-    case: Case, module: torch.nn.Module, tmp_path: Path
-) -> None:
+def test_what_is_compared_is_what_the_model_adds_up(case, module, tmp_path):
     """Tokens 3 to 11 stand at positions 0 to 8: their sums are fed to some part of the model."""
     module.save_pretrained(tmp_path)
     model = open_source(tmp_path, table=case.table)
@@ -232,7 +226,7 @@ def test_what_is_compared_is_what_the_model_adds_up(
     assert any(pair == expected for pair in seen), (found, seen)
 
 
-def test_every_family_of_the_table_is_proven() -> None:
+def test_every_family_of_the_table_is_proven():
     proven = {getattr(transformers, case.model).config_class.model_type for case in CASES}
     proven |= {"clip_text_model", "siglip_text_model"}
     assert set(FAMILIES) <= proven
@@ -249,9 +243,7 @@ def test_every_family_of_the_table_is_proven() -> None:
         ("t5", "relative distance"),
     ],
 )
-def test_families_without_a_table_say_what_they_do(
-    family: str, words: str, write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_families_without_a_table_say_what_they_do(family, words, write_safetensors, tmp_path):
     write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
     (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
     with pytest.raises(NoPositionalEmbeddings, match=words) as error:
@@ -259,9 +251,7 @@ def test_families_without_a_table_say_what_they_do(
     assert str(error.value).startswith(f"{family} stores no positional embeddings: ")
 
 
-def test_rotary_models_of_unknown_families_are_recognised(
-    write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_rotary_models_of_unknown_families_are_recognised(write_safetensors, tmp_path):
     write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
     config = {"model_type": "brandnew", "rope_theta": 10000.0}
     (tmp_path / "config.json").write_text(json.dumps(config))
@@ -273,9 +263,7 @@ def test_rotary_models_of_unknown_families_are_recognised(
     ("family", "kind", "words"),
     [("esm", "rotary", "it rotates queries and keys"), ("bert", "alibi", "ALiBi")],
 )
-def test_a_setting_can_take_the_table_away(
-    family: str, kind: str, words: str, write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_setting_can_take_the_table_away(family, kind, words, write_safetensors, tmp_path):
     write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
     config = {"model_type": family, "position_embedding_type": kind}
     (tmp_path / "config.json").write_text(json.dumps(config))
@@ -283,9 +271,7 @@ def test_a_setting_can_take_the_table_away(
         open_source(tmp_path)
 
 
-def test_the_text_part_of_a_model_of_models(
-    write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_the_text_part_of_a_model_of_models(write_safetensors, tmp_path):
     """TrOCR as it is published: a vision encoder with a text decoder."""
     table = np.arange(56, dtype=np.float32).reshape(14, 4)
     tensors = {
@@ -304,9 +290,7 @@ def test_the_text_part_of_a_model_of_models(
     assert model.W_E.shape == (9, 4)
 
 
-def test_a_known_family_without_its_table_says_so(
-    write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_known_family_without_its_table_says_so(write_safetensors, tmp_path):
     tensors = {"wte.weight": np.ones((9, 4), np.float32)}
     write_safetensors(tmp_path / "model.safetensors", tensors)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
@@ -314,9 +298,7 @@ def test_a_known_family_without_its_table_says_so(
         open_source(tmp_path)
 
 
-def test_tied_output_stands_in_for_the_token_embeddings(
-    write_safetensors: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_tied_output_stands_in_for_the_token_embeddings(write_safetensors, tmp_path):
     tokens = np.arange(36, dtype=np.float32).reshape(9, 4)
     tensors = {"transformer.wpe.weight": np.eye(8, 4, dtype=np.float32), "lm_head.weight": tokens}
     write_safetensors(tmp_path / "model.safetensors", tensors)

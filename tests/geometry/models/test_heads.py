@@ -3,7 +3,6 @@
 import functools
 import operator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,7 +88,7 @@ def taken_apart(module: torch.nn.Module, case: Case, given: dict[str, torch.Tens
 
 
 @pytest.mark.parametrize("case", [*CASES, *VARIANTS], ids=operator.attrgetter("id"))
-def test_queries_and_keys_are_the_modules(case: Case, tmp_path: Path) -> None:
+def test_queries_and_keys_are_the_modules(case, tmp_path):
     module = bare(case)
     module.save_pretrained(tmp_path)
     expected = taken_apart(module, case, first_outputs(module))
@@ -109,7 +108,7 @@ def test_queries_and_keys_are_the_modules(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "case", [case for case in CASES if "albert" not in case.layer], ids=operator.attrgetter("id")
 )
-def test_deeper_layers_read_what_entered_the_first(case: Case, tmp_path: Path) -> None:
+def test_deeper_layers_read_what_entered_the_first(case, tmp_path):
     """The module's own second norm and queries, of what was fed to its first layer."""
     module = bare(case)
     module.save_pretrained(tmp_path)
@@ -161,9 +160,7 @@ def test_deeper_layers_read_what_entered_the_first(case: Case, tmp_path: Path) -
         ("GPTBigCode", {"scale_attn_weights": False}, 0, 1.0),
     ],
 )
-def test_scale_as_configured(
-    name: str, config: dict[str, bool], layer: int, scale: float, tmp_path: Path
-) -> None:
+def test_scale_as_configured(name, config, layer, scale, tmp_path):
     settings = getattr(transformers, f"{name}Config")(
         n_embd=16, n_layer=2, n_head=2, n_positions=12, vocab_size=40, **config
     )
@@ -171,7 +168,7 @@ def test_scale_as_configured(
     assert project_heads(open_source(tmp_path), layer).scale == pytest.approx(scale)
 
 
-def test_windows_are_the_modules(tmp_path: Path) -> None:
+def test_windows_are_the_modules(tmp_path):
     config = transformers.GPTNeoConfig(
         hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
         attention_types=[[["global", "local"], 1]], window_size=3, bos_token_id=0, eos_token_id=0,
@@ -186,7 +183,7 @@ def test_windows_are_the_modules(tmp_path: Path) -> None:
     np.testing.assert_array_equal(allowed, (i - j >= 0) & (i - j <= 2))
 
 
-def test_windows_of_both_sides(tmp_path: Path) -> None:
+def test_windows_of_both_sides(tmp_path):
     for folder, case in enumerate((
         bert("LongformerModel", "", config={**BERT, "attention_window": [4, 6]}),
         bart("LEDModel", "encoder", "encoder", root="", config={**BART, "attention_window": 4}),
@@ -199,7 +196,7 @@ def test_windows_of_both_sides(tmp_path: Path) -> None:
     assert project_heads(decoder).window is None
 
 
-def test_content_widens_the_denominator(tmp_path: Path) -> None:
+def test_content_widens_the_denominator(tmp_path):
     case = next(case for case in CASES if case.model == "BertModel")
     built(case).save_pretrained(tmp_path)
     model = open_source(tmp_path)
@@ -218,7 +215,7 @@ def test_content_widens_the_denominator(tmp_path: Path) -> None:
     np.testing.assert_allclose(filled.queries, expected, atol=1e-9)
 
 
-def test_what_cannot_be_had_is_said(tmp_path: Path, gpt2_folder: Path) -> None:
+def test_what_cannot_be_had_is_said(tmp_path, gpt2_folder):
     model = open_source(gpt2_folder)
     with pytest.raises(TensorUnavailable, match=r"h\.3\..* is not in this checkpoint"):
         project_heads(model, 3)
@@ -236,7 +233,7 @@ def test_what_cannot_be_had_is_said(tmp_path: Path, gpt2_folder: Path) -> None:
             project_heads(open_source(tmp_path / str(index)), content=True)
 
 
-def test_gpt2_projections_have_its_shapes(gpt2_folder: Path) -> None:
+def test_gpt2_projections_have_its_shapes(gpt2_folder):
     found = project_heads(open_source(gpt2_folder))
     assert found.queries.shape == found.keys.shape == (12, 1024, 64)
     assert found.scale == pytest.approx(1 / 8)

@@ -1,8 +1,6 @@
 """An opened model: its matrices, what it lacks, and its fingerprint."""
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ import transformers
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.sources import open_source
-
-WriteSafetensors = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +22,7 @@ def tiny() -> transformers.GPT2LMHeadModel:
     return transformers.GPT2LMHeadModel(config)
 
 
-def test_partial_checkpoint_says_what_it_lacks(gpt2_folder: Path) -> None:
+def test_partial_checkpoint_says_what_it_lacks(gpt2_folder):
     model = open_source(gpt2_folder)
     assert dict(model.missing) == {
         "W_E": "no token embeddings in this checkpoint",
@@ -44,7 +40,7 @@ def test_partial_checkpoint_says_what_it_lacks(gpt2_folder: Path) -> None:
         model.weight("W_Q", 12)
 
 
-def test_factorised_embeddings_come_with_their_map(tmp_path: Path) -> None:
+def test_factorised_embeddings_come_with_their_map(tmp_path):
     config = transformers.AlbertConfig(
         vocab_size=40, embedding_size=8, hidden_size=16, num_hidden_layers=4, num_hidden_groups=2,
         num_attention_heads=2, intermediate_size=24, max_position_embeddings=12,
@@ -64,9 +60,7 @@ def test_factorised_embeddings_come_with_their_map(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.weight("W_Q", layer), query)
 
 
-def test_fingerprint_knows_the_positions_and_the_index(
-    tiny: transformers.GPT2LMHeadModel, tmp_path: Path
-) -> None:
+def test_fingerprint_knows_the_positions_and_the_index(tiny, tmp_path):
     tiny.save_pretrained(tmp_path / "a")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     a, b = open_source(tmp_path / "a"), open_source(tmp_path / "b")
@@ -80,7 +74,7 @@ def test_fingerprint_knows_the_positions_and_the_index(
     assert open_source(tmp_path / "b").fingerprint != a.fingerprint
 
 
-def test_attention_scale_by_family(gpt2_folder: Path, tmp_path: Path) -> None:
+def test_attention_scale_by_family(gpt2_folder, tmp_path):
     assert AttentionLayer(open_source(gpt2_folder).layers).scale(64) == pytest.approx(1 / 8)
     config = transformers.GPTNeoConfig(
         hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
@@ -90,7 +84,7 @@ def test_attention_scale_by_family(gpt2_folder: Path, tmp_path: Path) -> None:
     assert AttentionLayer(open_source(tmp_path).layers, 1).scale(8) == 1
 
 
-def test_norm_gains_under_their_old_names(gpt2_folder: Path, minilm_folder: Path) -> None:
+def test_norm_gains_under_their_old_names(gpt2_folder, minilm_folder):
     gain = open_source(gpt2_folder).layers.norm_gain("attention")
     assert gain is not None
     assert gain.shape == (768,)
@@ -103,7 +97,7 @@ def test_norm_gains_under_their_old_names(gpt2_folder: Path, minilm_folder: Path
         minilm.norm_gain("mlp", 6)
 
 
-def test_old_names_of_layer_norm(write_safetensors: WriteSafetensors, tmp_path: Path) -> None:
+def test_old_names_of_layer_norm(write_safetensors, tmp_path):
     tensors = {"embeddings.position_embeddings.weight": np.ones((4, 2), np.float32),
                "embeddings.LayerNorm.gamma": np.full(2, 3, np.float32)}  # fmt: skip
     write_safetensors(tmp_path / "model.safetensors", tensors)
@@ -112,9 +106,7 @@ def test_old_names_of_layer_norm(write_safetensors: WriteSafetensors, tmp_path: 
     np.testing.assert_array_equal(gain, [3, 3])
 
 
-def test_a_model_without_layers_still_has_positions(
-    write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_a_model_without_layers_still_has_positions(write_safetensors, tmp_path):
     table = np.eye(8, 4, dtype=np.float32)
     write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
@@ -125,9 +117,7 @@ def test_a_model_without_layers_still_has_positions(
         model.weight("W_Q")
 
 
-def test_positions_are_widened_when_they_are_asked_for(
-    write_safetensors: WriteSafetensors, tmp_path: Path
-) -> None:
+def test_positions_are_widened_when_they_are_asked_for(write_safetensors, tmp_path):
     table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
     write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
@@ -141,7 +131,7 @@ def test_positions_are_widened_when_they_are_asked_for(
     assert model.stored_W_pos is model.W_pos
 
 
-def test_model_with_two_tables_offers_both(tmp_path: Path) -> None:
+def test_model_with_two_tables_offers_both(tmp_path):
     config = transformers.BartConfig(
         vocab_size=40, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
         decoder_attention_heads=2, encoder_ffn_dim=12, decoder_ffn_dim=12,
@@ -157,6 +147,6 @@ def test_model_with_two_tables_offers_both(tmp_path: Path) -> None:
     np.testing.assert_array_equal(encoder.W_pos, table[2:])
 
 
-def test_model_with_one_table_has_no_sides(gpt2_folder: Path) -> None:
+def test_model_with_one_table_has_no_sides(gpt2_folder):
     model = open_source(gpt2_folder)
     assert (model.sides, model.side) == ((), None)

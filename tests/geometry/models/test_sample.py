@@ -63,7 +63,7 @@ def model() -> PositionalModel:
 
 
 @pytest.fixture(scope="module")
-def network(folder: Path) -> GPT2LMHeadModel:
+def network(folder) -> GPT2LMHeadModel:
     made, report = GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True)
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
@@ -71,7 +71,7 @@ def network(folder: Path) -> GPT2LMHeadModel:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(folder: Path) -> Tokenizer:
+def tokenizer(folder) -> Tokenizer:
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +13,10 @@ from geometry.models.sources import open_source
 from geometry.models.tokens import readable, readable_bytes
 
 PROMPT = "Hello my name is Adam"
-WriteSafetensors = Callable[..., Path]
 
 
 @pytest.fixture
-def tiny(write_safetensors: WriteSafetensors, tmp_path: Path) -> Callable[..., PositionalModel]:
+def tiny(write_safetensors, tmp_path) -> Callable[..., PositionalModel]:
     """Open a checkpoint of a family with eight positions, beside the files already there."""
 
     def make(family: str, **settings: object) -> PositionalModel:
@@ -32,23 +30,23 @@ def tiny(write_safetensors: WriteSafetensors, tmp_path: Path) -> Callable[..., P
     return make
 
 
-def test_gpt2_begins_with_its_token(gpt2_folder: Path) -> None:
+def test_gpt2_begins_with_its_token(gpt2_folder):
     prompt = open_source(gpt2_folder).tokenize(PROMPT)
     assert prompt.ids == (50256, 15496, 616, 1438, 318, 7244)
     assert prompt.texts == ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
     assert prompt.truncated == 0
 
 
-def test_the_begin_token_is_not_doubled(gpt2_folder: Path) -> None:
+def test_the_begin_token_is_not_doubled(gpt2_folder):
     prompt = open_source(gpt2_folder).tokenize("<|endoftext|>Hello")
     assert prompt.ids == (50256, 15496)
 
 
-def test_empty_prompt_is_the_begin_token(gpt2_folder: Path) -> None:
+def test_empty_prompt_is_the_begin_token(gpt2_folder):
     assert open_source(gpt2_folder).tokenize("").texts == ("<|endoftext|>",)
 
 
-def test_minilm_begins_and_ends_with_its_tokens(minilm_folder: Path) -> None:
+def test_minilm_begins_and_ends_with_its_tokens(minilm_folder):
     prompt = open_source(minilm_folder).tokenize(PROMPT + " embeddings")
     assert prompt.texts[:3] == ("[CLS]", "hello", "my")
     assert prompt.texts[-3:] == ("##bed", "##ding", "##s", "[SEP]")[-3:]
@@ -56,7 +54,7 @@ def test_minilm_begins_and_ends_with_its_tokens(minilm_folder: Path) -> None:
     assert prompt.ids[-1] == 102
 
 
-def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder: Path) -> None:
+def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder):
     """MiniLM's tokenizer file asks for 128 tokens, padded; the table has 512 positions."""
     model = open_source(minilm_folder)
     assert len(model.tokenize("hello " * 300).ids) == 302
@@ -65,21 +63,19 @@ def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder: Path) -> None:
     assert long.truncated == 602 - 512
 
 
-def test_odd_characters_survive(gpt2_folder: Path) -> None:
+def test_odd_characters_survive(gpt2_folder):
     prompt = open_source(gpt2_folder).tokenize("naïve 🙂\n\tx")
     assert len(prompt.ids) == len(prompt.texts)
     assert "".join(prompt.texts).startswith("<|endoftext|>na")
     assert all(isinstance(text, str) for text in prompt.texts)
 
 
-def test_the_bytes_of_a_split_character_are_shown(gpt2_folder: Path) -> None:
+def test_the_bytes_of_a_split_character_are_shown(gpt2_folder):
     texts = open_source(gpt2_folder).tokenize(" my 🧬 helix").texts
     assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
 
 
-def test_a_text_alone_has_no_tokens_of_the_family_around_it(
-    gpt2_folder: Path, minilm_folder: Path
-) -> None:
+def test_a_text_alone_has_no_tokens_of_the_family_around_it(gpt2_folder, minilm_folder):
     gpt2, minilm = open_source(gpt2_folder), open_source(minilm_folder)
     assert gpt2.token_ids(" my") == (616,)
     assert gpt2.token_ids("my") == (1820,)
@@ -93,16 +89,16 @@ def test_a_text_alone_has_no_tokens_of_the_family_around_it(
     ("piece", "text"),
     [("Ġmy", " my"), ("Ċ", "\n"), ("Ã¯", "ï"), ("ð", "⟨F0⟩"), ("<|▁|>", "<|▁|>"), ("", "")],
 )
-def test_pieces_of_a_byte_level_vocabulary(piece: str, text: str) -> None:
+def test_pieces_of_a_byte_level_vocabulary(piece, text):
     assert readable_bytes(piece) == text
 
 
-def test_byte_pieces_of_other_vocabularies() -> None:
+def test_byte_pieces_of_other_vocabularies():
     assert readable("<0xF0>") == "⟨F0⟩"
     assert readable("<0xF>") == "<0xF>"
 
 
-def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder: Path, tmp_path: Path) -> None:
+def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder, tmp_path):
     for name in ("config.json", "model.safetensors"):
         shutil.copy(gpt2_folder / name, tmp_path)
     model = open_source(tmp_path)
@@ -114,9 +110,7 @@ def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder: Path, tmp_path:
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", "[1]", '{"model": {"type": "BPE"}}'])
-def test_broken_tokenizer_is_one_sentence(
-    content: str, tiny: Callable[..., PositionalModel], tmp_path: Path
-) -> None:
+def test_broken_tokenizer_is_one_sentence(content, tiny, tmp_path):
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(HelixscopeError, match=r"tokenizer in .* cannot be read") as error:
         tiny("gpt2").tokenize(PROMPT)
@@ -124,9 +118,7 @@ def test_broken_tokenizer_is_one_sentence(
     assert "\n" not in str(error.value)
 
 
-def test_vocabulary_and_merges_without_a_tokenizer_file(
-    gpt2_folder: Path, tiny: Callable[..., PositionalModel], tmp_path: Path
-) -> None:
+def test_vocabulary_and_merges_without_a_tokenizer_file(gpt2_folder, tiny, tmp_path):
     """GPT-2's first release has no tokenizer.json."""
     content = json.loads((gpt2_folder / "tokenizer.json").read_text("utf-8"))["model"]
     (tmp_path / "vocab.json").write_text(json.dumps(content["vocab"]))
@@ -137,17 +129,13 @@ def test_vocabulary_and_merges_without_a_tokenizer_file(
     assert prompt.texts[1:] == ("Hello", " my", " name", " is", " Adam")
 
 
-def test_word_list_without_a_tokenizer_file(
-    minilm_folder: Path, tiny: Callable[..., PositionalModel], tmp_path: Path
-) -> None:
+def test_word_list_without_a_tokenizer_file(minilm_folder, tiny, tmp_path):
     shutil.copy(minilm_folder / "vocab.txt", tmp_path)
     prompt = tiny("bert").tokenize("Hello Adam")
     assert prompt.texts == ("[CLS]", "hello", "adam", "[SEP]")
 
 
-def test_code_beside_a_model_is_never_run(
-    tiny: Callable[..., PositionalModel], tmp_path: Path
-) -> None:
+def test_code_beside_a_model_is_never_run(tiny, tmp_path):
     trace = tmp_path / "trace"
     (tmp_path / "evil.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass T: pass\n")
     (tmp_path / "vocab.json").write_text("{}")

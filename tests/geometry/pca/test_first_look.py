@@ -26,13 +26,13 @@ def error(table: np.ndarray, positions: tuple[int, int]) -> float:
 
 
 @pytest.mark.parametrize("positions", [(0, 599), (1, 598), (100, 420)])
-def test_agrees_with_the_exact_components(positions: tuple[int, int]) -> None:
+def test_agrees_with_the_exact_components(positions):
     table = waves(600, 384, [5.0, 4.0, 3.0, 0.5])
     assert not first_look(table, positions).pca.exact
     assert error(table, positions) < 1e-4
 
 
-def test_agrees_on_gpt2(gpt2_folder) -> None:
+def test_agrees_on_gpt2(gpt2_folder):
     from geometry.models.sources import open_source
 
     W_pos = open_source(gpt2_folder).W_pos
@@ -43,7 +43,7 @@ def test_agrees_on_gpt2(gpt2_folder) -> None:
     )
 
 
-def test_a_table_in_single_precision_is_looked_at_as_it_is() -> None:
+def test_a_table_in_single_precision_is_looked_at_as_it_is():
     wide = waves(600, 384, [5.0, 4.0, 3.0, 0.5])
     seen = first_look(wide.astype(np.float32), (1, 598))
     exact = place_curve(wide, fit_pca(wide, (1, 598), 3))
@@ -59,36 +59,36 @@ def test_a_table_in_single_precision_is_looked_at_as_it_is() -> None:
     )
 
 
-def test_same_rows_give_the_same_components() -> None:
+def test_same_rows_give_the_same_components():
     table = waves(600, 384, [5.0, 4.0, 3.0])
     first, second = (first_look(table, (0, 599)).pca.components for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("shape", [(40, 300), (300, 40), (1, 8), (2, 512)])
-def test_small_ranges_are_exact(shape: tuple[int, int]) -> None:
+def test_small_ranges_are_exact(shape):
     table = np.random.default_rng(0).standard_normal(shape)
     assert first_look(table, (0, shape[0] - 1)).pca.exact
 
 
-def test_components_that_will_not_settle_are_exact() -> None:
+def test_components_that_will_not_settle_are_exact():
     table = np.random.default_rng(0).standard_normal((700, 500))
     table[:, :2] *= 0  # and not of full rank
     assert first_look(table, (0, 699)).pca.exact
 
 
-def test_rows_that_do_not_vary() -> None:
+def test_rows_that_do_not_vary():
     found = first_look(np.ones((400, 400)), (0, 399)).pca
     assert found.exact
     np.testing.assert_array_equal(found.explained_variance_ratio, 0.0)
 
 
-def test_large_and_small_numbers() -> None:
+def test_large_and_small_numbers():
     table = waves(600, 384, [5.0, 4.0, 3.0, 0.5])
     for scale in (1e-60, 1e-12, 1e-4, 1e4, 1e12, 1e60):
         assert error(scale * table, (0, 599)) < 1e-4
 
 
-def test_bad_ranges_are_refused() -> None:
+def test_bad_ranges_are_refused():
     with pytest.raises(RangeError):
         first_look(np.ones((400, 400)), (0, 400))

@@ -25,7 +25,7 @@ WRITTEN = [
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def text(tmp_path_factory) -> Path:
     return write_text(tmp_path_factory.mktemp("text"))
 
 
@@ -35,9 +35,7 @@ def told() -> list[TrainingProgress]:
 
 
 @pytest.fixture(scope="module")
-def trained(
-    text: Path, tmp_path_factory: pytest.TempPathFactory, told: list[TrainingProgress]
-) -> Path:
+def trained(text, tmp_path_factory, told) -> Path:
     out = tmp_path_factory.mktemp("trained") / "model"
     assert train(text, out, SMALL, on_progress=told.append)
     return out
@@ -276,7 +274,7 @@ def test_a_folder_with_something_else_in_it(text, tmp_path):
 
 
 @pytest.fixture
-def unfinished(text: Path, tmp_path: Path) -> Path:
+def unfinished(text, tmp_path) -> Path:
     def interrupt(progress: TrainingProgress) -> None:
         if progress.done == 6 and progress.what == "Training":
             raise KeyboardInterrupt
