@@ -10,12 +10,7 @@ from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import BrokenTransfer
 from geometry.models.sources import open_source
-from tests.geometry.hub_opening import (
-    add_files,
-    asked,
-    kept,
-    network_of,
-)
+from tests.geometry.hub_opening import add_files, asked, kept, network_of
 from tests.geometry.models.test_families import module  # noqa: F401, a fixture
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in

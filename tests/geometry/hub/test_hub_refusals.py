@@ -8,14 +8,7 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.hub.faults import NotOnHub
 from geometry.models.architecture import UnknownArchitecture
 from geometry.models.sources import open_source
-from tests.geometry.hub_opening import (
-    ALLOWANCE,
-    add_files,
-    asked,
-    kept,
-    network_of,
-    serve,
-)
+from tests.geometry.hub_opening import ALLOWANCE, add_files, asked, kept, network_of, serve
 from tests.geometry.models.test_families import module  # noqa: F401, a fixture
 from tests.stand_ins import OPENAI, STANFORD, write_stand_in
 

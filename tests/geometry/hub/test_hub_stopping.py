@@ -60,11 +60,7 @@ def stage() -> Iterator[Stage]:
     stage.hub.close()
 
 
-FAULTS = {
-    "no answer": Fault.stall(),
-    "no body": Fault.stall(0),
-    "half a body": Fault.stall(1),
-}
+FAULTS = {"no answer": Fault.stall(), "no body": Fault.stall(0), "half a body": Fault.stall(1)}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -150,12 +150,7 @@ def test_deeper_layers_read_what_entered_the_first(case, tmp_path):
     [
         ("GPT2", {"scale_attn_weights": False}, 0, 1.0),
         ("GPT2", {"scale_attn_by_inverse_layer_idx": True}, 1, 8**-0.5 / 2),
-        (
-            "GPT2",
-            {"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True},
-            1,
-            0.5,
-        ),
+        ("GPT2", {"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}, 1, 0.5),
         ("ImageGPT", {"scale_attn_by_inverse_layer_idx": True}, 1, 8**-0.5 / 2),
         ("GPTBigCode", {"scale_attn_weights": False}, 0, 1.0),
     ],

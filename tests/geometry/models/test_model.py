@@ -29,11 +29,7 @@ def test_partial_checkpoint_says_what_it_lacks(gpt2_folder):
         "W_in": "no h.0.mlp.c_fc.weight in this checkpoint",
     }
     assert model.weight("W_Q").shape == (768, 768)
-    for absent in (
-        lambda: model.W_E,
-        lambda: model.weight("W_in"),
-        lambda: model.weight("W_Q", 3),
-    ):
+    for absent in (lambda: model.W_E, lambda: model.weight("W_in"), lambda: model.weight("W_Q", 3)):
         with pytest.raises(TensorUnavailable, match="in this checkpoint"):
             absent()
     with pytest.raises(TensorUnavailable, match="layers are 0–11, asked for layer 12"):
