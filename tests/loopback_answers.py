@@ -80,6 +80,15 @@ class Content:
             about["lfs"] = {"sha256": self.sha256, "size": self.size, "pointerSize": 134}
         return about
 
+    def entry(self) -> dict[str, Any]:
+        """As a listing of a folder has it."""
+        about: dict[str, Any] = {
+            "type": "file", "oid": self.git_id, "size": self.size, "path": self.name,
+        }  # fmt: skip
+        if self.is_large:
+            about["lfs"] = {"oid": self.sha256, "size": self.size, "pointerSize": 134}
+        return about
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

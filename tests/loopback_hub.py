@@ -30,8 +30,8 @@ _CACHED_FILE = re.compile(
     r"/api/resolve-cache/models/(?P<repo>[^/]+(?:/[^/]+)?)/(?P<revision>[0-9a-f]{40})/(?P<file>.+)"
 )
 _MODEL = re.compile(
-    r"/api/models/(?P<repo>[^/]+?(?:/(?!revision/|refs$)[^/]+)?)"
-    rf"(?:/revision/{_REVISION}|/(?P<refs>refs))?/?"
+    r"/api/models/(?P<repo>[^/]+?(?:/(?!revision/|refs$|tree/)[^/]+)?)"
+    rf"(?:/revision/{_REVISION}|/(?P<refs>refs)|/tree/(?P<tree>[^/]+))?/?"
 )
 _STORED = re.compile(r"/(?P<repo>.+)/(?P<sha256>[0-9a-f]{64})/(?P<file>.+)")
 
@@ -226,12 +226,14 @@ class LoopbackHub:
         if parts.get("refs"):
             asked = "include_prs" in parse_qs(record.query)
             return Answer.json(200, repo.listed_refs(pull_requests=asked))
-        revision = unquote(parts.get("revision") or "main")
+        revision = unquote(parts.get("revision") or parts.get("tree") or "main")
         sha = repo.resolve(revision)
         if sha is None:
             return error(404, "RevisionNotFound", f"Invalid rev id: {revision}", of_file=is_file)
         if is_file:
             return self._file(record, repo, sha, unquote(parts["file"]))
+        if parts.get("tree"):
+            return Answer.json(200, repo.list_tree(sha))
         return Answer.json(200, repo.describe(sha, sizes="blobs" in parse_qs(record.query)))
 
     def _file(self, record: Record, repo: Repo, sha: str, name: str) -> Answer:

@@ -71,6 +71,10 @@ class Repo:
             "siblings": [c.describe() if sizes else {"rfilename": c.name} for c in files],
         }  # fmt: skip
 
+    def list_tree(self, sha: str) -> list[dict[str, Any]]:
+        """As the API lists the files of one commit."""
+        return [content.entry() for content in self.commits[sha].values()]
+
 
 def refused(token: str, repo: Repo | None, name: str, *, of_file: bool) -> Answer | None:
     """Return the Hub's refusal, or None where this token (or none) may see what it asks for.

@@ -1,8 +1,12 @@
-"""Whatever goes wrong and whenever someone cancels: the cache stays sound, and the model opens."""
+"""Whatever goes wrong, and whoever cancels or kills it: the cache stays sound, the model opens."""
 
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.transfer import Transfer
+from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.hub.faults import HubBusy, HubError, WholeDownload
 from geometry.models.sources import open_source
+from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of
 from tests.loopback_hub import Fault
@@ -30,7 +35,7 @@ def served(request, serve_kind) -> Served:
 
 # ---- every fault at every request ------------------------------------------------------------
 
-#: Times None is for ever. "passes" are those that a second try gets over.
+#: Times None is for ever.
 FAULTS: dict[str, tuple[Fault, int | None]] = {
     "500 once": (Fault.status(500), 1),
     "503 for ever": (Fault.status(503), None),
@@ -72,6 +77,11 @@ OF_EACH_KIND = ("500 once", "503 for ever", "404, no file", "refused once", "cut
                 "another part", "another file")  # fmt: skip
 
 
+#: Those that a second try gets over.
+PASSING = ("500 once", "429, now", "refused once", "cut after a byte", "reset after 40 bytes",
+           "cut after 40 kB", "no answer", "stalls after 10 bytes")  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("safetensors", name) for name in FAULTS]
@@ -87,24 +97,14 @@ def test_every_fault_at_every_request(kind, name, serve_kind, tmp_path):
         error = attempt(served, root, timeout_s=patience(fault))
         if not playing.played:
             break
-        if name in ("429, in an hour",):
+        if name == "429, in an hour":
             assert isinstance(error, HubBusy)
+        assert error is None or name not in PASSING
         if times is None:
             assert error is not None or fault.kind == "ignore_range"
         served.opens(root)
     assert error is None
     assert after >= 2
-
-
-@pytest.mark.parametrize("name", ["500 once", "429, now", "refused once", "cut after a byte",
-                                  "reset after 40 bytes", "cut after 40 kB", "no answer",
-                                  "stalls after 10 bytes"])  # fmt: skip
-def test_what_passes_is_got_over(name, served, tmp_path):
-    fault, times = FAULTS[name]
-    for after in range(4):
-        served.hub.clear_faults()
-        served.hub.fault(fault, times=times, after=after)
-        assert attempt(served, tmp_path / f"cache {after}", timeout_s=patience(fault)) is None
 
 
 def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(served, tmp_path):
@@ -216,3 +216,97 @@ def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
                 np.testing.assert_array_equal(model.weight("W_Q"), expected)
             served.hub.clear_faults()
             assert model.bytes_to_fetch("W_Q") == 0
+
+
+# ---- cancelled at every stage ----------------------------------------------------------------
+
+
+def test_cancelled_whenever_something_is_told(served, tmp_path):
+    errors: list[HelixscopeError | None] = []
+    for number in count(1):
+        transfer, told = cancelled_at(number)
+        root = tmp_path / f"cache {number}"
+        errors.append(attempt(served, root, transfer=transfer))
+        served.opens(root)
+        if len(told) < number:
+            break
+    # All but those that came when everything was there already.
+    assert len(errors) > 5
+    stopped = [isinstance(error, Cancelled) for error in errors]
+    assert all(stopped[:-3])
+    assert stopped == sorted(stopped, reverse=True)
+    assert all(error is None or isinstance(error, Cancelled) for error in errors)
+
+
+@pytest.mark.parametrize("after_bytes", [None, 10])
+def test_cancelled_from_another_thread_at_every_request(after_bytes, served, tmp_path):
+    for after in count():
+        served.hub.clear_faults()
+        playing = served.hub.fault(Fault.stall(after_bytes), after=after)
+        root, transfer, ended = tmp_path / f"cache {after}", Transfer(), threading.Event()
+        errors: list[HelixscopeError | None] = []
+        thread = threading.Thread(
+            target=open_and_tell, args=(served, root, transfer, errors, ended, playing.reached)
+        )
+        thread.start()
+        # Set by the server when it stalls, and by the thread when it is done without.
+        assert playing.reached.wait(30)
+        transfer.cancel()
+        thread.join(30)
+        assert ended.is_set()
+        served.opens(root)
+        if not playing.played:
+            assert errors == [None]
+            break
+        assert [type(error) for error in errors] == [Cancelled]
+    assert after >= 3
+
+
+def open_and_tell(
+    served: Served, root: Path, transfer: Transfer, errors: list[HelixscopeError | None],
+    ended: threading.Event, also: threading.Event,
+) -> None:  # fmt: skip
+    try:
+        errors.append(attempt(served, root, transfer=transfer, timeout_s=30.0))
+    finally:
+        ended.set()
+        also.set()
+
+
+def test_cancelled_before_it_begins(served, tmp_path):
+    transfer = Transfer()
+    transfer.cancel()
+    served.hub.forget_requests()
+    assert isinstance(attempt(served, tmp_path / "cache", transfer=transfer), Cancelled)
+    assert served.hub.requests == []
+
+
+# ---- a process that is killed ----------------------------------------------------------------
+
+OPEN = f"""
+import sys
+from pathlib import Path
+from geometry.hub.client import Hub
+from geometry.hub.network import Network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.checkpoints.transfer import Transfer
+from geometry.models.sources import open_source
+network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
+open_source({NAME!r}, network=network)
+"""
+
+
+@pytest.mark.parametrize(("kind", "requests"), [("safetensors", (1, 2)), ("bin", (2, 4))])
+def test_a_process_killed_while_it_opens(kind, requests, serve_kind, tmp_path):
+    served = serve_kind(kind)
+    root = tmp_path / "cache"
+    for after in requests:
+        playing = served.hub.fault(Fault.stall(10), after=after)
+        child = subprocess.Popen([sys.executable, "-c", OPEN, served.hub.url, root], cwd=ROOT)
+        try:
+            assert playing.reached.wait(60)
+        finally:
+            child.kill()
+            child.wait(30)
+        assert not kept(root)
+    served.opens(root)

@@ -1,11 +1,14 @@
-"""Norms, their stability, and the outliers by the rule."""
+"""Lengths of rows and of the steps between them, their stability, and the outliers by the rule."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geometry.measures import row_lengths as module
 from geometry.measures.norms import find_outliers, norm_profile
+from geometry.measures.row_lengths import row_lengths
+from geometry.measures.stretches import AFTER, measure_stretch
 from geometry.models.sources import open_source
 from geometry.pca.components import row_norms
 
@@ -108,3 +111,90 @@ def test_bad_input():
         norm_profile(np.ones((4, 4)), after=-1)
     with pytest.raises(ValueError, match=r"\(0, 3\)"):
         norm_profile(np.ones((0, 3)))
+
+
+@pytest.mark.parametrize("after", [1, 7, 38])
+def test_a_stretch_ends_with_the_last_but_one(after):
+    values = np.random.default_rng(after).lognormal(size=40)
+    found = measure_stretch(values, after)
+    part = values[after:39]
+    assert (found.first, found.last, found.whole) == (after, 38, False)
+    assert found.mean == pytest.approx(part.mean())
+    assert found.std == pytest.approx(np.sqrt(np.mean((part - part.mean()) ** 2)))
+    assert found.cv == pytest.approx(found.std / found.mean)
+    assert found.early == pytest.approx(values[:after].mean())
+
+
+def test_from_the_start_there_is_nothing_before():
+    found = measure_stretch(np.array([2.0, 4.0, 9.0]), 0)
+    assert (found.mean, found.std, found.early) == (3.0, 1.0, None)
+
+
+@pytest.mark.parametrize("after", [39, 40, 1000])
+def test_too_few_values_are_measured_whole(after):
+    values = np.random.default_rng(0).lognormal(size=40)
+    found = measure_stretch(values, after)
+    assert (found.first, found.last, found.whole, found.early) == (0, 39, True, None)
+    assert found.mean == pytest.approx(values.mean())
+
+
+def test_zeros_vary_by_nothing():
+    assert measure_stretch(np.zeros(5), 1).cv == 0.0
+
+
+def test_what_cannot_be_measured_is_said():
+    with pytest.raises(ValueError, match="at least 0"):
+        measure_stretch(np.ones(5), -1)
+    with pytest.raises(ValueError, match=r"\(n,\)"):
+        measure_stretch(np.ones(0))
+    with pytest.raises(ValueError, match=r"\(n,\)"):
+        measure_stretch(np.ones((2, 2)))
+
+
+def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_folder):
+    from geometry.models.sources import open_source
+
+    W_pos = open_source(gpt2_folder).W_pos
+    first = norm_profile(W_pos)
+    assert first.after == AFTER
+    for after in (0, 3, 500, 1022, 1023, 4000):
+        moved, fresh = first.measured_from(after), norm_profile(W_pos, after=after)
+        assert moved.values is first.values
+        assert moved.outliers == fresh.outliers
+        assert (moved.after, moved.mean, moved.std, moved.cv) == (
+            fresh.after, fresh.mean, fresh.std, fresh.cv,
+        )  # fmt: skip
+    assert first.measured_from(0).cv > 2 * first.measured_from(500).cv
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 30])
+def test_lengths_are_what_they_say_whatever_the_blocks(n, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 10)
+    table = np.random.default_rng(n).normal(size=(n, 6)) + 2
+    found = row_lengths(table)
+    centred = table - table.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.of("norm", centred=False), np.linalg.norm(table, axis=1))
+    np.testing.assert_allclose(found.of("norm", centred=True), np.linalg.norm(centred, axis=1))
+    for rows, which in ((table, False), (centred, True)):
+        steps = np.linalg.norm(rows[1:] - rows[:-1], axis=1)
+        np.testing.assert_allclose(found.of("step", centred=which), steps)
+    assert not found.steps.flags.writeable
+
+
+def test_steps_of_a_known_walk():
+    table = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [4.0, 5.0]])
+    found = row_lengths(table)
+    np.testing.assert_allclose(found.steps, [5.0, 0.0, np.sqrt(2)])
+    # Both entries alike: nothing of the last step is left without its mean.
+    np.testing.assert_allclose(found.centred_steps, [np.sqrt(0.5), 0.0, 0.0], atol=1e-12)
+
+
+def test_early_tokens_of_gpt2_are_spaced_out(gpt2_folder):
+    steps = row_lengths(open_source(gpt2_folder).W_pos).steps
+    assert len(steps) == 1023
+    assert steps[:10].mean() > 3 * steps[100:1022].mean()
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(ValueError, match="table"):
+        row_lengths(np.zeros(4))

@@ -1,5 +1,6 @@
-"""An opened model: its matrices, what it lacks, and its fingerprint."""
+"""Every kind of source, how little is read of it, and the model that it is."""
 
+import json
 import shutil
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 import torch
 import transformers
 
-from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.hub.faults import Offline
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.sources import open_source
 
@@ -20,6 +22,189 @@ def tiny() -> transformers.GPT2LMHeadModel:
         eos_token_id=0,
     )  # fmt: skip
     return transformers.GPT2LMHeadModel(config)
+
+
+def table_of(model: transformers.GPT2LMHeadModel) -> np.ndarray:
+    return model.transformer.wpe.weight.detach().numpy()
+
+
+def test_folder_reads_the_positions_only(gpt2_folder):
+    model = open_source(gpt2_folder)
+    assert model.store.bytes_read == 1024 * 768 * 4
+    assert (model.n_positions, model.d_model) == (1024, 768)
+    assert model.W_pos.dtype == np.float64
+    assert not model.W_pos.flags.writeable
+    assert (model.family, model.table, model.name) == ("gpt2", "wpe.weight", "gpt2")
+    assert (model.n_layers, model.n_heads, model.d_vocab) == (12, 12, 50257)
+    assert model.causal
+    assert not model.computed
+    assert model.warnings == ()
+    norms = np.linalg.norm(model.W_pos, axis=1)[[0, 1, 2, 10, 100, 500, 1022, 1023]]
+    expected = [9.876, 5.192, 4.585, 3.773, 3.358, 3.384, 3.858, 0.118]
+    np.testing.assert_allclose(norms, expected, atol=5e-4)
+
+
+def test_minilm_folder(minilm_folder):
+    model = open_source(minilm_folder)
+    assert model.store.bytes_read == 512 * 384 * 4
+    assert (model.name, model.family) == ("all-MiniLM-L6-v2", "bert")
+    assert not model.causal
+    assert not model.missing
+    assert model.W_E.shape == (30522, 384)
+    assert model.W_E.dtype == np.float32
+    assert model.W_E is model.W_E
+    assert model.weight("W_in", 5).shape == (1536, 384)
+    norms = np.linalg.norm(model.W_pos, axis=1)[[0, 1, 511]]
+    np.testing.assert_allclose(norms, [2.362, 0.491, 0.970], atol=5e-4)
+
+
+def test_single_file_uses_the_configuration_beside_it(gpt2_folder):
+    model = open_source(gpt2_folder / "model.safetensors")
+    assert (model.family, model.name, model.n_layers) == ("gpt2", "gpt2", 12)
+    assert model.tokenize("Hello").ids == (50256, 15496)
+
+
+def test_torch_file_reads_the_positions_only(tiny, tmp_path):
+    torch.save(tiny.state_dict(), tmp_path / "pytorch_model.bin")
+    (tmp_path / "config.json").write_text(tiny.config.to_json_string())
+    model = open_source(tmp_path)
+    assert model.store.bytes_read == 12 * 16 * 4
+    np.testing.assert_array_equal(model.W_pos, table_of(tiny))
+    expected = tiny.transformer.h[1].attn.c_attn.weight.detach().numpy()[:, 16:32].T
+    np.testing.assert_array_equal(model.weight("W_K", 1), expected)
+
+
+def test_shards_read_the_positions_only(tiny, tmp_path):
+    tiny.save_pretrained(tmp_path, max_shard_size="10KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
+    model = open_source(tmp_path)
+    assert model.store.bytes_read == 12 * 16 * 4
+    np.testing.assert_array_equal(model.W_pos, table_of(tiny))
+    by_index = open_source(tmp_path / "model.safetensors.index.json")
+    assert by_index.fingerprint == model.fingerprint
+    assert by_index.name == model.name == tmp_path.name
+    tokens = tiny.transformer.wte.weight.detach().numpy()
+    np.testing.assert_array_equal(model.W_E, tokens)
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer.", "module.transformer.", "model.lm."])
+def test_any_prefix(prefix, tiny, write_safetensors, tmp_path):
+    state = {f"{prefix}{n}": t.numpy() for n, t in tiny.transformer.state_dict().items()}
+    write_safetensors(tmp_path / "model.safetensors", state)
+    (tmp_path / "config.json").write_text(tiny.config.to_json_string())
+    model = open_source(tmp_path)
+    assert model.table == f"{prefix}wpe.weight"
+    assert not model.missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "family"),
+    [
+        ("GPT2LMHeadModel", {"n_embd": 16, "n_head": 2, "n_positions": 16}, "gpt2"),
+        ("BertForMaskedLM", {"max_position_embeddings": 16}, "bert"),
+        ("RobertaForMaskedLM", {"max_position_embeddings": 18}, "roberta"),
+        ("OPTForCausalLM", {"max_position_embeddings": 16, "ffn_dim": 24}, "opt"),
+        ("GPTNeoForCausalLM", {"attention_types": [[["global"], 2]], "num_layers": 2,
+                               "num_heads": 2, "max_position_embeddings": 16}, "gpt_neo"),
+    ],
+)  # fmt: skip
+def test_without_a_configuration_the_names_tell(kind, config, family, tmp_path):
+    model_class = getattr(transformers, kind)
+    common = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
+              "num_attention_heads": 2, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip
+    module = model_class(model_class.config_class(**{**common, **config}))
+    module.save_pretrained(tmp_path)
+    (tmp_path / "config.json").unlink()
+    model = open_source(tmp_path / "model.safetensors")
+    assert model.family == family
+    assert model.n_positions == 16
+    assert model.warnings == (
+        f"No model_type in a config.json: taken for {family} by its tensors' names.",
+    )
+
+
+def test_arrays_are_bare_tables(tmp_path):
+    table = np.random.default_rng(0).normal(size=(30, 8))
+    np.save(tmp_path / "table.npy", table)
+    np.savez_compressed(tmp_path / "archive.npz", weights=table, numbers=table[:, 0])
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    for file, name in (("table.npy", "table"), ("archive.npz", "weights")):
+        model = open_source(tmp_path / file)
+        np.testing.assert_array_equal(model.W_pos, table)
+        assert (model.table, model.family, model.n_layers, model.d_vocab) == (
+            name,
+            None,
+            None,
+            None,
+        )
+        assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
+        with pytest.raises(TensorUnavailable, match="bare table"):
+            model.weight("W_Q")
+        with pytest.raises(TensorUnavailable, match="bare table"):
+            model.tokenize("Hello")
+
+
+def test_one_tensor_alone_is_the_table(write_safetensors, tmp_path):
+    path = write_safetensors(tmp_path / "p.safetensors", {"P": np.ones((1, 6, 4), np.float32)})
+    model = open_source(path)
+    assert (model.n_positions, model.d_model, model.table) == (6, 4, "P")
+    assert model.warnings == (
+        "6 rows hold the same number throughout: positions 0, 1, 2, 3, 4, ….",
+    )
+
+
+def test_both_tables_of_an_encoder_and_decoder(tmp_path):
+    config = transformers.BartConfig(
+        vocab_size=40, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+        decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24,
+        max_position_embeddings=12,
+    )  # fmt: skip
+    module = transformers.BartModel(config)
+    module.save_pretrained(tmp_path)
+    decoder, encoder = open_source(tmp_path), open_source(tmp_path, table="encoder")
+    by_name = open_source(tmp_path, table="encoder.embed_positions.weight")
+    assert (decoder.sides, decoder.side, encoder.side) == (
+        ("decoder", "encoder"), "decoder", "encoder",
+    )  # fmt: skip
+    assert (decoder.n_layers, decoder.n_heads, decoder.causal) == (2, 4, True)
+    assert (encoder.n_layers, encoder.n_heads, encoder.causal) == (1, 2, False)
+    expected = module.encoder.embed_positions.weight.detach().numpy()[2:]
+    np.testing.assert_array_equal(encoder.W_pos, expected)
+    np.testing.assert_array_equal(by_name.W_pos, expected)
+    assert encoder.fingerprint == by_name.fingerprint != decoder.fingerprint
+
+
+def test_home_is_understood(tmp_path, monkeypatch, gpt2_folder):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "mine").symlink_to(gpt2_folder)
+    assert open_source("~/mine").n_positions == 1024
+    assert open_source("~/mine").name == "mine"
+
+
+def test_installed_model_opens_by_its_id(minilm_folder):
+    for name in ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm-l6-v2"):
+        model = open_source(name)
+        assert model.n_positions == 512
+        assert model.source == name
+
+
+def test_model_that_is_not_here_yet(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("gpt2-xl", "openai-community/gpt2-xl", "gpt2-xl@checkpoint-1", "models/gpt3"):
+        with pytest.raises(Offline) as error:
+            open_source(name)
+        assert str(error.value) == f"{name} is not on this machine, and Helixscope is offline."
+        assert error.value.advice == "Unset HF_HUB_OFFLINE to use the network."
+
+
+@pytest.mark.parametrize(
+    "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/x", "gpt 2"]
+)
+def test_what_can_only_be_a_path_is_not_asked_for(text):
+    with pytest.raises(SourceError, match="There is nothing at") as error:
+        open_source(text)
+    assert error.value.advice == "Check the path."
 
 
 def test_partial_checkpoint_says_what_it_lacks(gpt2_folder):
@@ -125,22 +310,6 @@ def test_positions_are_widened_when_they_are_asked_for(write_safetensors, tmp_pa
     assert not model.W_pos.flags.writeable
     np.testing.assert_array_equal(model.W_pos, table)
     assert model.stored_W_pos is model.W_pos
-
-
-def test_model_with_two_tables_offers_both(tmp_path):
-    config = transformers.BartConfig(
-        vocab_size=40, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=12, decoder_ffn_dim=12,
-        max_position_embeddings=10,
-    )  # fmt: skip
-    module = transformers.BartModel(config)
-    module.save_pretrained(tmp_path)
-    decoder = open_source(tmp_path)
-    assert (decoder.sides, decoder.side) == (("decoder", "encoder"), "decoder")
-    encoder = open_source(tmp_path, table="encoder")
-    assert encoder.side == "encoder"
-    table = module.encoder.embed_positions.weight.detach().numpy()
-    np.testing.assert_array_equal(encoder.W_pos, table[2:])
 
 
 def test_model_with_one_table_has_no_sides(gpt2_folder):
