@@ -9,7 +9,8 @@ import numpy as np
 
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.kit import Choice, Layer, Number, Option, PanelSpec, Reported, Scope, View
+from gui.panels.choices import Choice, Layer, Number, Option
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.panels.subject_text import subject_colors, subject_name
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest
 from gui.services.questions import QuestionContext, Tensor, tensors_of

@@ -10,19 +10,8 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from geometry.models.model import PositionalModel
-from gui.panels.kit import (
-    AnyPanel,
-    AnyView,
-    Choice,
-    Control,
-    Layer,
-    Matrices,
-    Number,
-    Play,
-    Saved,
-    Shared,
-    Toggle,
-)
+from gui.panels.choices import Choice, Control, Layer, Matrices, Number, Play, Saved, Shared, Toggle
+from gui.panels.kit import AnyPanel, AnyView
 from gui.panels.matrix_chips import MatrixChips
 from gui.style.theme import Theme
 from gui.widgets.drop_down import DropDown

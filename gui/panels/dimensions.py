@@ -10,16 +10,8 @@ import numpy as np
 
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.kit import (
-    Choice,
-    Number,
-    Option,
-    PanelSpec,
-    Reported,
-    Scope,
-    View,
-    whole_numbers,
-)
+from gui.panels.choices import Choice, Number, Option, whole_numbers
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening

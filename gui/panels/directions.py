@@ -12,7 +12,9 @@ from geometry.checkpoints.stores import RegionStore
 from geometry.measures.overlaps import LARGE, Sparsity, random_directions, sparsity
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.kit import PanelSpec, Saved, Scope, ShowPanel, Toggle, View, whole_numbers
+from gui.panels.choices import Saved, Toggle, whole_numbers
+from gui.panels.intents import ShowPanel
+from gui.panels.kit import PanelSpec, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening

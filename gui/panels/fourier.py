@@ -14,7 +14,8 @@ from geometry.measures.fourier import TOP, Fourier, PhaseShifts, fourier
 from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.kit import Layer, PanelSpec, Reported, Saved, Scope, Toggle, View, whole_numbers
+from gui.panels.choices import Layer, Saved, Toggle, whole_numbers
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening

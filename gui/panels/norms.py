@@ -13,18 +13,9 @@ from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, Stretch, measure_stretch
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.kit import (
-    AddModel,
-    Button,
-    Choice,
-    Number,
-    Option,
-    PanelSpec,
-    Reported,
-    Scope,
-    Toggle,
-    View,
-)
+from gui.panels.choices import Button, Choice, Number, Option, Toggle
+from gui.panels.intents import AddModel
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening

@@ -14,16 +14,13 @@ from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QV
 
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
+from gui.panels.choices import Button, MenuEntry, Play
 from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
+from gui.panels.intents import ChangeShared, HideCurves
 from gui.panels.kit import (
     AnyPanel,
     AnyView,
-    Button,
-    ChangeShared,
-    HideCurves,
-    MenuEntry,
-    Play,
     Scope,
     Shown,
     View,
@@ -835,7 +832,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     controller
         Answers questions, selects positions and draws guides.
     intend
-        Called with intents such as :class:`gui.panels.kit.ShowPanel`.
+        Called with intents such as :class:`gui.panels.intents.ShowPanel`.
     """
     name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))

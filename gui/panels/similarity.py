@@ -11,7 +11,8 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.kit import Choice, Option, PanelSpec, Reported, Scope, View
+from gui.panels.choices import Choice, Option
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening

@@ -16,7 +16,8 @@ from geometry.measures.directions import Directions
 from geometry.measures.spectra import summarise
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.kit import Matrices, Number, PanelSpec, Reported, Scope, Toggle, View
+from gui.panels.choices import Matrices, Number, Toggle
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.panels.subject_text import TABLES, WORDS, subject_colors, subject_name
 from gui.plots.spec import Axis, Curve, Entry, Legend, Part, Plot, Rule
 from gui.services.questions import Progress, QuestionContext, Tensor, resolve, tensors_of

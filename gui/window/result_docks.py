@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
-from gui.panels.kit import (
+from gui.panels.intents import (
     AddModel,
     AlignCurve,
     CancelCheckpoints,

@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
 from gui.panels import kit
+from gui.panels.intents import ChangeShared
 from gui.panels.kit import AnyPanel
 from gui.panels.panel import ResultPanel, connect
 from gui.panels.table import PANELS
@@ -158,7 +159,7 @@ class ResultStage:
 
     def _intend(self, wanted: object) -> None:
         self.intents.append(wanted)
-        if isinstance(wanted, kit.ChangeShared):
+        if isinstance(wanted, ChangeShared):
             setattr(self.session, wanted.field, wanted.value)
 
     def _release(self, panel: Any) -> None:

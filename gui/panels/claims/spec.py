@@ -15,6 +15,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
+from gui.panels.choices import Choice, Option
 from gui.panels.claims.words import (
     WORDS,
     comma_separated,
@@ -23,7 +24,7 @@ from gui.panels.claims.words import (
     markdown,
     outcome,
 )
-from gui.panels.kit import Choice, Option, PanelSpec, Reported, Texts, View
+from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening

@@ -38,7 +38,8 @@ from gui.panels.claims.words import (
     measured,
     outcome,
 )
-from gui.panels.kit import ShowPanel, View
+from gui.panels.intents import ShowPanel
+from gui.panels.kit import View
 from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
 from gui.state.session import Session

@@ -9,10 +9,12 @@ from weakref import ref
 
 import numpy as np
 
+from gui.panels.choices import Button, Saved
 from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, Line, RowOf
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
-from gui.panels.kit import AddModel, Button, PanelSpec, Saved, Scope, Texts, View
+from gui.panels.intents import AddModel
+from gui.panels.kit import PanelSpec, Scope, Texts, View
 from gui.plots.spec import Part
 from gui.state.session import MAIN
 

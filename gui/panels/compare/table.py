@@ -28,7 +28,7 @@ from gui.panels.compare.aligned_row import AlignedRow
 from gui.panels.compare.question import Line
 from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
 from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
-from gui.panels.kit import AlignCurve, MakeMain, RemoveModel
+from gui.panels.intents import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
 from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme

@@ -21,7 +21,7 @@ from geometry.measures.synthetic import KINDS, CurveKind
 from gui.panels.experiment.question import MOST_POSITIONS, Settings
 from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_of, drawn, flat
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
-from gui.panels.kit import OpenSource
+from gui.panels.intents import OpenSource
 from gui.panels.panel import PanelBody
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import legible, lookup_table

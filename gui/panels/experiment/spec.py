@@ -11,6 +11,7 @@ import numpy as np
 from geometry.measures.line_or_helix import Distances, Survival
 from geometry.measures.synthetic import KINDS, CurveKind
 from geometry.models.model import PositionalModel
+from gui.panels.choices import Choice, Option, Saved
 from gui.panels.experiment.question import (
     Experiment,
     ExperimentLike,
@@ -20,7 +21,7 @@ from gui.panels.experiment.question import (
     settings_of,
 )
 from gui.panels.experiment.words import NAMES, amount, scope
-from gui.panels.kit import Choice, Option, PanelSpec, Saved, Scope, View
+from gui.panels.kit import PanelSpec, Scope, View
 from gui.plots.spec import Axis, Curve, Plot, Rule
 from gui.style.theme import SERIES, SMALL, Theme, format_count, format_number
 

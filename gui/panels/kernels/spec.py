@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
+from gui.panels.choices import Choice, Layer, Option, Saved, Toggle, whole_number
 from gui.panels.kernels.question import (
     LEAST,
     HeadsOf,
@@ -18,18 +19,7 @@ from gui.panels.kernels.question import (
     NearestHeadOf,
     check_size,
 )
-from gui.panels.kit import (
-    Choice,
-    Layer,
-    Option,
-    PanelSpec,
-    Reported,
-    Saved,
-    Scope,
-    Toggle,
-    View,
-    whole_number,
-)
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Span
 from gui.services.snippets import opening
 from gui.state.guides import Guide

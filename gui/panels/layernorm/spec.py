@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
-from gui.panels.kit import (
-    LONGEST,
-    Choice,
-    Option,
-    PanelSpec,
-    Reported,
-    Saved,
-    Scope,
-    View,
-    whole_number,
-)
+from gui.panels.choices import LONGEST, Choice, Option, Saved, whole_number
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.panels.layernorm.question import (
     ComparedSums,
     Errors,

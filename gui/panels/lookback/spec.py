@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from geometry.measures.lookback import KINDS, Kind, Scoring
-from gui.panels.kit import Choice, Number, Option, PanelSpec, Play, Reported, Saved, Scope, Toggle
+from gui.panels.choices import Choice, Number, Option, Play, Saved, Toggle
+from gui.panels.kit import PanelSpec, Reported, Scope
 from gui.panels.kit import View as AnyView
 from gui.panels.lookback.guide import Carried, can_be_shown
 from gui.panels.lookback.question import (

@@ -13,17 +13,8 @@ from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
-from gui.panels.kit import (
-    Choice,
-    Option,
-    PanelSpec,
-    Reported,
-    Saved,
-    Scope,
-    is_matrix,
-    is_of,
-    matrix,
-)
+from gui.panels.choices import Choice, Option, Saved, is_matrix, is_of, matrix
+from gui.panels.kit import PanelSpec, Reported, Scope
 from gui.panels.overlaps.picture import (
     GREY,
     MAX_BLUR,

@@ -23,7 +23,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from geometry.models.model import PositionalModel
-from gui.panels.kit import Choice, Option, PanelSpec, Reported, Saved, Scope, Toggle, View
+from gui.panels.choices import Choice, Option, Saved, Toggle
+from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
 from gui.services.snippets import opening
 from gui.state.guides import Guide

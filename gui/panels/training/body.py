@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
 
-from gui.panels.kit import CancelCheckpoints, ChangeShared
+from gui.panels.intents import CancelCheckpoints, ChangeShared
 from gui.panels.panel import PanelBody
 from gui.panels.training.download import DownloadForm
 from gui.panels.training.player import Player

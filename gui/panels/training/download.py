@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
 from geometry.models.sources import is_on_hub
 from gui.panels.base import Panel
-from gui.panels.kit import (
+from gui.panels.intents import (
     CancelCheckpoints,
     DownloadCheckpoints,
     LookForCheckpoints,
@@ -46,7 +46,7 @@ class DownloadForm(Panel):
     """Looks for checkpoints, shows the cost of a choice of them, and the progress."""
 
     intended = Signal(object)
-    """:class:`gui.panels.kit.LookForCheckpoints` and those that follow it there."""
+    """:class:`gui.panels.intents.LookForCheckpoints` and those that follow it there."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)

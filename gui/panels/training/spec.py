@@ -12,16 +12,9 @@ from geometry.checkpoints.errors import SourceError
 from geometry.history.last_position import NEIGHBOURS
 from geometry.history.origins import find_history
 from geometry.models.model import PositionalModel
-from gui.panels.kit import (
-    Choice,
-    MenuEntry,
-    Option,
-    PanelSpec,
-    SaveCoordinates,
-    SaveTimelapse,
-    Scope,
-    Shared,
-)
+from gui.panels.choices import Choice, MenuEntry, Option, Shared
+from gui.panels.intents import SaveCoordinates, SaveTimelapse
+from gui.panels.kit import PanelSpec, Scope
 from gui.panels.kit import View as AnyView
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Line, Plot, Reading, Rule

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
 from gui.panels import kit
-from gui.panels.kit import Choice, Layer, Matrices, Number, Toggle
+from gui.panels.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
 from gui.services.compared_curves import compared_color

@@ -21,7 +21,7 @@ from gui.panels.directions import (
     _union,
     column_energy,
 )
-from gui.panels.kit import ShowPanel
+from gui.panels.intents import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from tests.gui.result_stage import ResultStage, click_row, hover, named

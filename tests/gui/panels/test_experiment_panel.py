@@ -17,6 +17,7 @@ from gui.panels.experiment.body import FIELDS, thinned
 from gui.panels.experiment.question import ExperimentOf
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, reading
+from gui.panels.intents import OpenSource
 from gui.style.theme import DARK
 from gui.window.result_docks import carry_out
 from tests.gui.experiment_stage import experiment, settings
@@ -185,7 +186,7 @@ def test_a_curve_opens_as_a_model(stage, kind):
     type_into(panel.content.form.sliders["climb"], "0.3")
     curve = panel.result.settings.curve.of_kind(kind)
     QTest.mouseClick(panel.content.pictures.buttons[kind], LEFT)
-    assert stage.intents == [kit.OpenSource(curve.source)]
+    assert stage.intents == [OpenSource(curve.source)]
     carry_out(stage.intents[0], stage.controller)
     assert stage.session.model.source == curve.source
     np.testing.assert_array_equal(stage.session.model.W_pos, curve.table())

@@ -8,7 +8,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar
 
-from gui.panels.kit import ShowPanel
+from gui.panels.intents import ShowPanel
 from gui.panels.panel import ResultPanel
 from gui.panels.table import PANELS
 from gui.window.docks import BOTTOM, DOCKS

@@ -10,7 +10,8 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
-from gui.panels.kit import PanelSpec, Saved, Scope, View
+from gui.panels.choices import Saved
+from gui.panels.kit import PanelSpec, Scope, View
 from gui.panels.panel import PanelBody
 from gui.plots.spec import Axis, Curve, Part, Plot
 from gui.services.snippets import opening

@@ -1,0 +1,286 @@
+"""Controls of a panel as data: what its user can choose, and how that is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from geometry.measures.directions import Side
+from geometry.models.residual_stream import NAMES, Subject
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from geometry.models.residual_stream import Name
+
+Check = Callable[[object], bool]
+
+MOST = 2**31 - 1
+"""Maximum of saved integers, which is that of Qt's fields."""
+LONGEST = 10_000
+"""Maximum length of saved lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a :class:`Choice`, with its text and tooltip."""
+
+    value: str | bool
+    text: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """Base of controls.
+
+    Attributes
+    ----------
+    field
+        The field of the panel's choices that it shows and changes.
+    tip
+        Its tooltip.
+    works
+        Returns whether it is enabled in a view; always if None.
+    when
+        Returns whether it is visible with some choices; always if None.
+    shared
+        Whether it is the session's field of the same name, and not the panel's own: saved
+        with the session, and changed by :class:`ChangeShared`.
+    kept
+        Whether it is saved in work files.
+    """
+
+    field: str
+    tip: str = ""
+    works: Callable[[Any], bool] | None = None
+    when: Callable[[Any], bool] | None = None
+    shared: bool = False
+    kept: bool = True
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value from a file is valid for any model."""
+        raise NotImplementedError
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether a model has what a valid value refers to."""
+        return True
+
+    def encode(self, value: object) -> object:
+        """Return a value as JSON has it: tuples as lists, dataclasses as dicts."""
+        if is_dataclass(value) and not isinstance(value, type):
+            return {one.name: self.encode(getattr(value, one.name)) for one in fields(value)}
+        return [self.encode(one) for one in value] if isinstance(value, tuple) else value
+
+    def decode(self, value: Any) -> Any:
+        """Return the inverse of :meth:`encode`: lists as tuples; values from other panels too."""
+        return tuple(self.decode(one) for one in value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Control):
+    """One of a few options: side by side, or in a drop-down list."""
+
+    label: str
+    options: tuple[Option, ...]
+    listed: bool = False
+
+    def accepts(self, value: object) -> bool:
+        # 1 == True in Python.
+        return any(type(value) is type(one.value) and value == one.value for one in self.options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toggle(Control):
+    """On or off.
+
+    ``unavailable`` returns why a model does not support it; "" if it does.
+    """
+
+    text: str
+    unavailable: Callable[[PositionalModel], str] | None = None
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        return not value or self.unavailable is None or not self.unavailable(model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Control):
+    """A whole number, with a slider or without.
+
+    ``most`` returns the upper bound that a result has; what the user wants beyond it is kept for
+    the next result, and shown and drawn as the bound. Where the choice is no number, ``shown``
+    returns the number of a choice in a result, ``chosen`` the choice of a number, and ``check``
+    stands for :meth:`accepts`. Where a result does not have every number up to there, ``stops``
+    returns those it has, rising. With ``keys``, ← and →, Home and End change the number wherever
+    the focus is in the panel.
+    """
+
+    text: str
+    least: int = 1
+    most: Callable[[Any], int]
+    stops: Callable[[Any], Sequence[int]] | None = None
+    keys: bool = False
+    slider: bool = True
+    shown: Callable[[Any, Any], int] | None = None
+    chosen: Callable[[int], object] | None = None
+    check: Check | None = None
+
+    def accepts(self, value: object) -> bool:
+        if self.check is not None:
+            return self.check(value)
+        return whole_number(value, self.least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer(Control):
+    """A layer of the model, from 0.
+
+    ``enabled`` returns whether the other choices refer to a layer; ``note`` the tooltip of one.
+    """
+
+    enabled: Callable[[Any], bool] | None = None
+    note: Callable[[int], str] | None = None
+
+    def accepts(self, value: object) -> bool:
+        return whole_number(value)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        return isinstance(value, int) and value < (model.n_layers or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrices(Control):
+    """Several matrices of the model, at least one: :class:`Subject` each."""
+
+    def accepts(self, value: object) -> bool:
+        if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST:
+            return False
+        return all(is_matrix(one) for one in value)
+
+    def fits(self, value: Any, model: PositionalModel) -> bool:
+        return all(is_of(matrix(one), model) for one in value)
+
+    def decode(self, value: Any) -> tuple[Subject, ...]:
+        return tuple(map(matrix, value))
+
+
+def matrix(value: Subject | Mapping[str, Any] | Name) -> Subject:
+    """Return a matrix from its fields in a file, or from its name."""
+    if isinstance(value, Subject):
+        return value
+    return Subject(value) if isinstance(value, str) else Subject(**value)
+
+
+def is_matrix(value: object) -> bool:
+    """Return whether a value from a file is a valid matrix."""
+    if not isinstance(value, dict) or value.keys() != {one.name for one in fields(Subject)}:
+        return False
+    head = value["head"]
+    return (
+        value["name"] in NAMES
+        and whole_number(value["layer"])
+        and (head is None or whole_number(head))
+        and value["side"] in (None, *get_args(Side))
+        and isinstance(value["fold_ln"], bool)
+        and isinstance(value["centred"], bool)
+    )
+
+
+def is_of(subject: Subject, model: PositionalModel) -> bool:
+    """Return whether a model has the layer and the head of a matrix."""
+    heads = model.n_heads or 0
+    return subject.layer < (model.n_layers or 1) and (subject.head is None or subject.head < heads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved(Control):
+    """A saved choice that is changed in the panel's body.
+
+    Attributes
+    ----------
+    reset
+        Text of a button that restores the default; "" for no button.
+    optional
+        Whether None is omitted from files.
+    check
+        As :meth:`Control.accepts`.
+    suits
+        As :meth:`Control.fits`.
+    read
+        As :meth:`Control.decode`, for other types than tuples.
+    """
+
+    reset: str = ""
+    optional: bool = False
+    check: Check
+    suits: Callable[[Any, PositionalModel], bool] | None = None
+    read: Callable[[Any], Any] | None = None
+
+    def accepts(self, value: object) -> bool:
+        return self.check(value)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        return self.suits is None or self.suits(value, model)
+
+    def decode(self, value: Any) -> Any:
+        return Control.decode(self, value) if self.read is None else self.read(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play(Control):
+    """A button, and Space, that play :meth:`PanelSpec.course` once while true.
+
+    ``stop_tip`` is its tooltip while it plays.
+    """
+
+    kept: bool = False
+    stop_tip: str
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether it is off: a new model is not played automatically."""
+        return not value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared(Control):
+    """A field of the session that the plots depend on, without a control."""
+
+    shared: bool = True
+
+
+def whole_number(value: object, least: int = 0) -> bool:
+    """Return whether a value is a whole number from ``least`` on."""
+    return type(value) is int and least <= value <= MOST
+
+
+def whole_numbers(least: int, fewest: int = 0) -> Check:
+    """Return a check for lists of whole numbers."""
+    return lambda value: (
+        isinstance(value, list | tuple)
+        and len(value) >= fewest
+        and all(whole_number(one, least) for one in value)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """An entry of the panel's menu; ``intends`` returns an intent for a file name."""
+
+    text: str
+    intends: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button beside the controls; ``intends`` returns an intent for the point below it."""
+
+    text: str
+    tip: str
+    intends: Callable[[tuple[int, int]], object]

@@ -1,0 +1,117 @@
+"""Intents: what the user of a panel wants of others, as values.
+
+:class:`gui.window.result_docks.ResultDocks` carries them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gui.state.aligned_curve import CurveAlignment
+from gui.state.values import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPanel:
+    """Show another panel with some choices."""
+
+    name: str
+    choices: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """Open a source."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HideCurves:
+    """Hide these curves of compared models: pairs of a panel's name and a model's key."""
+
+    hidden: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class AddModel:
+    """Compare another model with the open one.
+
+    Attributes
+    ----------
+    at
+        Where on the screen to show the menu.
+    in_grid
+        Whether it gets a view of its own, or only curves in panels.
+    """
+
+    at: tuple[int, int]
+    in_grid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MakeMain:
+    """Make the compared model with this key the open one."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveModel:
+    """Remove the compared model with this key."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlignCurve:
+    """Align another curve with the shown one; None for none."""
+
+    alignment: CurveAlignment | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeShared:
+    """Change a field of the session."""
+
+    field: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class LookForCheckpoints:
+    """Look for checkpoints of the open model's training."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCheckpoints:
+    """Plan the download of so many checkpoints."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadCheckpoints:
+    """Download so many checkpoints; ``whole`` is whether downloading whole files is agreed to."""
+
+    count: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCheckpoints:
+    """Cancel the download; finished checkpoints are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveTimelapse:
+    """Save a film of the training, with this default name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCoordinates:
+    """Save the coordinates of that film, with this default name."""
+
+    name: str
