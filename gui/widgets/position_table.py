@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from gui.style.theme import SMALL, Theme
 from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row
+from gui.widgets.titled_rows import set_up_rows
 
 ROW_HEIGHT = 20
 
@@ -180,27 +181,16 @@ class PositionTableView(QTableView):
             f"QHeaderView {{ background: transparent; }}"
             f"QHeaderView::section {{ padding: 0 4px; font-size: {SMALL}px; }}"
         )
-        self.setShowGrid(False)
-        self.setWordWrap(False)
+        set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setCornerButtonEnabled(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         if not self._scrolls_from:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.verticalHeader().hide()
-        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles = self.horizontalHeader()
         titles.setVisible(header)
         titles.setFixedHeight(ROW_HEIGHT)
         titles.setMinimumSectionSize(16)
-        titles.setHighlightSections(False)
-        titles.setSectionsClickable(False)
         for i, column in enumerate(columns):
             mode = QHeaderView.ResizeMode.Fixed if column.width else QHeaderView.ResizeMode.Stretch
             titles.setSectionResizeMode(i, mode)

@@ -5,12 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from gui.widgets.table_text import Column
 from gui.widgets.tooltips import wrapped
 
 Index = QModelIndex | QPersistentModelIndex
+MOVES = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)  # fmt: skip
+"""Keys that move the current row."""
+
+
+def set_up_rows(view: QTableView, row_height: int) -> None:
+    """Make a table a read-only list of rows of one height, without a grid."""
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setTabKeyNavigation(False)
+    view.setCornerButtonEnabled(False)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    rows = view.verticalHeader()
+    rows.hide()
+    rows.setMinimumSectionSize(row_height)
+    rows.setDefaultSectionSize(row_height)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    view.horizontalHeader().setHighlightSections(False)
+    view.horizontalHeader().setSectionsClickable(False)
 
 
 class TitledRows(QAbstractTableModel):

@@ -47,7 +47,7 @@ from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.table_text import Column
-from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.titled_rows import MOVES, Index, TitledRows, set_up_rows
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
@@ -65,10 +65,6 @@ _COLUMNS = (
 )
 _ROOM_FOR_ARTICLE, _ROOM_FOR_EXPECTED = 620, 480
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
-_NAVIGATION = (
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
-    Qt.Key.Key_End,
-)  # fmt: skip
 
 
 NOTHING = {
@@ -209,7 +205,7 @@ class ClaimsTable(QTableView):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if (marked := self._marked()) is not None:
                 self.chosen.emit(marked.claim)
-        elif event.key() in _NAVIGATION:
+        elif event.key() in MOVES:
             super().keyPressEvent(event)
         else:
             # The window's commands instead of the table's search by letter.
@@ -240,23 +236,13 @@ class ClaimsTable(QTableView):
             "QHeaderView { background: transparent; }"
             f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
         )
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
+        set_up_rows(self, ROW_HEIGHT)
         self.setIconSize(QSize(MARK, MARK))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles = self.horizontalHeader()
-        titles.setHighlightSections(False)
-        titles.setSectionsClickable(False)
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(CLAIM, QHeaderView.ResizeMode.Stretch)
         for column, width in ((OUTCOME, 17), (MEASURED, 10), (EXPECTED, 18), (ARTICLE, 9)):

@@ -34,7 +34,7 @@ from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.titled_rows import MOVES, Index, TitledRows, set_up_rows
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
@@ -44,10 +44,6 @@ ARROWS = {False: " ▴", True: " ▾"}
 ROW_HEIGHT, TITLE_HEIGHT = 24, 34
 FEWEST_NAME, MOST_NAME = 96, 240
 """Minimum and maximum width of the names, in pixels."""
-_MOVES = (
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
-    Qt.Key.Key_End,
-)  # fmt: skip
 
 
 ALONE = "Only the open model is here. “Add model…” puts others beside it, one line each."
@@ -326,24 +322,14 @@ class _View(QTableView):
             "QHeaderView { background: transparent; }"
             f"QHeaderView::section {{ padding: 0 {GRID}px; font-size: {SMALL}px; }}"
         )
-        self.setShowGrid(False)
-        self.setWordWrap(False)
+        set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
-        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles = self.horizontalHeader()
         titles.setFixedHeight(TITLE_HEIGHT)
         titles.setMinimumSectionSize(16)
-        titles.setHighlightSections(False)
         titles.setSectionsClickable(True)
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -359,7 +345,7 @@ class _View(QTableView):
         elif plain and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             step = 8 * GRID * (1 if event.key() == Qt.Key.Key_Right else -1)
             bar.setValue(bar.value() + step)
-        elif plain and event.key() in _MOVES:
+        elif plain and event.key() in MOVES:
             self._mark(event.key())
         else:
             # The window's commands instead of the table's search by letter.

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
-    QFontMetrics,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -19,7 +17,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea
 
 from gui.panels.kernels.question import Kernels
 from gui.panels.kernels.spec import (
@@ -32,11 +30,11 @@ from gui.panels.kernels.spec import (
     score_of,
 )
 from gui.panels.panel import PanelBody
-from gui.plots.hover_label import HoverLabel
+from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
 from gui.state.session import Session
-from gui.style.theme import GRID, SMALL, Theme
+from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox
 
 SIDE, LARGE = 46, 132
@@ -113,24 +111,18 @@ class HeadCard:
     text: str
 
 
-class HeadWall(QWidget):
+class HeadWall(PictureGrid):
     """Small maps of all heads with their numbers."""
 
     chosen = Signal(int)
     """The head that was clicked, or chosen by a key."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.theme = theme
+        super().__init__(theme)
         self.cards: tuple[HeadCard, ...] = ()
         self.head = 0
-        self._images: dict[int, QImage] = {}
         self._hovered: int | None = None
         self._room = 0
-        self._label = HoverLabel(theme, self)
-        self._text = ""
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Heads of the layer")
         self.setAccessibleDescription("Arrow keys go from one head to the next.")
 
@@ -147,16 +139,6 @@ class HeadWall(QWidget):
         self.setAccessibleDescription(
             f"Head {head} is chosen. Arrow keys go from one head to the next."
         )
-        self.update()
-
-    def hover_text(self) -> str:
-        """Return the text of the hover label; "" while it is hidden."""
-        return "" if self._label.isHidden() else self._text
-
-    def set_theme(self, theme: Theme) -> None:
-        self.theme = theme
-        self._label.set_theme(theme)
-        self._images.clear()
         self.update()
 
     # Geometry.
@@ -204,14 +186,6 @@ class HeadWall(QWidget):
     def _fit(self) -> None:
         self.setMinimumHeight(self._height())
 
-    def _title(self) -> int:
-        return QFontMetrics(self._font()).height() + 2
-
-    def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(SMALL)
-        return font
-
     def _head_at(self, point: QPointF) -> int | None:
         grown = (
             (card.head, self.area_of(card.head).adjusted(0, -self._title(), 0, 0))
@@ -250,12 +224,7 @@ class HeadWall(QWidget):
             most = float(card.picture.max()) or 1.0
             shade = (card.picture / most) ** STRETCH
             index = np.clip(shade * 255, 0, 255).astype(np.uint8)
-            table = np.ascontiguousarray(lookup_table(SHADES[self.theme.name])[index])
-            rows, columns = index.shape
-            image = QImage(
-                table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888
-            ).copy()
-            self._images[card.head] = image
+            self._images[card.head] = as_image(lookup_table(SHADES[self.theme.name])[index])
         return self._images[card.head]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -264,22 +233,14 @@ class HeadWall(QWidget):
 
     # The mouse and the keys.
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._hover(event.position())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover(None)
-
     def _hover(self, point: QPointF | None) -> None:
         head = None if point is None else self._head_at(point)
         if head != self._hovered:
             self._hovered = head
             self.update()
-        self._text = "" if head is None else self._card(head).text
-        shape = Qt.CursorShape.ArrowCursor if head is None else Qt.CursorShape.PointingHandCursor
-        self.setCursor(shape)
-        seen = self.visibleRegion().boundingRect()
-        self._label.say(self._text, point if self._text else None, QRectF(seen))
+        text = "" if head is None else self._card(head).text
+        seen = QRectF(self.visibleRegion().boundingRect())
+        self._show_label(text, point, seen, clickable=head is not None)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         head = self._head_at(event.position())

@@ -6,11 +6,9 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
-    QFontMetrics,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -38,11 +36,11 @@ from gui.panels.overlaps.question import Overlap, OverlapFigure
 from gui.panels.overlaps.spec import OverlapsPanel
 from gui.panels.panel import PanelBody
 from gui.plots.color_bar import ColorBar
-from gui.plots.hover_label import HoverLabel
+from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
 from gui.state.session import Session
-from gui.style.theme import GRID, SMALL, Theme
+from gui.style.theme import GRID, Theme
 
 GAP = GRID
 """Vertical gap between cells in pixels; the horizontal one is twice that."""
@@ -97,24 +95,18 @@ class OverlapsBody(PanelBody):
         self.changed.emit({"rows": cell.rows, "columns": cell.columns})
 
 
-class OverlapGrid(QWidget):
+class OverlapGrid(PictureGrid):
     """A figure's cells, each with its title; a missing one is replaced by the reason."""
 
     cellChosen = Signal(int)
     """The index of a clicked cell that is not missing."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.theme = theme
+        super().__init__(theme)
         self.figure: OverlapFigure | None = None
         self._pictures: Sequence[np.ndarray | None] = ()
         self._look, self._levels = Look(), (0.0, 1.0)
-        self._images: dict[int, QImage] = {}
         self._current: int | None = None
-        self._label = HoverLabel(theme, self)
-        self._text = ""
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Squared overlaps of several matrices")
         self.setAccessibleDescription(f"Arrow keys go from one to the next. {HINT}")
 
@@ -140,15 +132,6 @@ class OverlapGrid(QWidget):
         self.figure, self._pictures = figure, pictures
         self._look, self._levels = look, levels
         self._images.clear()
-        self.update()
-
-    def hover_text(self) -> str:
-        """Return the text of the hover label; "" while it is hidden."""
-        return "" if self._label.isHidden() else self._text
-
-    def set_theme(self, theme: Theme) -> None:
-        self.theme = theme
-        self._label.set_theme(theme)
         self.update()
 
     # Geometry.
@@ -180,14 +163,6 @@ class OverlapGrid(QWidget):
             return number
         row, column = divmod(number, columns)
         return column * across + row
-
-    def _title(self) -> int:
-        return QFontMetrics(self._font()).height() + 2
-
-    def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(SMALL)
-        return font
 
     def _cell_at(self, point: QPointF) -> int | None:
         cells = () if self.figure is None else self.figure.cells
@@ -232,14 +207,8 @@ class OverlapGrid(QWidget):
             picture = self._pictures[number]
             assert picture is not None
             most = max(1, round(area.width() * self.devicePixelRatio()))
-            table = np.ascontiguousarray(
-                colored(shrunk(picture, most, most), self._look, self._levels)
-            )
-            rows, columns = table.shape[:2]
-            image = QImage(
-                table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888
-            ).copy()
-            self._images[number] = image
+            small = shrunk(picture, most, most)
+            self._images[number] = as_image(colored(small, self._look, self._levels))
         return self._images[number]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -249,25 +218,15 @@ class OverlapGrid(QWidget):
 
     # The mouse and the keys.
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._hover(event.position())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover(None)
-
     def _hover(self, point: QPointF | None) -> None:
         number = None if point is None else self._cell_at(point)
-        self._text = ""
+        text = ""
         if number is not None and point is not None and self.figure is not None:
             cell, area = self.figure.cells[number], self.area_of(number)
-            self._text = f"{title_of(cell.rows, cell.columns)} · " + (
+            text = f"{title_of(cell.rows, cell.columns)} · " + (
                 _at(cell, point, area) if isinstance(cell, Overlap) else cell.why
             )
-        self.setCursor(
-            Qt.CursorShape.PointingHandCursor if self._can_open(number) else
-            Qt.CursorShape.ArrowCursor
-        )  # fmt: skip
-        self._label.say(self._text, point if self._text else None, QRectF(self.rect()))
+        self._show_label(text, point, QRectF(self.rect()), clickable=self._can_open(number))
 
     def _can_open(self, number: int | None) -> bool:
         return (

@@ -27,7 +27,7 @@ from gui.services.kept_models import short_name, when
 from gui.style.theme import GRID, format_bytes, format_count
 from gui.widgets.label import label
 from gui.widgets.table_text import Column
-from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.titled_rows import Index, TitledRows, set_up_rows
 
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
@@ -150,20 +150,12 @@ class KeptTable(QTableView):
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             f"QHeaderView::section {{ padding: {GRID // 2}px {GRID}px; }}"
         )
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
+        set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles = self.horizontalHeader()
-        titles.setHighlightSections(False)
+        titles.setSectionsClickable(True)
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(MODEL, QHeaderView.ResizeMode.Stretch)
         for column, width in ((REVISION, 18 * GRID), (SIZE, 11 * GRID), (USED, 18 * GRID)):

@@ -22,12 +22,8 @@ from gui.panels.side.models.model_delegate import ROLE, ModelDelegate
 from gui.panels.side.models.model_line import Group, Line
 from gui.panels.side.models.sticky_offer import HEIGHT, StickyOffer
 from gui.style.theme import Theme
+from gui.widgets.titled_rows import MOVES
 from gui.widgets.tooltips import wrapped
-
-_WALKING = (
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
-    Qt.Key.Key_End,
-)  # fmt: skip
 
 
 class ModelList(QListView):
@@ -155,7 +151,7 @@ class ModelList(QListView):
                 self.copyRequested.emit(line)
         else:
             super().keyPressEvent(event)
-            if event.key() in _WALKING:
+            if event.key() in MOVES:
                 # At an end too, where the window would walk along the curve.
                 event.accept()
 
