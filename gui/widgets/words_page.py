@@ -35,7 +35,6 @@ class WordsPage(QWidget):
 
 
 def _line(role: str) -> QLabel:
-    made = label("", role)
-    made.setWordWrap(True)
+    made = label("", role, wrap=True)
     made.setAlignment(Qt.AlignmentFlag.AlignCenter)
     return made

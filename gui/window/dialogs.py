@@ -113,8 +113,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     with suppress(PackageNotFoundError):  # run without being installed
         words.addWidget(label(f"Version {version('helixscope')}", "muted", selectable=True))
     for text in ABOUT:
-        paragraph = label(text)
-        paragraph.setWordWrap(True)
+        paragraph = label(text, wrap=True)
         paragraph.setMinimumWidth(400)
         words.addWidget(paragraph)
     _finish(dialog, hbox((icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=2 * GRID))

@@ -28,10 +28,8 @@ class NoticeBar(Panel):
         super().__init__(session, theme)
         self.setObjectName("notice")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._text = label(selectable=True)
-        self._text.setWordWrap(True)
-        self._advice = label(role="muted", selectable=True)
-        self._advice.setWordWrap(True)
+        self._text = label(selectable=True, wrap=True)
+        self._advice = label(role="muted", selectable=True, wrap=True)
         self.whole_button = QPushButton()
         self.whole_button.setToolTip(
             "Download the whole file; its tensors are kept, as far as there is room"

@@ -60,8 +60,7 @@ class CompareBody(PanelBody):
         self.table.removed.connect(self._on_removed)
         self.table.sorted.connect(lambda by: self.chosen.emit("sorted_by", by))
         self.table.copyRequested.connect(self._copy)
-        self.alone = label(ALONE, "muted")
-        self.alone.setWordWrap(True)
+        self.alone = label(ALONE, "muted", wrap=True)
         self.aligned = AlignedRow(session, theme)
         self.aligned.alignmentRequested.connect(
             lambda alignment: self.intended.emit(AlignCurve(alignment))

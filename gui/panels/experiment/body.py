@@ -325,13 +325,12 @@ class ExperimentPictures(QWidget):
         self.theme = theme
         self.pictures: dict[CurveKind, CurvePicture] = {}
         self.buttons: dict[CurveKind, QToolButton] = {}
-        self.readings = {kind: label("", "small") for kind in KINDS}
+        self.readings = {kind: label("", "small", wrap=True) for kind in KINDS}
         cells = grid(self, GRID, GRID // 4)
         for column, kind in enumerate(KINDS):
             self.pictures[kind] = picture = CurvePicture(theme)
             picture.setAccessibleName(NAMES[kind])
             text = self.readings[kind]
-            text.setWordWrap(True)
             text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self.buttons[kind] = button = _open_button(kind)
             button.clicked.connect(partial(self.openRequested.emit, kind))

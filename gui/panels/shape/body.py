@@ -151,8 +151,7 @@ class ShapeNumbers(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.verdict, self.meaning = label("", "title"), label("", "muted")
-        self.meaning.setWordWrap(True)
+        self.verdict, self.meaning = label("", "title"), label("", "muted", wrap=True)
         self.conditions = [label("", "small") for _ in range(3)]
         self.table = ChoiceTable(COLUMNS, TIP, (), scrolls_from=0)
         self.table.setAccessibleName("The curves")

@@ -63,8 +63,7 @@ class GoTo(QWidget):
         self.field.returnPressed.connect(self._on_return_pressed)
         # Also when the field is cleared by Esc or after Enter.
         self.field.textChanged.connect(lambda _: self.show_message(""))
-        self.message = label(role="badge")
-        self.message.setWordWrap(True)
+        self.message = label(role="badge", wrap=True)
         self.message.hide()
         self.previous = self._step_button(Qt.ArrowType.LeftArrow, "Previous position (←)", -1)
         self.next = self._step_button(Qt.ArrowType.RightArrow, "Next position (→)", 1)

@@ -82,7 +82,7 @@ class InspectorPanel(Panel):
         self.listed_title = label(role="heading")
         self.clear = _button("Clear", "Select nothing")
         self.copy_list = _button("Copy list", "Copy the list as tab-separated text")
-        self.sentence = label(role="muted")
+        self.sentence = label(role="muted", wrap=True)
         self._late = QTimer(self, interval=PATIENCE_MS, singleShot=True)
         self._details: PositionDetails | None = None
         self._lay_out()
@@ -269,7 +269,6 @@ class InspectorPanel(Panel):
 
     def _lay_out(self) -> None:
         self.setFocusProxy(self.go_to.field)
-        self.sentence.setWordWrap(True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.card.heading.addWidget(self.copy)
         self.beside.setAccessibleName("Positions beside the current one")

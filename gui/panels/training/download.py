@@ -165,8 +165,7 @@ class DownloadForm(Panel):
 
 
 def _line(role: str) -> QLabel:
-    made = label("", role)
-    made.setWordWrap(True)
+    made = label("", role, wrap=True)
     made.setAlignment(Qt.AlignmentFlag.AlignCenter)
     return made
 

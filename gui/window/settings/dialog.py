@@ -71,8 +71,7 @@ class SettingsDialog(QDialog):
         self._find_token, self._forced_offline = find_token, forced_offline
         self.kept = KeptPage(jobs, cache)
         self.offline = QCheckBox("Work offline: fetch nothing from the Hub")
-        self.token = label(role="small", selectable=True)
-        self.token.setWordWrap(True)
+        self.token = label(role="small", selectable=True, wrap=True)
         self._arrange()
         self._connect()
         self._on_offline_changed()

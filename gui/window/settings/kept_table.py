@@ -135,8 +135,7 @@ class KeptTable(QTableView):
         return self._rows.commits[self._sorted.mapToSource(self._sorted.index(row, 0)).row()]
 
     def _make_message(self) -> QLabel:
-        message = label(role="muted")
-        message.setWordWrap(True)
+        message = label(role="muted", wrap=True)
         message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self.viewport())
         column.setContentsMargins(4 * GRID, 0, 4 * GRID, 0)

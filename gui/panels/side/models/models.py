@@ -110,8 +110,7 @@ class ModelPanel(Panel):
     # -- building ---------------------------------------------------------------------------
 
     def _make_note(self, role: str) -> QLabel:
-        note = label(role=role)
-        note.setWordWrap(True)
+        note = label(role=role, wrap=True)
         note.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         return note
 
