@@ -1,4 +1,4 @@
-"""Panels of results: a spec each, in a file or a folder; `kit` defines what a panel is.
+"""Result panels: a spec each, in a file or a folder; `kit` defines one; `side` has other panels.
 
-Its widgets read the session and emit intents; they compute nothing and know no other panel.
+Their widgets read the session and emit intents; they compute nothing and know no other panel.
 """

@@ -69,14 +69,14 @@ class ComparedLegend(QWidget):
             self.chips[curve.key].show_curve(curve, self._theme, text_of)
         self._place()
 
-    def show_said(self) -> None:
+    def update_tooltips(self) -> None:
         """Update the tooltips."""
         for curve in self._curves:
             self.chips[curve.key].show_curve(curve, self._theme, self._text_of)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self.show_said()
+        self.update_tooltips()
 
     def _arrange(self, keys: list[int]) -> None:
         """Add buttons for new models and remove those of others."""

@@ -243,9 +243,9 @@ def _wave(view: FourierView) -> str:
 
 def _scope(view: FourierView) -> str:
     (first, last), shifts = view.result.positions, view.result.shifts
-    said = f"positions {first}–{last} · strongest direction: {_wave(view)}"
+    scope = f"positions {first}–{last} · strongest direction: {_wave(view)}"
     if shifts is None or not np.isfinite(shifts.tokens).any():
-        return f"{said} · no phase shifts: {view.result.missing}" if view.result.missing else said
+        return f"{scope} · no phase shifts: {view.result.missing}" if view.result.missing else scope
     head = int(np.nanargmax(shifts.r2))
     tokens, r2 = (format_number(float(v[head]), n) for v, n in ((shifts.tokens, 1), (shifts.r2, 2)))
-    return f"{said} · most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"
+    return f"{scope} · most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"
