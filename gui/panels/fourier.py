@@ -248,4 +248,5 @@ def _scope(view: FourierView) -> str:
         return f"{scope} · no phase shifts: {view.result.missing}" if view.result.missing else scope
     head = int(np.nanargmax(shifts.r2))
     tokens, r2 = (format_number(float(v[head]), n) for v, n in ((shifts.tokens, 1), (shifts.r2, 2)))
-    return f"{scope} · most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"
+    best = f"most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"
+    return f"{scope} · {best}"
