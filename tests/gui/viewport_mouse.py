@@ -3,7 +3,7 @@
 import itertools
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -32,3 +32,21 @@ def drag(
             move(viewport, start + (end - start) * (step / 10), keys)
     if release:
         qtbot.mouseRelease(viewport.interactor, LEFT, keys, path[-1])
+
+
+def wheel(viewport: Viewport) -> None:
+    """Turn the wheel by one notch, over the middle."""
+    middle = viewport.interactor.rect().center()
+    event = QWheelEvent(
+        QPointF(middle), QPointF(viewport.interactor.mapToGlobal(middle)), QPoint(),
+        QPoint(0, 120), Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(viewport.interactor, event)
+
+
+def pickable(viewport: Viewport, *, near: int) -> int:
+    """Return a position near the wanted one whose point no other hides."""
+    first, last = viewport.session.positions
+    candidates = sorted(range(first, last + 1), key=lambda p: abs(p - near))
+    return next(p for p in candidates if viewport.position_at(viewport.pixel_of(p)) == p)

@@ -8,12 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage, QSurface
 from PySide6.QtWidgets import QDialog
-from pytestqt.qtbot import QtBot
-
-from gui.commands.application import Application
 
 
-def screen() -> np.ndarray:
+def screen():
     """Return what is on the screen, (height, width, 3), windows of all kinds included."""
     shot = QGuiApplication.primaryScreen().grabWindow(0).toImage()
     shot = shot.convertToFormat(QImage.Format.Format_RGB32)
@@ -21,12 +18,12 @@ def screen() -> np.ndarray:
     return pixels.reshape(shot.height(), shot.bytesPerLine() // 4, 4)[:, :, :3].copy()
 
 
-def covered() -> int:
+def covered():
     """Count the pixels in the colour of the test's dialog, which nothing of ours has."""
     return int((screen() == (254, 0, 255)).all(axis=2).sum())  # blue, green, red
 
 
-def test_a_closed_dialog_leaves_no_ghost(application: Application, qtbot: QtBot) -> None:
+def test_a_closed_dialog_leaves_no_ghost(application, qtbot):
     window = application.window
     window.move(0, 0)
     dialog = QDialog(window)
@@ -41,7 +38,7 @@ def test_a_closed_dialog_leaves_no_ghost(application: Application, qtbot: QtBot)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stage is a native window on X11 only")
-def test_only_the_stage_is_drawn_by_opengl(application: Application) -> None:
+def test_only_the_stage_is_drawn_by_opengl(application):
     stage = application.window.grid.parentWidget()
     assert stage.testAttribute(Qt.WidgetAttribute.WA_NativeWindow)
     assert stage.windowHandle().surfaceType() == stage.windowHandle().SurfaceType.OpenGLSurface

@@ -14,9 +14,9 @@ from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow
-from tests.gui.viewport_mouse import LEFT, drag
+from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 
-RIGHT = Qt.MouseButton.RightButton
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
@@ -25,6 +25,11 @@ def grid(application, qtbot):
     application.window.activateWindow()
     qtbot.waitUntil(application.window.isActiveWindow)
     return application.window.grid
+
+
+@pytest.fixture
+def settle(application, wait_until_idle):
+    return lambda: wait_until_idle(application)
 
 
 @pytest.fixture
@@ -38,15 +43,25 @@ def long(write_table, helix):
 
 
 @pytest.fixture
-def beside(application, wait_until_idle):
+def beside(application, settle):
     """Show models beside the open one; their cells, when they are painted."""
 
     def add(*sources):
         keys = [application.controller.comparing.add(source) for source in sources]
-        wait_until_idle(application)
+        settle()
         return [application.window.grid.cells[key] for key in keys]
 
     return add
+
+
+@pytest.fixture
+def turn(qtbot, settle):
+    def turned(viewport, x, y):
+        middle = viewport.interactor.rect().center()
+        drag(qtbot, viewport, middle, middle + QPoint(x, y))
+        settle()
+
+    return turned
 
 
 def look_of(viewport):
@@ -54,30 +69,26 @@ def look_of(viewport):
     return np.concatenate([outlook.direction, outlook.up, outlook.shift, [outlook.nearness]])
 
 
-def click(widget, at=None):
-    QTest.mouseClick(widget, LEFT, pos=at or widget.rect().center())
+def pose(viewport):
+    return np.array([viewport.camera.place.pose.position, viewport.camera.place.pose.focal_point])
 
 
-def pickable(viewport, *, near):
-    """A position near the wanted one whose point no other hides."""
-    first, last = viewport.session.positions
-    candidates = sorted(range(first, last + 1), key=lambda p: abs(p - near))
-    return next(p for p in candidates if viewport.position_at(viewport.pixel_of(p)) == p)
+def names(grid):
+    return [cell.name.text() for cell in grid.shown_cells]
 
 
-def key(application, key, modifiers):
-    QTest.keyClick(application.window, key, modifiers)
+def click(widget):
+    QTest.mouseClick(widget, LEFT, pos=widget.rect().center())
 
 
-def turn(qtbot, viewport, x, y):
-    middle = viewport.interactor.rect().center()
-    drag(qtbot, viewport, middle, middle + QPoint(x, y))
+def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
+    QTest.mouseClick(viewport.interactor, LEFT, keys, viewport.pixel_of(position))
 
 
 # ---- what is there -----------------------------------------------------------------------
 
 
-def test_alone_the_open_model_has_all_the_room(application, grid):
+def test_alone_the_open_model_has_all_the_room(grid):
     (cell,) = grid.shown_cells
     assert not cell.header.isVisible()
     assert not grid.bar.isVisible()
@@ -88,7 +99,7 @@ def test_alone_the_open_model_has_all_the_room(application, grid):
 def test_models_stand_side_by_side_each_under_its_name(application, grid, beside, short, long):
     one, other = beside(short, long)
     main = grid.cells[MAIN]
-    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short", "long"]
+    assert names(grid) == ["tiny-gpt2", "short", "long"]
     assert grid.bar.isVisible()
     assert grid.bar.count.text() == "3 models"
     areas = [cell.geometry() for cell in grid.shown_cells]
@@ -106,33 +117,30 @@ def test_models_stand_side_by_side_each_under_its_name(application, grid, beside
     assert grid.strip.scale.labels == ("0", "299")
 
 
-def test_a_model_is_added_by_the_menu(application, grid, wait_until_idle, short):
+def test_a_model_is_added_by_the_menu(application, grid, settle, short):
     application.session.recent = (*application.session.recent, short)
-    key(application, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL)
     menus = application.window.findChildren(QMenu)
     menu = next(one for one in menus if one.isVisible() and not one.title())
     action = next(a for a in menu.actions() if a.text() == "short.npy")
     menu.setActiveAction(action)
     QTest.keyClick(menu, Qt.Key.Key_Return)
-    wait_until_idle(application)
-    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short"]
+    settle()
+    assert names(grid) == ["tiny-gpt2", "short"]
 
 
-def test_views_are_closed_by_their_buttons(application, grid, beside, wait_until_idle, short, long):
+def test_views_are_closed_by_their_buttons(application, grid, beside, settle, short, long):
     one, _ = beside(short, long)
     click(one.close_button)
-    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "long"]
+    assert names(grid) == ["tiny-gpt2", "long"]
     click(grid.cells[MAIN].close_button)
-    wait_until_idle(application)
+    settle()
     assert application.session.model.name == "long"
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
     assert not grid.bar.isVisible()
     assert grid.main.size() == grid.size()
-
-
-def test_all_others_are_closed_at_once(grid, beside, short, long):
     beside(short, long)
-    click(grid.bar.clear)
+    click(grid.bar.clear)  # all at once
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
 
 
@@ -144,7 +152,7 @@ def test_a_click_on_a_header_lets_the_panels_be_about_it(application, grid, besi
     click(one.name)
     assert application.session.model.name == "short"
     assert application.window.windowTitle().startswith("short")
-    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short"]
+    assert names(grid) == ["tiny-gpt2", "short"]
     assert grid.shown_cells[1].key == MAIN
 
 
@@ -153,15 +161,15 @@ def test_views_are_gone_through_with_keys(application, grid, beside, short, long
     order = ["tiny-gpt2", "short", "long"]
     for step, name in ((1, "short"), (1, "long"), (1, "tiny-gpt2"), (-1, "long")):
         at = Qt.Key.Key_PageDown if step > 0 else Qt.Key.Key_PageUp
-        key(application, at, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(application.window, at, CONTROL)
         assert application.session.model.name == name
-        assert [cell.name.text() for cell in grid.shown_cells] == order
+        assert names(grid) == order
 
 
-def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, wait_until_idle, short):
+def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, short):
     (one,) = beside(short)
     QTest.mouseDClick(one.header, LEFT)
-    wait_until_idle(application)
+    settle()
     assert grid.shown_cells == (one,)
     assert one.isVisible()
     assert not grid.cells[MAIN].isVisible()
@@ -174,10 +182,9 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, wait_unt
     assert len(grid.shown_cells) == 2
     assert grid.bar.count.text() == "2 models"
     assert not one.larger.isChecked()
-    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    key(application, Qt.Key.Key_M, modifiers)
+    QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
-    key(application, Qt.Key.Key_M, modifiers)
+    QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
     assert len(grid.shown_cells) == 2
 
 
@@ -189,11 +196,11 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
     assert [cell for cell in grid.shown_cells if cell.header.property("target")] == [other]
     QTest.mouseRelease(one.header, LEFT, pos=middle)
     assert not any(cell.header.property("target") for cell in grid.shown_cells)
-    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "long", "short"]
+    assert names(grid) == ["tiny-gpt2", "long", "short"]
     back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
     assert forward.isEnabled()
     back.trigger()
-    assert [cell.name.text() for cell in grid.shown_cells] == ["long", "tiny-gpt2", "short"]
+    assert names(grid) == ["long", "tiny-gpt2", "short"]
     back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
     assert not back.isEnabled()
     assert application.session.model.name == "tiny-gpt2"
@@ -202,57 +209,47 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
 # ---- what is linked ----------------------------------------------------------------------
 
 
-def test_turning_one_curve_turns_the_others(
-    application, grid, beside, qtbot, wait_until_idle, short
-):
+def test_turning_one_curve_turns_the_others(grid, beside, turn, settle, short):
     (one,) = beside(short)
     np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
     for turned, follows in ((one.viewport, grid.main), (grid.main, one.viewport)):
         before = look_of(follows)
-        turn(qtbot, turned, 60, 25)
-        wait_until_idle(application)
+        turn(turned, 60, 25)
         assert np.abs(look_of(follows) - before).max() > 0.05
         np.testing.assert_allclose(look_of(follows), look_of(turned), atol=1e-6)
     click(grid.bar.cameras)
     before = look_of(one.viewport)
-    turn(qtbot, grid.main, -50, 10)
-    wait_until_idle(application)
+    turn(grid.main, -50, 10)
     np.testing.assert_array_equal(look_of(one.viewport), before)
     click(grid.bar.cameras)
-    wait_until_idle(application)
+    settle()
     np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
 
 
-def test_one_that_comes_later_looks_as_the_others_do(application, grid, beside, qtbot, short):
-    turn(qtbot, grid.main, 70, -30)
+def test_one_that_comes_later_looks_as_the_others_do(application, grid, beside, turn, short):
+    turn(grid.main, 70, -30)
     application.window.viewport.camera.zoom(1.5)
     (one,) = beside(short)
     np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
 
 
-def test_a_turn_in_any_view_is_taken_back(application, grid, beside, qtbot, wait_until_idle, short):
+def test_a_turn_in_any_view_is_taken_back(grid, beside, turn, application, settle, short):
     (one,) = beside(short)
     before = look_of(grid.main)
-    turn(qtbot, one.viewport, 60, 25)
-    wait_until_idle(application)
+    turn(one.viewport, 60, 25)
     application.window.undo.undo()
-    wait_until_idle(application)
+    settle()
     np.testing.assert_allclose(look_of(grid.main), before, atol=1e-6)
     np.testing.assert_allclose(look_of(one.viewport), before, atol=1e-6)
 
 
-def test_a_click_selects_in_all_views(application, grid, beside, wait_until_idle, long):
+def test_a_click_selects_in_all_views(application, grid, beside, long):
     (one,) = beside(long)
-    position = pickable(one.viewport, near=150)
-    QTest.mouseClick(one.viewport.interactor, LEFT, pos=one.viewport.pixel_of(position))
-    assert application.session.selection == one.session.selection == (position,)
-    beyond = pickable(one.viewport, near=280)
-    QTest.mouseClick(one.viewport.interactor, LEFT, pos=one.viewport.pixel_of(beyond))
-    assert application.session.selection == ()
-    assert one.session.selection == (beyond,)
-    position = pickable(grid.main, near=40)
-    QTest.mouseClick(grid.main.interactor, LEFT, pos=grid.main.pixel_of(position))
-    assert application.session.selection == one.session.selection == (position,)
+    for viewport, near in ((one.viewport, 150), (one.viewport, 280), (grid.main, 40)):
+        position = pickable(viewport, near=near)
+        click_point(viewport, position)
+        assert one.session.selection == (position,)
+        assert application.session.selection == ((position,) if position < 200 else ())
 
 
 def test_the_same_positions_for_all(application, grid, beside, short):
@@ -261,6 +258,79 @@ def test_the_same_positions_for_all(application, grid, beside, short):
     application.controller.request_positions(30, 150)
     assert one.session.positions == (30, 119)
     assert application.window.commands.by_name["ranges_linked"].isChecked()
+
+
+@pytest.mark.parametrize("in_open", [True, False])
+def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, short, long, in_open):
+    small, large = beside(short, long)
+    beyond = pickable(large.viewport, near=280)
+    click_point(large.viewport, beyond)
+    viewport = grid.main if in_open else small.viewport
+    added = pickable(viewport, near=60)
+    click_point(viewport, added, SHIFT)
+    assert large.session.selection == (beyond, added)
+    assert grid.main.session.selection == small.session.selection == (added,)
+    # Drawn around all that is in sight there: what is not stays selected.
+    viewport.marquee.arm("box")
+    corner = QPoint(viewport.interactor.width() - 2, viewport.interactor.height() - 2)
+    drag(qtbot, viewport, QPoint(1, 1), corner, keys=SHIFT)
+    assert len(viewport.session.selection) > 50
+    assert large.session.selection == (beyond, *viewport.session.selection)
+    click_point(viewport, added)
+    assert large.session.selection == (added,)
+
+
+def test_escape_clears_what_only_a_longer_table_has(grid, beside, long):
+    (large,) = beside(long)
+    click_point(large.viewport, pickable(large.viewport, near=280))
+    assert large.session.selection
+    QTest.keyClick(grid.main.interactor, Qt.Key.Key_Escape)
+    assert large.session.selection == ()
+
+
+@pytest.mark.parametrize("in_open", [True, False])
+def test_a_zoom_stays_whichever_range_is_shown_next(
+    application, grid, beside, settle, short, in_open
+):
+    (one,) = beside(short)
+    click(grid.bar.ranges)
+    for _ in range(8):
+        wheel(grid.main if in_open else one.viewport)
+        settle()
+    before = [pose(viewport) for viewport in grid.viewports]
+    application.controller.request_positions(1, 110)
+    settle()
+    for viewport, was in zip(grid.viewports, before, strict=True):
+        assert viewport.session.curve.pca.positions == (1, 110)
+        np.testing.assert_allclose(pose(viewport), was)
+    # Framed again, the next range is brought into sight in all views.
+    one.viewport.camera.frame()
+    settle()
+    before = [pose(viewport) for viewport in grid.viewports]
+    application.controller.request_positions(50, 53)
+    settle()
+    for viewport, was in zip(grid.viewports, before, strict=True):
+        assert np.abs(pose(viewport) - was).max() > 0.1
+
+
+def test_one_that_came_unlinked_looks_as_the_others_once_they_are(
+    grid, beside, turn, settle, short, long
+):
+    beside(short)
+    click(grid.bar.cameras)
+    turn(grid.main, 60, 25)
+    (late,) = beside(long)
+    own = look_of(late.viewport)
+    assert np.abs(own - look_of(grid.main)).max() > 0.05
+    click(grid.bar.cameras)
+    settle()
+    np.testing.assert_allclose(look_of(late.viewport), look_of(grid.main), atol=1e-6)
+    # And it is one of them: turned, it turns them.
+    turn(late.viewport, -50, 30)
+    turned = look_of(late.viewport)
+    assert np.abs(turned - own).max() > 0.05
+    for viewport in grid.viewports:
+        np.testing.assert_allclose(look_of(viewport), turned, atol=1e-6)
 
 
 # ---- how it looks ------------------------------------------------------------------------
@@ -317,10 +387,9 @@ def test_narrow_views_say_what_matters_most(application, grid, beside, short):
 def test_the_window_begins_with_models_side_by_side(start_application, write_gpt2, short, qtbot):
     application = start_application(write_gpt2(), beside=(short, "sample"))
     qtbot.waitUntil(lambda: application.idle and len(application.window.grid.shown_cells) == 3)
-    names = [cell.name.text() for cell in application.window.grid.shown_cells]
     # And no button of the bar, which the space bar would press.
     assert application.window.focusWidget() is application.window.viewport.interactor
-    assert names == ["tiny-gpt2", "short", "sample"]
+    assert names(application.window.grid) == ["tiny-gpt2", "short", "sample"]
 
 
 def test_panels_built_after_the_models_ask_about_all(
@@ -354,7 +423,7 @@ def test_real_models_and_tiny_ones(
     # A position of all four, chosen in the tiny one.
     tiny = grid.cells[keys[-1]].viewport
     position = pickable(tiny, near=100)
-    QTest.mouseClick(tiny.interactor, LEFT, pos=tiny.pixel_of(position))
+    click_point(tiny, position)
     assert {cell.session.selection for cell in grid.shown_cells} == {(position,)}
     # And one laid over the other: the helix of GPT-2 is no MiniLM.
     application.session.alignment = CurveAlignment(OfCompared(keys[0]), "scaled")

@@ -6,14 +6,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gui.state.selection import gather
-from tests.gui.viewport_mouse import LEFT, drag
+from tests.gui.viewport_mouse import LEFT, drag, pickable
 
+KEYS = Qt.KeyboardModifier
 NONE, SHIFT, CONTROL, ALT = (
-    Qt.KeyboardModifier.NoModifier,
-    Qt.KeyboardModifier.ShiftModifier,
-    Qt.KeyboardModifier.ControlModifier,
-    Qt.KeyboardModifier.AltModifier,
-)
+    KEYS.NoModifier, KEYS.ShiftModifier, KEYS.ControlModifier, KEYS.AltModifier,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -35,9 +33,9 @@ def pixels(viewport, positions=range(1, 200)):
     return np.column_stack([xy[:, 0], viewport.interactor.height() - 1 - xy[:, 1]])
 
 
-def middle(viewport):
+def middle(viewport, positions=range(1, 200)):
     """A box over the middle half of the curve: its corners."""
-    xy = pixels(viewport)
+    xy = pixels(viewport, positions)
     low, high = np.percentile(xy, 25, axis=0), np.percentile(xy, 75, axis=0)
     return QPoint(*map(int, low)), QPoint(*map(int, high))
 
@@ -71,19 +69,15 @@ def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
     assert pose(viewport) == before
     assert viewport.marquee.armed is None
     assert viewport.interactor.cursor().shape() != Qt.CursorShape.CrossCursor
-
-
-def test_the_next_drag_turns_the_curve_again(viewport, qtbot):
-    QTest.keyClicks(viewport.interactor, "b")
-    drag(qtbot, viewport, *middle(viewport))
-    chosen, before = viewport.session.selection, pose(viewport)
-    drag(qtbot, viewport, QPoint(60, 60), QPoint(160, 120))
-    assert viewport.session.selection == chosen
+    drag(qtbot, viewport, QPoint(60, 60), QPoint(160, 120))  # turns the curve again
+    assert viewport.session.selection == wanted
     assert not np.allclose(pose(viewport)[0], before[0])
 
 
 @pytest.mark.parametrize("keys", [SHIFT, CONTROL, ALT])
-def test_shift_adds_and_control_or_alt_takes_out(viewport, qtbot, keys):
+def test_shift_adds_and_control_or_alt_takes_out_and_a_box_around_nothing_clears(
+    viewport, qtbot, keys
+):
     first, last = middle(viewport)
     inside = within(viewport, first, last)
     viewport.session.selection = before = (inside[3], 199, inside[0], 5)
@@ -91,12 +85,8 @@ def test_shift_adds_and_control_or_alt_takes_out(viewport, qtbot, keys):
     drag(qtbot, viewport, first, last, keys=keys)
     kept = tuple(p for p in before if p not in inside)
     assert viewport.session.selection == ((*kept, *inside) if keys == SHIFT else kept)
-
-
-def test_a_box_around_nothing_selects_nothing(window, viewport, qtbot):
-    window.controller.select((5, 9))
     QTest.keyClicks(viewport.interactor, "b")
-    drag(qtbot, viewport, QPoint(2, 2), QPoint(12, 12))
+    drag(qtbot, viewport, QPoint(2, 2), QPoint(12, 12))  # around nothing
     assert viewport.session.selection == ()
 
 
@@ -142,7 +132,7 @@ def test_the_key_again_or_the_other_one_changes_what_is_armed(window, viewport):
 
 
 def test_a_click_means_what_it_always_does(viewport, qtbot):
-    position = next(p for p in range(90, 199) if viewport.position_at(viewport.pixel_of(p)) == p)
+    position = pickable(viewport, near=100)
     QTest.keyClicks(viewport.interactor, "b")
     qtbot.mouseClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
     assert viewport.session.selection == (position,)
@@ -191,10 +181,7 @@ def test_a_box_in_one_view_selects_in_all_and_no_view_waits_for_another(
 ):
     QTest.keyClicks(viewport.interactor, "b")
     assert beside.marquee.armed == "box"
-    xy = pixels(beside, range(1, 160))
-    first = QPoint(*map(int, np.percentile(xy, 25, axis=0)))
-    last = QPoint(*map(int, np.percentile(xy, 75, axis=0)))
-    drag(qtbot, beside, first, last)
+    drag(qtbot, beside, *middle(beside, range(1, 160)))
     chosen = beside.session.selection
     assert 10 < len(chosen) < 150
     assert window.session.selection == chosen
