@@ -23,7 +23,7 @@ from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
 # How long an example takes is the machine's affair.
-hypothesis.settings.register_profile("suite", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 
