@@ -253,13 +253,6 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("helixscope 0.")
 
 
-def test_gpt2_as_the_articles_show_it(gpt2_folder, tmp_path):
-    assert run("report", gpt2_folder, "--out", tmp_path, "--no-figures") == 0
-    measured = json.loads((tmp_path / "report.json").read_text("utf-8"))
-    assert round(100 * sum(measured["pca"]["explained_variance_ratio"][:3]), 2) == 91.06
-    assert measured["norms"]["outliers"] == [0, 1023]
-
-
 def test_export_films_a_turn(table, tmp_path):
     from tests.films import read_gif
 

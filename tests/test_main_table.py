@@ -85,15 +85,3 @@ def test_what_is_wrong_is_said(tables, tmp_path, capsys):
     assert "absent.npy" in capsys.readouterr().err
     assert run("table", tables[0], "--out", tmp_path / "no" / "out.md") == 1
     assert "cannot be written" in capsys.readouterr().err
-
-
-def test_gpt2_and_minilm(gpt2_folder, minilm_folder, tmp_path):
-    out = tmp_path / "out.csv"
-    assert run("table", gpt2_folder, minilm_folder, "sample", "--out", out) == 0
-    gpt2, minilm, sample = rows(out)
-    assert round(100 * float(gpt2["variance_3"]), 1) == 91.1
-    assert round(100 * float(minilm["variance_3"]), 1) == 36.3
-    assert gpt2["verdict"] == "drifting helix"
-    assert minilm["verdict"] == "none of these"
-    assert sample["n_positions"] == "512"
-    assert float(minilm["high_frequency"]) > float(gpt2["high_frequency"])

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.memo import Memo
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claims import CLAIMS, check, check_claims, known_verdict
 from geometry.claims.measured_model import LEADING, MeasuredModel
 from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import report
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
 
@@ -21,14 +23,16 @@ ONE, OTHER = (1, N - 1), (20, 130)
 
 @pytest.fixture
 def gpt2(tmp_path):
-    """A GPT-2 of one layer, of random numbers, with all that the ledger reads."""
+    """A GPT-2 of two layers, of random numbers, with all that the ledger reads."""
     rng = np.random.default_rng(3)
-    shapes = {"wpe": (N, D), "wte": (90, D), "h.0.attn.c_attn": (D, 3 * D),
-              "h.0.attn.c_proj": (D, D), "h.0.mlp.c_fc": (D, 4 * D), "h.0.ln_1": (D,)}  # fmt: skip
+    layer = {"attn.c_attn": (D, 3 * D), "attn.c_proj": (D, D), "mlp.c_fc": (D, 4 * D),
+             "ln_1": (D,)}  # fmt: skip
+    shapes = {"wpe": (N, D), "wte": (90, D)}
+    shapes |= {f"h.{i}.{name}": shape for i in range(2) for name, shape in layer.items()}
     tensors = {f"{name}.weight": rng.normal(size=shape) for name, shape in shapes.items()}
     wave = 0.2 * np.arange(N)
     tensors["wpe.weight"][:, :2] += 4 * np.stack([np.cos(wave), np.sin(wave)], axis=1)
-    config = {"model_type": "gpt2", "n_positions": N, "n_embd": D, "n_head": 2, "n_layer": 1}
+    config = {"model_type": "gpt2", "n_positions": N, "n_embd": D, "n_head": 2, "n_layer": 2}
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     arrays = {name: array.astype(np.float32) for name, array in tensors.items()}
     save_file(arrays, tmp_path / "model.safetensors")
@@ -53,6 +57,16 @@ def test_claims_that_are_kept_are_those_that_the_range_leaves_alone(gpt2):
     assert changed >= {"pca.not_a_line", "entries.waves", "similarity.periodic", "pca.fraying"}
     assert {"norms.stable", "spectrum.E", "overlap.W_Q_P.folded", "layernorm.orthogonal",
             "pca.three", "capture.weak"} <= kept  # fmt: skip
+
+
+def test_layer_and_gain_reach_the_overlaps(gpt2):
+    plain, folded, deeper = (
+        report(gpt2, rank=D, **options)["overlaps"]["W_Q_P"]["top3"]
+        for options in ({}, {"fold_ln": True}, {"layer": 1})
+    )
+    assert len({plain, folded, deeper}) == 3
+    with pytest.raises(RangeError, match="layers 0–1"):
+        report(gpt2, rank=D, layer=2)
 
 
 def test_a_claim_that_reads_the_range_late_is_not_kept_either(gpt2):

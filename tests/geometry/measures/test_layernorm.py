@@ -1,10 +1,12 @@
-"""LayerNorm's two approximations, and cosines of tokens and positions, against plain formulas."""
+"""LayerNorm's two approximations, and what it is fed: sums and cosines of tokens and positions."""
 
 import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
+from geometry.measures.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
 from geometry.measures.layernorm import layernorm_errors, token_position_cosines
+from geometry.models.addable_tokens import addable_tokens
 from geometry.models.sources import open_source
 
 
@@ -108,3 +110,126 @@ def test_other_widths_and_ranges_are_refused(tables):
             function(E[:, :5], P)
     with pytest.raises(RangeError):
         layernorm_errors(E, P, (0, 12))
+
+
+def cosine(x, y):
+    return x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+
+
+@pytest.mark.parametrize("type_row", [None, np.linspace(-1, 2, 16)])
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_measures_are_those_of_the_formulas(tables, type_row, scale):
+    E, P = tables
+    found = interference(E, P, (3, 1), (8, 5), token_scale=scale, type_row=type_row)
+    added = 0 if type_row is None else type_row
+    x, y = scale * E[3].astype(float) + added + P[1], scale * E[8].astype(float) + added + P[5]
+    assert found.distance == pytest.approx(np.linalg.norm(x - y))
+    assert found.cosine == pytest.approx(cosine(x, y))
+    assert found.layernorm_cosine == pytest.approx(cosine(layernorm(x), layernorm(y)))
+    assert found.layernorm_distance == pytest.approx(np.linalg.norm(layernorm(x) - layernorm(y)))
+    apart = np.linalg.norm(E[3].astype(float) - E[8])
+    assert found.token_distance == pytest.approx(scale * apart)
+    assert found.position_distance == pytest.approx(np.linalg.norm(P[1] - P[5]))
+    assert (found.one, found.other) == ((3, 1), (8, 5))
+
+
+def test_one_token_leaves_the_positions_and_one_position_the_tokens(tables):
+    E, P = tables
+    among = random_pairs(E, P)
+    places = interference(E, P, (7, 2), (7, 9), among=among)
+    assert places.distance == pytest.approx(np.linalg.norm(P[2] - P[9]), rel=1e-6)
+    assert places.token_distance == 0.0
+    tokens = interference(E, P, (7, 2), (11, 2), among=among)
+    assert tokens.distance == pytest.approx(np.linalg.norm(E[7].astype(float) - E[11]))
+    assert tokens.position_distance == 0.0
+
+
+def test_layernorm_knows_neither_length_nor_mean():
+    """y = 3x + 5 is another sum, and the same after LayerNorm."""
+    x = np.random.default_rng(1).standard_normal(8)
+    E, P = np.stack([x, 3 * x]), np.stack([np.zeros(8), np.full(8, 5.0)])
+    found = interference(E, P, (0, 0), (1, 1))
+    assert found.distance > 10
+    assert found.cosine < 0.999
+    assert found.layernorm_cosine == pytest.approx(1)
+    assert found.layernorm_distance == pytest.approx(0, abs=1e-7)
+
+
+def test_a_sum_of_nothing_has_no_direction():
+    E, P = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([[-1.0, 2.0], [1.0, 1.0]])
+    found = interference(E, P, (0, 0), (1, 1))
+    assert found.cosine == found.layernorm_cosine == 0.0
+    assert found.layernorm_distance == pytest.approx(np.sqrt(2))
+
+
+def test_the_rank_is_the_share_that_is_farther_apart(tables):
+    E, P = tables
+    among = random_pairs(E, P, sample=500, seed=3)
+    assert len(among) == 500
+    found = interference(E, P, (3, 1), (8, 5), among=among)
+    for measure in MEASURES:
+        drawn = among.likeness.of(measure)
+        beyond = [v > found.of(measure) for v in drawn]
+        if measure.endswith("cosine"):
+            beyond = [v < found.of(measure) for v in drawn]
+        assert found.closer_than(measure) == pytest.approx(np.mean(beyond))
+        assert 0.05 < found.closer_than(measure) < 0.95
+    same = interference(E, P, (3, 1), (3, 1), among=among)
+    apart = float((among.likeness.distance > 0).mean())
+    assert same.closer_than("distance") == apart > 0.99
+
+
+def test_random_pairs_are_what_they_say(tables):
+    """More pairs than are compared at a time, and each is that of its own tokens and positions."""
+    E, P = tables
+    among = random_pairs(E, P, sample=2 * BLOCK_PAIRS + 7, seed=1)
+    for pair in (0, BLOCK_PAIRS, len(among) - 1):
+        (a, b), (i, j) = among.tokens[pair], among.positions[pair]
+        found = interference(E, P, (int(a), int(i)), (int(b), int(j)), among=among)
+        for measure in MEASURES:
+            assert among.likeness.of(measure)[pair] == pytest.approx(found.of(measure), abs=1e-12)
+    assert set(among.tokens.ravel()) == set(range(40))
+    assert set(among.positions.ravel()) == set(range(12))
+    assert not among.likeness.cosine.flags.writeable
+
+
+def test_random_pairs_are_seeded(tables):
+    E, P = tables
+    one, same, other = (random_pairs(E, P, sample=50, seed=seed) for seed in (1, 1, 2))
+    assert one.tokens.tolist() == same.tokens.tolist() != other.tokens.tolist()
+    assert one.likeness.distance.tolist() == same.likeness.distance.tolist()
+    assert (one.seed, other.seed) == (1, 2)
+
+
+@pytest.mark.parametrize("sums", [((40, 0), (0, 0)), ((0, 12), (0, 0)), ((0, 0), (-1, 0))])
+def test_rows_that_are_not_there_are_refused(tables, sums):
+    """A negative row would be one from the end."""
+    with pytest.raises(RangeError, match="none of this model’s: they are 0–"):
+        interference(*tables, *sums)
+
+
+def test_tables_of_other_widths_are_refused(tables):
+    E, P = tables
+    with pytest.raises(ValueError, match=r"\(d_vocab, 16\)"):
+        random_pairs(E[:, :5], P)
+    with pytest.raises(ValueError, match=r"\(d_vocab, 16\)"):
+        interference(E[:, :5], P, (0, 0), (1, 1))
+
+
+def test_minilm_tells_two_words_at_two_positions_apart(minilm_folder):
+    """LayerNorm there is the first thing that happens to token + position + type."""
+    import torch
+
+    model = open_source(minilm_folder)
+    (cat,), (apple,) = model.token_ids("cat"), model.token_ids("apple")
+    found = interference(
+        addable_tokens(model), model.W_pos, (cat, 3), (apple, 6), type_row=model.token_type
+    )
+    x, y = (
+        torch.nn.functional.layer_norm(
+            torch.from_numpy(model.W_E[t] + model.token_type + model.W_pos[i]), (model.d_model,)
+        )
+        for t, i in ((cat, 3), (apple, 6))
+    )
+    expected = torch.nn.functional.cosine_similarity(x, y, dim=0)
+    assert found.layernorm_cosine == pytest.approx(float(expected), abs=1e-6)

@@ -162,10 +162,13 @@ def test_gpt2(gpt2_folder):
     assert found["outliers"] == 2
     assert found["residual"] == pytest.approx(0.230, abs=5e-4)
     assert found["energy_30"] == pytest.approx(0.9991, abs=5e-5)
+    assert found["high_frequency"] < 1e-4
     assert values(model, (100, 1023))["variance_3"] == pytest.approx(0.9511, abs=5e-5)
 
 
 def test_minilm(minilm_folder):
     found = values(open_source(minilm_folder))
     assert found["variance_3"] == pytest.approx(0.363, abs=5e-4)
+    assert found["verdict"] == "none of these"
+    assert found["high_frequency"] > 1e-3
     assert found["outliers"] == 4
