@@ -11,7 +11,8 @@ fault for any path leaves it alone.
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -182,6 +183,13 @@ class LoopbackHub:
         """Start counting anew."""
         with self._lock:
             self._records.clear()
+
+    @contextmanager
+    def unasked(self) -> Iterator[None]:
+        """Assert that nothing is asked in the block."""
+        self.forget_requests()
+        yield
+        assert self.requests == []
 
     def note(self, record: Record) -> None:
         """Keep the record of a request, before a byte of its answer goes out; for the server."""

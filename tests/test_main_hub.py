@@ -32,14 +32,13 @@ def test_a_model_of_the_hub_and_again_offline(command, loopback_hub, gpt2_commit
     assert_silent(command("export", GPT2, "--out", first))
     assert norms_in(first) == pytest.approx(norms_of(GPT2))
     assert len(loopback_hub.requests) == 3
-    loopback_hub.forget_requests()
-    loopback_hub.close()
-    for words in (("--offline",), ()):
-        assert_silent(command("export", GPT2, "--out", again, *words))
-        assert again.read_bytes() == first.read_bytes()
-    # By its short name, too; and where the environment says so.
-    assert_silent(command("export", "gpt2", "--out", again, HF_HUB_OFFLINE="1"))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        loopback_hub.close()
+        for words in (("--offline",), ()):
+            assert_silent(command("export", GPT2, "--out", again, *words))
+            assert again.read_bytes() == first.read_bytes()
+        # By its short name, too; and where the environment says so.
+        assert_silent(command("export", "gpt2", "--out", again, HF_HUB_OFFLINE="1"))
 
 
 def test_report_and_render(command, loopback_hub, gpt2_commit, tmp_path):
@@ -49,13 +48,12 @@ def test_report_and_render(command, loopback_hub, gpt2_commit, tmp_path):
     measured = json.loads(first)
     assert (measured["model"]["source"], measured["model"]["commit"]) == (GPT2, gpt2_commit)
     assert measured["missing"] == {}
-    loopback_hub.forget_requests()
-    # The token embeddings and the weights that it needed are kept as well.
-    assert_silent(command("report", GPT2, "--out", out, "--no-figures", "--offline"))
-    assert (out / "report.json").read_bytes() == first
-    assert_silent(command("render", GPT2, "--out", picture, "--size", "90x60", "--offline"))
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        # The token embeddings and the weights that it needed are kept as well.
+        assert_silent(command("report", GPT2, "--out", out, "--no-figures", "--offline"))
+        assert (out / "report.json").read_bytes() == first
+        assert_silent(command("render", GPT2, "--out", picture, "--size", "90x60", "--offline"))
+        assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_revision_of_a_torch_checkpoint(command, loopback_hub, tmp_path):
@@ -112,9 +110,8 @@ def test_a_report_names_the_option_that_allows_a_whole_download(command, loopbac
     assert_refused(command(*report), "model.safetensors would have to be downloaded", "--whole")
     assert_silent(command(*report, "--whole"))
     # It was all kept.
-    loopback_hub.forget_requests()
-    assert_silent(command(*report, "--offline"))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        assert_silent(command(*report, "--offline"))
 
 
 # ---- the list of models --------------------------------------------------------------------
@@ -133,13 +130,12 @@ def test_models_tells_states_and_costs(command, loopback_hub, tmp_path):
     assert " ".join(rows[GPT2].split()).endswith("online 3.1 MB")
     for source in (GPT2, f"{GPT2}@checkpoint-0"):
         assert_silent(command("export", source, "--out", tmp_path / "out.csv"))
-    loopback_hub.forget_requests()
-    for words in ((), ("--offline",)):
-        rows = rows_of(command("models", *words))
-        assert rows[GPT2].split()[-1] == "cached"
-        assert rows[f"{GPT2}@checkpoint-0"].split()[-1] == "cached"
-        assert "6.6 MB" in rows["openai-community/gpt2-xl"]
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        for words in ((), ("--offline",)):
+            rows = rows_of(command("models", *words))
+            assert rows[GPT2].split()[-1] == "cached"
+            assert rows[f"{GPT2}@checkpoint-0"].split()[-1] == "cached"
+            assert "6.6 MB" in rows["openai-community/gpt2-xl"]
 
 
 def test_searching(command, loopback_hub, gpt2_commit, tmp_path):

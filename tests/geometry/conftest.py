@@ -1,12 +1,15 @@
 """Fixtures for tests that open models from a Hub."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from geometry.hub.client import Hub
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
+from tests.geometry.hub_opening import add_files, network_of
 from tests.loopback_hub import LoopbackHub
 
 
@@ -14,6 +17,22 @@ from tests.loopback_hub import LoopbackHub
 def cache(tmp_path) -> Path:
     """The folder of a cache that does not exist yet."""
     return tmp_path / "our cache"
+
+
+@pytest.fixture
+def opened(loopback_hub, cache) -> Callable[..., PositionalModel]:
+    """Open a model of the Hub as another start of the program does, over the same cache."""
+
+    def open_it(source: str = "someone/model", table: str | None = None, **options: object):
+        return open_source(source, table=table, network=network_of(loopback_hub, cache, **options))
+
+    return open_it
+
+
+@pytest.fixture
+def offer(loopback_hub, tmp_path) -> Callable[[dict[str, object]], str]:
+    """Serve files as "someone/model": JSON, bytes, and dicts of arrays (as safetensors)."""
+    return lambda files: add_files(loopback_hub, tmp_path / "files", files)
 
 
 @pytest.fixture

@@ -36,9 +36,8 @@ class Served:
         np.testing.assert_array_equal(model.W_pos, self.table)
         assert (model.fingerprint, model.n_heads) == (self.fingerprint, 4)
         assert kept(root) == self.sound
-        self.hub.forget_requests()
-        open_source(NAME, network=network_of(self.hub, root))
-        assert self.hub.requests == []
+        with self.hub.unasked():
+            open_source(NAME, network=network_of(self.hub, root))
 
 
 def write_model(folder: Path, kind: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources import open_source
-from tests.geometry.hub_opening import add_two_shards, asked, kept, network_of
+from tests.geometry.hub_opening import add_two_shards, asked, kept
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
@@ -45,10 +45,9 @@ def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
     # Not on the disk, but not to be fetched either.
     assert not list(slow.root.rglob("*.core"))
     assert model.bytes_to_fetch("W_E") == 0
-    loopback_hub.forget_requests()
-    np.testing.assert_array_equal(model.store.read("wte.weight"), tokens)
-    np.testing.assert_array_equal(model.store.read("wpe.weight"), positions_of(GPT2))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(model.store.read("wte.weight"), tokens)
+        np.testing.assert_array_equal(model.store.read("wpe.weight"), positions_of(GPT2))
 
     # Whoever opens it again waits until it is kept.
     opened: list[np.ndarray] = []
@@ -57,18 +56,17 @@ def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
     other = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
     assert open_source(OPENAI[1], network=network).commit == other
     assert opened == []
-    loopback_hub.forget_requests()
-    slow.gate.set()
-    again.join(30)
-    np.testing.assert_array_equal(opened[0], positions_of(GPT2))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        slow.gate.set()
+        again.join(30)
+        np.testing.assert_array_equal(opened[0], positions_of(GPT2))
     assert {one.repo for one in slow.commits()} == {GPT2, OPENAI[1]}
 
 
-def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_path, cache):
+def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_path, cache, opened):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
-    open_source(GPT2, network=network_of(loopback_hub, cache))
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    opened(GPT2)
+    model = opened(GPT2)
     loopback_hub.forget_requests()
     gate = threading.Event()
     playing = loopback_hub.fault(Fault.slow(1000, gate), after=1)
@@ -89,9 +87,9 @@ def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_p
     assert sum(name.endswith(".part") for name in kept(cache)) == 1
 
 
-def test_threads_that_want_the_same_shard_read_its_index_once(loopback_hub, tmp_path, cache):
+def test_threads_that_want_the_same_shard_read_its_index_once(loopback_hub, tmp_path, opened):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    model = opened()
     loopback_hub.forget_requests()
     gate = threading.Event()
     playing = loopback_hub.fault(Fault.slow(100, gate))

@@ -17,8 +17,7 @@ from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import BrokenTransfer, NotOnHub
 from geometry.models.architecture import UnknownArchitecture
 from geometry.models.sources import open_source
-from tests.geometry.hub_opening import ALLOWANCE, add_files, asked, kept, network_of, serve
-from tests.geometry.models.test_families import module  # noqa: F401, a fixture
+from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, write_true_size
@@ -26,31 +25,22 @@ from tests.true_sizes import SHAPES, write_true_size
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
 
-def test_a_model_without_positions_says_so_before_any_tensor(loopback_hub, tmp_path, cache):
+def test_a_model_without_positions_says_so_before_any_tensor(loopback_hub, offer, opened):
     weights = {f"model.layers.{i}.self_attn.q_proj.weight": np.ones((256, 256), "f4")
                for i in range(4)}  # fmt: skip
     files = {"model.safetensors": weights, "config.json": {"model_type": "llama"}}
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     with pytest.raises(NoPositionalEmbeddings, match="llama stores no positional embeddings"):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
+        opened()
     assert asked(loopback_hub) == ["model.safetensors", "config.json"]
     assert loopback_hub.bytes_sent < ALLOWANCE
 
 
-def test_a_model_in_shards_without_positions_reads_no_shard(loopback_hub, tmp_path, cache):
-    places = {"model.layers.0.self_attn.q_proj.weight": "model-1-of-2.safetensors"}
-    files = {"model.safetensors.index.json": {"weight_map": places},
-             "config.json": {"model_type": "llama"}}  # fmt: skip
-    add_files(loopback_hub, tmp_path / "files", files)
-    with pytest.raises(NoPositionalEmbeddings):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
-
-
-def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(loopback_hub, tmp_path, cache):
+def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(loopback_hub, cache, offer):
     table = np.arange(4096, dtype=np.float32).reshape(64, 64)
     tensors = {"mix.weight": np.ones((300, 300), "f4"), "where_pos": table}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "brandnew"}}
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     network = network_of(loopback_hub, cache)
     with pytest.raises(UnknownArchitecture) as error:
         open_source("someone/model", network=network)
@@ -59,18 +49,17 @@ def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(loopback_hub,
     model = open_source("someone/model", table="where_pos", network=network)
     np.testing.assert_array_equal(model.W_pos, table)
     assert len(loopback_hub.requests) <= 3
-    loopback_hub.forget_requests()
-    assert open_source("someone/model", table="where_pos", network=network).n_positions == 64
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        assert open_source("someone/model", table="where_pos", network=network).n_positions == 64
 
 
-def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, tmp_path, cache):
+def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, cache, offer):
     table = np.eye(8, 4, dtype="f4")
     shards = {f"model-{i}-of-3.safetensors": {f"where.{i}": (i + 1) * table} for i in range(3)}
     places = {f"where.{i}": f"model-{i}-of-3.safetensors" for i in range(3)}
     files = {**shards, "config.json": {"model_type": "brandnew"},
              "model.safetensors.index.json": {"weight_map": places}}  # fmt: skip
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     network = network_of(loopback_hub, cache)
     with pytest.raises(UnknownArchitecture) as error:
         open_source("someone/model", network=network)
@@ -81,42 +70,35 @@ def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, tmp_p
     assert [name for name in asked(loopback_hub) if "-of-3" in name] == ["model-2-of-3.safetensors"]
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_positions_that_are_not_finite_are_not_kept(value, loopback_hub, tmp_path, cache):
-    table = np.zeros((8, 4), np.float32)
-    table[5, 2] = value
-    config = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8}
-    files = {"model.safetensors": {"wpe.weight": table}, "config.json": config}
-    add_files(loopback_hub, tmp_path / "files", files)
-    with pytest.raises(SourceError, match="NaN or infinite numbers in 1 of its rows"):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
-    assert not kept(cache)
-
-
-def test_another_tensor_that_is_not_finite_is_given_but_not_kept(loopback_hub, tmp_path, cache):
+def test_another_tensor_that_is_not_finite_is_given_but_not_kept(offer, opened):
     tensors = {"wpe.weight": np.eye(8, 4, dtype="f4"), "wte.weight": np.full((9, 4), np.nan, "f4")}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "gpt2"}}
-    add_files(loopback_hub, tmp_path / "files", files)
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    offer(files)
+    model = opened()
     assert np.isnan(model.W_E).all()
     assert model.bytes_to_fetch("W_E") == 9 * 4 * 4
 
 
-def test_weights_and_configuration_that_contradict_each_other_are_not_kept(
-    loopback_hub, tmp_path, cache
-):
-    config = {"model_type": "gpt2", "n_embd": 4, "n_positions": 9}
-    tensors = {"wpe.weight": np.zeros((8, 4), "f4")}
-    files = {"model.safetensors": tensors, "config.json": config}
-    add_files(loopback_hub, tmp_path / "files", files)
-    with pytest.raises(SourceError, match=r"by config\.json"):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
-    assert not kept(cache)
+def a_table(value: float = 0.0, **config: object) -> dict[str, object]:
+    """A GPT-2 of eight positions, with one number of its own."""
+    table = np.zeros((8, 4), np.float32)
+    table[5, 2] = value
+    config = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8} | config
+    return {"model.safetensors": {"wpe.weight": table}, "config.json": config}
+
+
+SHARD = {"model.layers.0.self_attn.q_proj.weight": "model-1-of-2.safetensors"}  # which is not there
 
 
 @pytest.mark.parametrize(
     ("files", "words"),
     [
+        (a_table(np.nan), "NaN or infinite numbers in 1 of its rows"),
+        (a_table(np.inf), "NaN or infinite numbers in 1 of its rows"),
+        (a_table(-np.inf), "NaN or infinite numbers in 1 of its rows"),
+        (a_table(n_positions=9), r"by config\.json"),
+        ({"model.safetensors.index.json": {"weight_map": SHARD},
+          "config.json": {"model_type": "llama"}}, "llama stores no positional embeddings"),
         ({"README.md": b"hello"}, "someone/model holds no weights, only README.md"),
         ({"a.bin": b"x", "b.bin": b"x"}, "someone/model holds 2 weights files"),
         ({"tf_model.h5": b"x"}, "someone/model holds weights of another framework only"),
@@ -134,16 +116,16 @@ def test_weights_and_configuration_that_contradict_each_other_are_not_kept(
          "config.json is not JSON"),
     ],
 )  # fmt: skip
-def test_what_is_no_model_says_what_it_is(files, words, loopback_hub, tmp_path, cache):
-    add_files(loopback_hub, tmp_path / "files", files)
+def test_what_is_no_model_says_what_it_is(files, words, cache, offer, opened):
+    offer(files)
     with pytest.raises(SourceError, match=words) as error:
-        open_source("someone/model", network=network_of(loopback_hub, cache))
+        opened()
     assert str(error.value).endswith(".")
     assert error.value.advice.endswith(".")
     assert not kept(cache)
 
 
-def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, cache):
+def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
     trace = tmp_path / "trace"
 
     class Evil:
@@ -157,7 +139,7 @@ def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, cache):
     torch.save({"wpe.weight": torch.ones(8, 4), "x": Evil()}, folder / "pytorch_model.bin")
     serve(loopback_hub, folder)
     with pytest.raises(SourceError, match="It was not run"):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
+        opened()
     assert not trace.exists()
 
 
@@ -169,28 +151,26 @@ def test_nothing_of_that_name_anywhere(loopback_hub, cache):
         sentence = str(error.value)
         assert sentence.startswith(f"There is no file or folder '{text}' here, and ")
         assert sentence.endswith(f" has no model {text}, or it is private.")
-    loopback_hub.forget_requests()
-    for text in ("./gtp2", "gtp2.safetensors", "a/b/c", "/nowhere/at/all", ""):
-        with pytest.raises(SourceError, match="There is nothing at"):
-            open_source(text, network=network)
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        for text in ("./gtp2", "gtp2.safetensors", "a/b/c", "/nowhere/at/all", ""):
+            with pytest.raises(SourceError, match="There is nothing at"):
+                open_source(text, network=network)
 
 
-def test_a_model_without_a_configuration_is_told_by_its_names(loopback_hub, tmp_path, cache):
+def test_a_model_without_a_configuration_is_told_by_its_names(loopback_hub, tmp_path, opened):
     files = write_stand_in(tmp_path / "files", GPT2)
     del files["config.json"]
     loopback_hub.add(GPT2, files)
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = opened(GPT2)
     assert (model.family, len(model.warnings)) == ("gpt2", 1)
-    loopback_hub.forget_requests()
-    assert open_source(GPT2, network=network_of(loopback_hub, cache)).warnings == model.warnings
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        assert opened(GPT2).warnings == model.warnings
 
 
-def test_other_tensors_are_fetched_one_by_one_and_kept(loopback_hub, tmp_path, cache):
+def test_other_tensors_are_fetched_one_by_one_and_kept(loopback_hub, tmp_path, opened):
     layers, width = SHAPES[GPT2]
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = opened(GPT2)
     nbytes = 3 * width * width * 4
     for _ in range(2):
         assert model.bytes_to_fetch("W_Q", layers - 1) == nbytes
@@ -205,12 +185,11 @@ def test_other_tensors_are_fetched_one_by_one_and_kept(loopback_hub, tmp_path, c
         assert told[-1].done == told[-1].total == nbytes
         assert model.bytes_to_fetch("W_Q", layers - 1) == 0
         assert model.bytes_to_fetch("W_K", layers - 1) == 0
-        loopback_hub.forget_requests()
-        model.weight("W_K", layers - 1)
-        assert loopback_hub.requests == []
+        with loopback_hub.unasked():
+            model.weight("W_K", layers - 1)
         # The next time from what is kept of the index.
         layers -= 1
-        model = open_source(GPT2, network=network_of(loopback_hub, cache))
+        model = opened(GPT2)
     with pytest.raises(TensorUnavailable):
         model.bytes_to_fetch("W_Q", 99)
 
@@ -226,11 +205,11 @@ def test_a_model_on_this_machine_fetches_nothing(tmp_path):
         assert model.W_E.shape[1] == model.d_model
 
 
-def test_what_is_read_later_does_not_answer_to_the_openings_watcher(loopback_hub, tmp_path, cache):
+def test_what_is_read_later_does_not_answer_to_the_openings_watcher(loopback_hub, tmp_path, opened):
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
     told: list[TransferProgress] = []
     transfer = Transfer(told.append)
-    model = open_source(GPT2, network=network_of(loopback_hub, cache, transfer=transfer))
+    model = opened(GPT2, transfer=transfer)
     assert [progress.what for progress in told][-1] == "wpe.weight"
     transfer.cancel()
     told.clear()
@@ -239,12 +218,12 @@ def test_what_is_read_later_does_not_answer_to_the_openings_watcher(loopback_hub
 
 
 def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancelled(
-    loopback_hub, tmp_path, cache, monkeypatch
+    loopback_hub, tmp_path, monkeypatch, opened
 ):
     from geometry.checkpoints.transfer import Cancelled
 
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = opened(GPT2)
     gate = threading.Event()
     playing = loopback_hub.fault(Fault.slow(100_000, gate))
     first = threading.Thread(target=model.weight, args=("W_Q",))
@@ -281,44 +260,43 @@ def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancel
     assert model.bytes_to_fetch("W_in") > 0
 
 
-def test_a_torch_files_checksums_are_compared(loopback_hub, tmp_path, cache):
+def test_a_torch_files_checksums_are_compared(loopback_hub, tmp_path, cache, opened):
     files = write_stand_in(tmp_path / "files", ALIAS)
     raw = bytearray(files["pytorch_model.bin"].read_bytes())
     place = raw.index(positions_of(ALIAS).astype(np.float16).tobytes())
     raw[place + 5] ^= 1
     loopback_hub.add(ALIAS, {**files, "pytorch_model.bin": bytes(raw)})
     with pytest.raises(BrokenTransfer, match="did not arrive as it was sent"):
-        open_source(ALIAS, network=network_of(loopback_hub, cache))
+        opened(ALIAS)
     assert not kept(cache)
 
 
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["fast", "slow"])
-def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, tmp_path, cache):
+def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, tmp_path, cache, opened):
     files = write_stand_in(tmp_path / "files", name)
     loopback_hub.add(name, files)
-    model = open_source(name, network=network_of(loopback_hub, cache))
+    model = opened(name)
     loopback_hub.forget_requests()
     prompt = model.tokenize("hello my name")
     assert prompt == open_source(files["config.json"].parent).tokenize("hello my name")
     assert "".join(prompt.texts[1:]) == "hello my name"
     fetched = asked(loopback_hub)
     assert ("vocab.json" in fetched) == (name == ALIAS)
-    loopback_hub.forget_requests()
-    again = open_source(name, network=network_of(loopback_hub, cache))
-    assert again.tokenize("hello my name") == prompt
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        again = opened(name)
+        assert again.tokenize("hello my name") == prompt
     # A file of it that was changed is fetched again.
     victim = next(cache.rglob("vocab.json" if name == ALIAS else "tokenizer.json"))
     victim.write_text("{}")
-    again = open_source(name, network=network_of(loopback_hub, cache))
+    again = opened(name)
     assert again.tokenize("hello my name") == prompt
     assert loopback_hub.requests != []
 
 
-def test_a_model_without_a_tokenizer_says_so(loopback_hub, tmp_path, cache):
+def test_a_model_without_a_tokenizer_says_so(offer, opened):
     files = {"model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")},
              "config.json": {"model_type": "gpt2"}}  # fmt: skip
-    add_files(loopback_hub, tmp_path / "files", files)
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    offer(files)
+    model = opened()
     with pytest.raises(TensorUnavailable, match="someone/model has no tokenizer"):
         model.tokenize("hello")

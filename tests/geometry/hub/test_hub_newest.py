@@ -64,9 +64,8 @@ def test_what_was_asked_for_later_is_opened(loopback_hub, commits, reference, ca
     assert opened(usual).commit == commits[OLD]
     assert not loopback_hub.requests
     assert opened(network_of(loopback_hub, cache, fresh=True)).commit == commits[NEW]
-    loopback_hub.forget_requests()
-    assert opened(usual).commit == commits[NEW]
-    assert not loopback_hub.requests
+    with loopback_hub.unasked():
+        assert opened(usual).commit == commits[NEW]
 
 
 def test_what_the_standard_cache_was_told_later_is_opened(loopback_hub, commits, reference, cache):
@@ -90,15 +89,13 @@ def test_what_is_no_longer_kept_here_is_taken_from_there(loopback_hub, commits, 
     network = network_of(loopback_hub, cache)
     opened(network_of(loopback_hub, cache, fresh=True))
     network.cache.clear()
-    loopback_hub.forget_requests()
-    assert opened(network).commit == commits[OLD]
-    assert not loopback_hub.requests
+    with loopback_hub.unasked():
+        assert opened(network).commit == commits[OLD]
 
 
 def test_a_commit_is_that_commit(loopback_hub, commits, reference, cache):
     network = network_of(loopback_hub, cache)
     opened(network_of(loopback_hub, cache, fresh=True))
-    loopback_hub.forget_requests()
-    for commit in commits.values():
-        assert open_source(f"{NAME}@{commit}", network=network).commit == commit
-    assert not loopback_hub.requests
+    with loopback_hub.unasked():
+        for commit in commits.values():
+            assert open_source(f"{NAME}@{commit}", network=network).commit == commit

@@ -65,38 +65,38 @@ def test_a_fresh_process_opens_again_what_another_one_fetched(
     assert first.split()[0] == local.fingerprint
 
     loopback_hub.close()
-    loopback_hub.forget_requests()
-    for switch in ("0", "1"):
-        monkeypatch.setenv("HF_HUB_OFFLINE", switch)
-        again, imported = run_python(OPEN.format(name=name)).splitlines()
-        assert again == first
-        assert imported == "['platformdirs']"
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        for switch in ("0", "1"):
+            monkeypatch.setenv("HF_HUB_OFFLINE", switch)
+            again, imported = run_python(OPEN.format(name=name)).splitlines()
+            assert again == first
+            assert imported == "['platformdirs']"
 
 
 # ---- the standard Hub cache ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
-def test_a_snapshot_of_the_hubs_own_client_comes_first(revision, loopback_hub, tmp_path, cache):
+def test_a_snapshot_of_the_hubs_own_client_comes_first(
+    revision, loopback_hub, tmp_path, cache, opened
+):
     from huggingface_hub import snapshot_download
 
     commit = loopback_hub.add(
         ALIAS, write_stand_in(tmp_path / "files", ALIAS, revision), revision=revision
     )
     snapshot_download(ALIAS, revision=revision)
-    loopback_hub.forget_requests()
-    source = ALIAS if revision == "main" else f"{ALIAS}@{revision}"
-    model = open_source(source, network=network_of(loopback_hub, cache))
-    np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, revision))
-    assert (model.commit, model.tokenize("my name").ids[0]) == (commit, 0)
-    assert open_source(source).fingerprint == model.fingerprint
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        source = ALIAS if revision == "main" else f"{ALIAS}@{revision}"
+        model = opened(source)
+        np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, revision))
+        assert (model.commit, model.tokenize("my name").ids[0]) == (commit, 0)
+        assert open_source(source).fingerprint == model.fingerprint
     assert not kept(cache)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model-00001-of-00002.safetensors"])
-def test_half_a_snapshot_is_passed_over(name, loopback_hub, tmp_path, cache):
+def test_half_a_snapshot_is_passed_over(name, loopback_hub, offer, opened):
     from huggingface_hub import hf_hub_download
 
     places = {"wpe.weight": "model-00001-of-00002.safetensors",
@@ -108,11 +108,11 @@ def test_half_a_snapshot_is_passed_over(name, loopback_hub, tmp_path, cache):
         "model-00001-of-00002.safetensors": {"wpe.weight": table},
         "model-00002-of-00002.safetensors": {"wte.weight": table},
     }
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     for one in dict.fromkeys(("config.json", "model.safetensors.index.json", name)):
         hf_hub_download("someone/model", one)
     loopback_hub.forget_requests()
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    model = opened()
     np.testing.assert_array_equal(model.W_pos, table)
     assert loopback_hub.requests != []
 
@@ -164,10 +164,10 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "cut", "one bit", "another file"])
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
-def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, cache):
+def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, cache, opened):
     files = write_stand_in(tmp_path / "files", name)
     loopback_hub.add(name, files)
-    open_source(name, network=network_of(loopback_hub, cache))
+    opened(name)
     sound = kept(cache)
     assert len(sound) >= 5
     for entry in sound:
@@ -178,19 +178,20 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, ca
             pass
         else:
             np.testing.assert_array_equal(model.W_pos, positions_of(name))
-        model = open_source(name, network=network_of(loopback_hub, cache))
+        model = opened(name)
         np.testing.assert_array_equal(model.W_pos, positions_of(name))
         assert kept(cache).keys() == sound.keys()
-        loopback_hub.forget_requests()
-        open_source(name, network=network_of(loopback_hub, cache))
-        assert loopback_hub.requests == []
+        with loopback_hub.unasked():
+            opened(name)
     assert kept(cache) == sound
     assert_same(model, open_source(files["config.json"].parent))
 
 
-def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(loopback_hub, tmp_path, cache):
+def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
+    loopback_hub, tmp_path, cache, opened
+):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
-    open_source("someone/model", network=network_of(loopback_hub, cache))
+    opened()
     model = open_source("someone/model", network=offline(cache))
     found = report(model)
     assert found["model"]["d_vocab"] == len(tensors["wte.weight"])
@@ -227,10 +228,10 @@ def test_a_cache_that_is_too_small_keeps_what_was_used_last(loopback_hub, tmp_pa
         open_source(NINE[0], network=offline(cache))
 
 
-def test_a_cache_that_is_cleared_under_an_open_model(loopback_hub, tmp_path, cache):
+def test_a_cache_that_is_cleared_under_an_open_model(loopback_hub, tmp_path, cache, opened):
     files = write_stand_in(tmp_path / "files", GPT2)
     loopback_hub.add(GPT2, files)
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = opened(GPT2)
     assert kept(cache)
     shutil.rmtree(cache)
     assert_same(model, open_source(files["config.json"].parent))
@@ -328,10 +329,10 @@ def test_listing_is_no_use(loopback_hub, tmp_path):
     assert [kept.repo for kept in network.cache.commits()] == order
 
 
-def test_a_chosen_table_alone_makes_no_model_of_the_list(loopback_hub, tmp_path):
+def test_a_chosen_table_alone_makes_no_model_of_the_list(offer):
     tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "new"}}
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     assert open_source("someone/model", table="b").n_positions == 9
     assert cached_models() == ()
     assert not is_here("someone/model")
@@ -339,12 +340,12 @@ def test_a_chosen_table_alone_makes_no_model_of_the_list(loopback_hub, tmp_path)
         open_source("someone/model")
 
 
-def test_a_snapshot_is_listed_once(loopback_hub, tmp_path):
+def test_a_snapshot_is_listed_once(offer):
     from huggingface_hub import snapshot_download
 
     config = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4}
     files = {"config.json": config, "model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")}}
-    add_files(loopback_hub, tmp_path / "files", files)
+    offer(files)
     open_source("someone/model")
     assert [entry.group for entry in cached_models()] == [FETCHED_GROUP]
     snapshot_download("someone/model")

@@ -1,6 +1,7 @@
 """Models opened from a Hub by range: how little is asked for, and that it is the same model."""
 
 import json
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,9 @@ from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
 from geometry.models.sources import open_source
-from tests.geometry.family_cases import CASES, Case
-from tests.geometry.hub_opening import (
-    ALLOWANCE,
-    add_files,
-    asked,
-    assert_same,
-    kept,
-    network_of,
-    serve,
-)
-from tests.geometry.models.test_families import module  # noqa: F401, a fixture
+from tests.geometry.family_cases import CASES
+from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve
+from tests.geometry.models.test_families import built
 from tests.loopback_hub import RIGHT_TOKEN
 from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, true_positions, write_true_size
@@ -37,12 +30,12 @@ GPT2, ALIAS = OPENAI[0], STANFORD[0]
 @pytest.mark.parametrize("redirect", [False, True], ids=["direct", "redirected"])
 @pytest.mark.parametrize("name", NINE)
 def test_the_nine_open_by_range_as_from_their_folders(
-    name, redirect, loopback_hub, tmp_path, cache
+    name, redirect, loopback_hub, tmp_path, opened
 ):
     files = write_stand_in(tmp_path / "files", name)
     commit = loopback_hub.add(name, files)
     loopback_hub.redirect = redirect
-    model = open_source(name, network=network_of(loopback_hub, cache))
+    model = opened(name)
     if name in OPENAI:
         assert len(loopback_hub.requests) <= 3 + redirect
         assert loopback_hub.bytes_sent <= positions_of(name).nbytes + ALLOWANCE
@@ -53,10 +46,10 @@ def test_the_nine_open_by_range_as_from_their_folders(
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if name in OPENAI])
-def test_three_megabytes_of_half_a_gigabyte(name, loopback_hub, tmp_path, cache):
+def test_three_megabytes_of_half_a_gigabyte(name, loopback_hub, tmp_path, opened):
     loopback_hub.add(name, write_true_size(tmp_path / "files", name))
     loopback_hub.redirect = True
-    model = open_source(name, network=network_of(loopback_hub, cache))
+    model = opened(name)
     table = true_positions(name)
     np.testing.assert_array_equal(model.W_pos, table)
     assert len(loopback_hub.requests) <= 4
@@ -65,11 +58,11 @@ def test_three_megabytes_of_half_a_gigabyte(name, loopback_hub, tmp_path, cache)
     assert (model.n_layers, model.bytes_to_fetch("W_E")) == (layers, 4 * 50257 * width)
 
 
-def test_three_megabytes_of_a_torch_file(loopback_hub, tmp_path, cache):
+def test_three_megabytes_of_a_torch_file(loopback_hub, tmp_path, opened):
     """As an early torch wrote it: its offsets cannot be worked out, and no header is asked for."""
     files = write_true_size(tmp_path / "files", ALIAS)
     loopback_hub.add(ALIAS, files)
-    model = open_source(ALIAS, network=network_of(loopback_hub, cache))
+    model = opened(ALIAS)
     table = true_positions(ALIAS)
     np.testing.assert_array_equal(model.W_pos, table)
     assert asked(loopback_hub) == [
@@ -80,13 +73,13 @@ def test_three_megabytes_of_a_torch_file(loopback_hub, tmp_path, cache):
     assert_same(model, open_source(files["config.json"].parent), embeddings=False)
 
 
-def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, cache):
+def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, offer, opened):
     table = np.arange(8 * 1000, dtype=np.float32).reshape(8, 1000)
     tensors = {f"layers.{i}.some.rather.long.name.weight": np.ones(1, "f4") for i in range(3000)}
     files = {"model.safetensors": {**tensors, "wpe.weight": table},
              "config.json": {"model_type": "gpt2"}}  # fmt: skip
-    add_files(loopback_hub, tmp_path / "files", files)
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    offer(files)
+    model = opened()
     np.testing.assert_array_equal(model.W_pos, table)
     assert len(model.store.tensors) == 3001
     assert len(loopback_hub.requests) == 4
@@ -95,34 +88,33 @@ def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, 
     assert loopback_hub.bytes_sent <= header + table.nbytes + 1000
 
 
-def test_a_model_that_has_got_a_new_name(loopback_hub, tmp_path, cache):
+def test_a_model_that_has_got_a_new_name(loopback_hub, tmp_path, opened):
     commit = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
     loopback_hub.rename("someone/gpt2", OPENAI[1])
     for left in (4, 0):
         loopback_hub.forget_requests()
-        model = open_source("someone/gpt2", network=network_of(loopback_hub, cache))
+        model = opened("someone/gpt2")
         assert (model.commit, model.name) == (commit, "gpt2")
         assert len(loopback_hub.requests) == left
 
 
 @pytest.mark.parametrize("access", ["gated", "private"])
-def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, monkeypatch):
+def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, monkeypatch, opened):
     files = write_stand_in(tmp_path / "files", GPT2)
     loopback_hub.add(GPT2, files, **{access: True})
     loopback_hub.redirect = True
     with pytest.raises(HubError) as error:
-        open_source(GPT2, network=network_of(loopback_hub, cache))
+        opened(GPT2)
     assert isinstance(error.value, AccessDenied if access == "gated" else NotOnHub)
     assert "HF_TOKEN" in error.value.advice
     assert not kept(cache)
     monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
-    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = opened(GPT2)
     assert_same(model, open_source(files["config.json"].parent))
     # Once it is here, it opens without.
     monkeypatch.delenv("HF_TOKEN")
-    loopback_hub.forget_requests()
-    open_source(GPT2, network=network_of(loopback_hub, cache))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        opened(GPT2)
     assert RIGHT_TOKEN.encode() not in b"".join(kept(cache).values())
 
 
@@ -149,9 +141,8 @@ def test_any_revision(revision, loopback_hub, tmp_path, cache):
         last = len(loopback_hub.requests)
     assert last == len(loopback_hub.requests) > 0
     # The same commit under another name is not fetched twice.
-    loopback_hub.forget_requests()
-    assert open_source(f"{ALIAS}@{commit}", network=network).fingerprint == model.fingerprint
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        assert open_source(f"{ALIAS}@{commit}", network=network).fingerprint == model.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -162,14 +153,13 @@ def test_any_revision(revision, loopback_hub, tmp_path, cache):
         "{url}/openai-community/gpt2/blob/main/model.safetensors",
     ],
 )  # fmt: skip
-def test_any_way_of_writing_an_id(text, loopback_hub, tmp_path, cache):
+def test_any_way_of_writing_an_id(text, loopback_hub, tmp_path, opened):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     source = text.format(url=loopback_hub.url)
-    model = open_source(source, network=network_of(loopback_hub, cache))
+    model = opened(source)
     assert (model.name.lower(), model.source) == ("gpt2", source)
-    loopback_hub.forget_requests()
-    open_source(GPT2, network=network_of(loopback_hub, cache))
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        opened(GPT2)
 
 
 def test_a_branch_that_moves_during_the_opening(loopback_hub, tmp_path, cache):
@@ -188,38 +178,37 @@ def test_a_branch_that_moves_during_the_opening(loopback_hub, tmp_path, cache):
     np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
 
 
-def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, cache):
+def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, opened):
     first = loopback_hub.add(GPT2, write_stand_in(tmp_path / "1", GPT2))
-    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == first
+    assert opened(GPT2).commit == first
     loopback_hub.forget_requests()
-    assert open_source(GPT2, network=network_of(loopback_hub, cache, fresh=True)).commit == first
+    assert opened(GPT2, fresh=True).commit == first
     assert asked(loopback_hub) == ["model.safetensors"]
 
     files = write_stand_in(tmp_path / "2", GPT2)
     config = json.loads(files["config.json"].read_text("utf-8"))
     files["config.json"].write_text(json.dumps({**config, "n_head": 4}), "utf-8")
     second = loopback_hub.add(GPT2, files)
-    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == first
-    model = open_source(GPT2, network=network_of(loopback_hub, cache, fresh=True))
+    assert opened(GPT2).commit == first
+    model = opened(GPT2, fresh=True)
     assert (model.commit, model.n_heads) == (second, 4)
-    loopback_hub.forget_requests()
-    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == second
-    old = open_source(f"{GPT2}@{first}", network=network_of(loopback_hub, cache, fresh=True))
-    assert (old.commit, old.n_heads) == (first, 2)
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        assert opened(GPT2).commit == second
+        old = opened(f"{GPT2}@{first}", fresh=True)
+        assert (old.commit, old.n_heads) == (first, 2)
 
 
 # ---- several files ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "bin"])
-def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, tmp_path, cache):
+def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, tmp_path, opened):
     folder = tmp_path / "files"
     write_shards(folder, kind)
     shards = sorted(path.name for path in folder.glob(f"*-of-*.{kind}"))
     assert len(shards) > 3
     serve(loopback_hub, folder)
-    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    model = opened()
     local = open_source(folder)
     np.testing.assert_array_equal(model.W_pos, local.W_pos)
     assert model.fingerprint == local.fingerprint
@@ -234,10 +223,9 @@ def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, t
     assert_same(model, local)
     assert set(asked(loopback_hub)) >= set(shards)
 
-    loopback_hub.forget_requests()
-    again = open_source("someone/model", network=network_of(loopback_hub, cache))
-    assert_same(again, local)
-    assert loopback_hub.requests == []
+    with loopback_hub.unasked():
+        again = opened()
+        assert_same(again, local)
 
 
 def write_shards(folder: Path, kind: str) -> None:
@@ -263,7 +251,7 @@ def write_shards(folder: Path, kind: str) -> None:
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
 
 
-def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cache):
+def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cache, opened):
     folder = tmp_path / "files"
     write_shards(folder, "safetensors")
     path = folder / "model.safetensors.index.json"
@@ -274,29 +262,19 @@ def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cach
     path.write_text(json.dumps(index))
     serve(loopback_hub, folder)
     with pytest.raises(SourceError, match="which lacks it"):
-        open_source("someone/model", network=network_of(loopback_hub, cache))
+        opened()
     assert not kept(cache)
 
 
 # ---- every family ----------------------------------------------------------------------------
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.id)
-def case(request) -> Case:
-    return request.param
-
-
-def test_every_family_opens_as_from_its_folder(
-    case,
-    module,  # noqa: F811
-    loopback_hub,
-    tmp_path,
-    cache,
-):
-    module.save_pretrained(tmp_path / "files")
+@pytest.mark.parametrize("case", CASES, ids=operator.attrgetter("id"))
+def test_every_family_opens_as_from_its_folder(case, loopback_hub, tmp_path, opened):
+    built(case).save_pretrained(tmp_path / "files")
     serve(loopback_hub, tmp_path / "files")
     local = open_source(tmp_path / "files", table=case.table)
-    model = open_source("someone/model", table=case.table, network=network_of(loopback_hub, cache))
+    model = opened(table=case.table)
     assert len(loopback_hub.requests) <= 3
     assert_same(model, local)
     for layer in range(2):

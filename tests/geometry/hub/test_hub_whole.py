@@ -14,7 +14,7 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import write_model
-from tests.geometry.hub_opening import add_files, asked, kept, network_of, serve
+from tests.geometry.hub_opening import asked, kept, network_of, serve
 from tests.loopback_hub import Fault
 
 NAME = "someone/model"
@@ -55,15 +55,15 @@ def weights(folder) -> Path:
 
 
 @pytest.fixture
-def model(folder, loopback_hub, cache) -> PositionalModel:
+def model(folder, loopback_hub, cache, opened) -> PositionalModel:
     """The model, opened in parts; from now on the server sends whole files only."""
-    opened = open_source(NAME, network=network_of(loopback_hub, cache))
+    opened(NAME)
     wait_until_kept(cache)
     # Another start of the program: it does not know the server yet.
-    opened = open_source(NAME, network=network_of(loopback_hub, cache))
+    model = opened(NAME)
     loopback_hub.ranges = False
     loopback_hub.forget_requests()
-    return opened
+    return model
 
 
 def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
@@ -83,10 +83,9 @@ def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
     assert size * 0.9 < told[-1].total <= size
     assert told[-1].done == told[-1].total
     assert transfer.bytes_received < size + 200_000
-    loopback_hub.forget_requests()
-    assert model.bytes_to_fetch_for(MATRICES) == 0
-    assert_same(model, folder)
-    assert not loopback_hub.requests
+    with loopback_hub.unasked():
+        assert model.bytes_to_fetch_for(MATRICES) == 0
+        assert_same(model, folder)
     wait_until_kept(cache)
     network = network_of(loopback_hub, cache)
     network.hub.offline = True
@@ -107,16 +106,15 @@ def test_what_was_agreed_to_at_the_opening_holds(folder, loopback_hub, weights, 
     transfer = Transfer()
     network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
     model = open_source(NAME, network=network)
-    loopback_hub.forget_requests()
-    assert_same(model, folder)
-    assert not loopback_hub.requests
+    with loopback_hub.unasked():
+        assert_same(model, folder)
     # The directory of a zip archive is at its end, and is needed first.
     downloads = 2 if weights.suffix == ".bin" else 1
     assert transfer.bytes_received < downloads * weights.stat().st_size + 400_000
 
 
 @pytest.mark.usefixtures("model")
-def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folder, cache):
+def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folder, cache, opened):
     before = kept(cache)
     network = network_of(loopback_hub, cache)
     again = open_source(NAME, network=network)
@@ -130,7 +128,7 @@ def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folde
     # It was agreed to, and what is not here still costs what it costs.
     assert again.bytes_to_fetch("W_E") > 1_000
     # Of another opening nothing was agreed.
-    another = open_source(NAME, network=network_of(loopback_hub, cache))
+    another = opened(NAME)
     with pytest.raises(WholeDownload):
         _ = another.W_E
 
@@ -170,7 +168,7 @@ def test_what_was_complete_before_the_end_is_kept_and_sound(
 
 
 @pytest.mark.parametrize("how", ["cut", "cancelled", "contradictory"])
-def test_nothing_stays_of_an_opening_that_failed(folder, loopback_hub, weights, cache, how):
+def test_nothing_stays_of_an_opening_that_failed(folder, loopback_hub, weights, cache, how, opened):
     loopback_hub.ranges = False
     if how == "contradictory":
         config = (folder / "config.json").read_text().replace('"n_embd": 64', '"n_embd": 32')
@@ -187,33 +185,33 @@ def test_nothing_stays_of_an_opening_that_failed(folder, loopback_hub, weights, 
     if how == "cut":
         loopback_hub.fault(Fault.cut(end // 2), path=f"*/{weights.name}", times=None, after=1)
     with pytest.raises(HelixscopeError):
-        open_source(NAME, network=network_of(loopback_hub, cache, whole=True, transfer=transfer))
+        opened(NAME, whole=True, transfer=transfer)
     assert not kept(cache)
 
 
-def test_numbers_that_are_not_finite_are_not_kept_on_the_way(loopback_hub, tmp_path, cache):
+def test_numbers_that_are_not_finite_are_not_kept_on_the_way(loopback_hub, offer, opened):
     random = np.random.default_rng(2)
     wrong = random.normal(size=(4, 12)).astype("f4")
     wrong[1, 1] = np.nan
     tensors = {"wpe.weight": random.normal(size=(64, 4)).astype("f4"),
                "wte.weight": random.normal(size=(9_000, 4)).astype("f4"),
                "h.0.attn.c_attn.weight": wrong}  # fmt: skip
-    add_files(loopback_hub, tmp_path / "files", {
+    offer({
         "model.safetensors": tensors,
         "config.json": {"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2},
     })  # fmt: skip
     loopback_hub.ranges = False
-    model = open_source(NAME, network=network_of(loopback_hub, cache, whole=True))
+    model = opened(NAME, whole=True)
     assert model.bytes_to_fetch("W_E") == 0
     assert model.bytes_to_fetch("W_Q") > 0
 
 
-def test_two_files_are_asked_about_together(loopback_hub, tmp_path, cache):
+def test_two_files_are_asked_about_together(loopback_hub, tmp_path, cache, opened):
     write_model(tmp_path / "files", "shards")
     serve(loopback_hub, tmp_path / "files", NAME)
-    open_source(NAME, network=network_of(loopback_hub, cache))
+    opened(NAME)
     wait_until_kept(cache)
-    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    model = opened(NAME)
     model.bytes_to_fetch_for(MATRICES)  # where all of them lie is known
     loopback_hub.ranges = False
     with pytest.raises(WholeDownload) as caught:
@@ -224,26 +222,26 @@ def test_two_files_are_asked_about_together(loopback_hub, tmp_path, cache):
     assert model.bytes_to_fetch_for(MATRICES) == 0
 
 
-def test_what_a_checkpoint_lacks_costs_nothing(loopback_hub, tmp_path, cache):
+def test_what_a_checkpoint_lacks_costs_nothing(offer, opened):
     tensors = {"wpe.weight": np.eye(64, 4, dtype="f4"), "wte.weight": np.ones((9_000, 4), "f4")}
-    add_files(loopback_hub, tmp_path / "files", {
+    offer({
         "model.safetensors": tensors, "config.json": {"model_type": "gpt2", "n_layer": 1},
     })  # fmt: skip
-    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    model = opened(NAME)
     assert model.bytes_to_fetch_for([("W_Q", 0), ("W_E", 0), ("W_E", 0)]) == 9_000 * 4 * 4
 
 
 # ---- lengths that nobody says --------------------------------------------------------------
 
 
-def test_small_files_in_chunks_are_read(folder, loopback_hub, cache):
+def test_small_files_in_chunks_are_read(folder, loopback_hub, opened):
     playing = loopback_hub.fault(Fault.chunked(), path="*/config.json")
-    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    model = opened(NAME)
     assert playing.played == 1
     assert_same(model, folder)
 
 
-def test_small_files_in_chunks_have_a_bound(loopback_hub, tmp_path, cache, monkeypatch):
+def test_small_files_in_chunks_have_a_bound(loopback_hub, tmp_path, cache, monkeypatch, opened):
     monkeypatch.setattr("geometry.hub.client.FETCH_BYTES", 5_000)
     write_model(tmp_path / "files", "safetensors")
     config = tmp_path / "files" / "config.json"
@@ -251,17 +249,19 @@ def test_small_files_in_chunks_have_a_bound(loopback_hub, tmp_path, cache, monke
     serve(loopback_hub, tmp_path / "files", NAME)
     loopback_hub.fault(Fault.chunked(), path="*/config.json", times=None)
     with pytest.raises(HubError, match=r"at most 5 kB of such a file"):
-        open_source(NAME, network=network_of(loopback_hub, cache))
+        opened(NAME)
     assert asked(loopback_hub).count("config.json") == 1
     assert not kept(cache)
 
 
-def test_weights_of_unknown_length_are_asked_about_and_then_read(loopback_hub, tmp_path, cache):
+def test_weights_of_unknown_length_are_asked_about_and_then_read(
+    loopback_hub, tmp_path, cache, opened
+):
     write_model(tmp_path / "files", "safetensors")
     serve(loopback_hub, tmp_path / "files", NAME)
     loopback_hub.fault(Fault.chunked(), path="*/model.safetensors", times=None)
     with pytest.raises(WholeDownload, match="does not say how much that is") as caught:
-        open_source(NAME, network=network_of(loopback_hub, cache))
+        opened(NAME)
     assert caught.value.nbytes is None
     assert not kept(cache)
     told: list[TransferProgress] = []
@@ -273,11 +273,11 @@ def test_weights_of_unknown_length_are_asked_about_and_then_read(loopback_hub, t
 
 
 def test_a_length_that_the_hub_says_when_it_sends_on_is_believed(
-    folder, loopback_hub, weights, cache
+    folder, loopback_hub, weights, cache, opened
 ):
     loopback_hub.fault(Fault.chunked(), path=f"*/{weights.name}", host="storage", times=None)
     with pytest.raises(WholeDownload) as caught:
-        open_source(NAME, network=network_of(loopback_hub, cache))
+        opened(NAME)
     assert caught.value.nbytes == weights.stat().st_size
     network = network_of(loopback_hub, cache, whole=True)
     assert_same(open_source(NAME, network=network), folder)
