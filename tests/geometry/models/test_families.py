@@ -1,9 +1,8 @@
 """Every family: what we read is what the family's own module in transformers uses."""
 
 import functools
-import json
 import operator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -51,18 +50,39 @@ def built(case: Case) -> torch.nn.Module:
     return model
 
 
-def the_table(module: torch.nn.Module, case: Case) -> np.ndarray:
-    """Rows in use by position, as the module's own forward pass takes them."""
-    captured: list[torch.Tensor] = []
-    place = module.get_submodule(case.positions)
-    handle = place.register_forward_hook(lambda *args: captured.append(args[-1]))
-    try:
-        with torch.no_grad():
-            run(module)
-    finally:
+@dataclass
+class Seen:
+    """What the parts of a module were first fed and gave, and all that its LayerNorms did."""
+
+    fed: dict[str, torch.Tensor] = field(default_factory=dict)
+    given: dict[str, torch.Tensor] = field(default_factory=dict)
+    norms: list[tuple[torch.nn.Module, torch.Tensor, torch.Tensor]] = field(default_factory=list)
+
+    def note(self, name: str, part: torch.nn.Module, inputs: tuple, output: object) -> None:
+        if inputs:
+            self.fed.setdefault(name, inputs[0])
+        if isinstance(output, torch.Tensor):
+            # Longformer divides its queries where they lie.
+            self.given.setdefault(name, output.clone())
+        if type(part).__name__.endswith("LayerNorm"):
+            self.norms.append((part, inputs[0], output))
+
+    def norm_before(self, name: str) -> tuple[torch.nn.Module, torch.Tensor] | None:
+        """The LayerNorm whose output a part was fed, and what entered that."""
+        place = self.fed[name].data_ptr()
+        return next((norm[:2] for norm in self.norms if norm[2].data_ptr() == place), None)
+
+
+def watched(module: torch.nn.Module) -> Seen:
+    """Run a module once."""
+    seen = Seen()
+    handles = [part.register_forward_hook(functools.partial(seen.note, name))
+               for name, part in module.named_modules()]  # fmt: skip
+    with torch.no_grad():
+        run(module)
+    for handle in handles:
         handle.remove()
-    rows = captured[0]
-    return rows.reshape(-1, rows.shape[-1]).double().numpy()
+    return seen
 
 
 def run(module: torch.nn.Module) -> None:
@@ -108,7 +128,8 @@ def test_reads_what_the_module_uses(case, module, tmp_path):
     module.save_pretrained(tmp_path)
     model = open_source(tmp_path, table=case.table)
 
-    used = the_table(module, case)
+    rows = watched(module).given[case.positions]
+    used = rows.reshape(-1, rows.shape[-1]).double().numpy()
     assert model.d_model == used.shape[1]
     assert model.n_positions == case.n_positions
     tolerance = 1e-6 if case.computed else 0
@@ -140,37 +161,16 @@ def test_layer_norms_are_those_that_feed_the_matrices(case, module, tmp_path):
     """What the module's query and fan-out matrices are fed is the LayerNorm whose gain we read."""
     module.save_pretrained(tmp_path)
     layers = open_source(tmp_path, table=case.table).layers
-    fed: dict[str, torch.Tensor] = {}
-    outputs: list[tuple[torch.nn.Module, torch.Tensor]] = []
-    for name, part in module.named_modules():
-        part.register_forward_hook(functools.partial(remember, name, fed, outputs))
-    with torch.no_grad():
-        run(module)
+    seen = watched(module)
     for layer in range(2):
         for reader, path in (("attention", case.query), ("mlp", case.fan_out)):
             if "albert" in case.layer and layer == 1:
                 continue  # one shared module: its first call was layer 0's
-            given = fed[f"{case.layer.format(layer)}.{path}"]
+            norm = seen.norm_before(f"{case.layer.format(layer)}.{path}")
             gain = layers.norm_gain(reader, layer)
-            norm = next((n for n, out in outputs if out.data_ptr() == given.data_ptr()), None)
             assert (gain is None) == (norm is None), (reader, layer)
             if gain is not None:
-                np.testing.assert_array_equal(gain, norm.weight.detach().numpy())
-
-
-def remember(
-    name: str,
-    fed: dict[str, torch.Tensor],
-    outputs: list[tuple[torch.nn.Module, torch.Tensor]],
-    place: torch.nn.Module,
-    inputs: tuple[torch.Tensor, ...],
-    output: torch.Tensor,
-) -> None:
-    """Note what a module is first fed, and what comes out of each LayerNorm."""
-    if inputs:
-        fed.setdefault(name, inputs[0])
-    if type(place).__name__.endswith("LayerNorm"):
-        outputs.append((place, output))
+                np.testing.assert_array_equal(gain, norm[0].weight.detach().numpy())
 
 
 #: What tells a family to multiply its tokens; LED and Whisper know the setting and heed it not.
@@ -202,11 +202,7 @@ def test_what_is_compared_is_what_the_model_adds_up(case, module, tmp_path):
     """Tokens 3 to 11 stand at positions 0 to 8: their sums are fed to some part of the model."""
     module.save_pretrained(tmp_path)
     model = open_source(tmp_path, table=case.table)
-    fed: dict[str, torch.Tensor] = {}
-    for name, part in module.named_modules():
-        part.register_forward_hook(functools.partial(remember, name, fed, []))
-    with torch.no_grad():
-        run(module)
+    fed = watched(module).fed
     found = interference(
         addable_tokens(model),
         model.W_pos,
@@ -233,45 +229,27 @@ def test_every_family_of_the_table_is_proven():
 
 
 @pytest.mark.parametrize(
-    ("family", "words"),
+    ("family", "setting", "words"),
     [
-        ("llama", "it rotates queries and keys"),
-        ("gpt_neox", "it rotates queries and keys"),
-        ("gptj", "it rotates queries and keys"),
-        ("bloom", "ALiBi"),
-        ("mpt", "ALiBi"),
-        ("t5", "relative distance"),
+        ("llama", {}, "it rotates queries and keys"),
+        ("gpt_neox", {}, "it rotates queries and keys"),
+        ("gptj", {}, "it rotates queries and keys"),
+        ("bloom", {}, "ALiBi"),
+        ("mpt", {}, "ALiBi"),
+        ("t5", {}, "relative distance"),
+        ("brandnew", {"rope_theta": 10000.0}, "brandnew"),
+        ("esm", {"position_embedding_type": "rotary"}, "it rotates queries and keys"),
+        ("bert", {"position_embedding_type": "alibi"}, "ALiBi"),
     ],
 )
-def test_families_without_a_table_say_what_they_do(family, words, write_safetensors, tmp_path):
-    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
+def test_models_without_a_table_say_what_they_do(written, family, setting, words):
+    folder = written({"x.weight": np.zeros((4, 4), "f4")}, {"model_type": family, **setting})
     with pytest.raises(NoPositionalEmbeddings, match=words) as error:
-        open_source(tmp_path)
-    assert str(error.value).startswith(f"{family} stores no positional embeddings: ")
+        open_source(folder)
+    assert str(error.value).startswith(f"{family} stores no positional embeddings")
 
 
-def test_rotary_models_of_unknown_families_are_recognised(write_safetensors, tmp_path):
-    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
-    config = {"model_type": "brandnew", "rope_theta": 10000.0}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(NoPositionalEmbeddings, match="brandnew stores no positional embeddings"):
-        open_source(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("family", "kind", "words"),
-    [("esm", "rotary", "it rotates queries and keys"), ("bert", "alibi", "ALiBi")],
-)
-def test_a_setting_can_take_the_table_away(family, kind, words, write_safetensors, tmp_path):
-    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
-    config = {"model_type": family, "position_embedding_type": kind}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(NoPositionalEmbeddings, match=words):
-        open_source(tmp_path)
-
-
-def test_the_text_part_of_a_model_of_models(write_safetensors, tmp_path):
+def test_the_text_part_of_a_model_of_models(written):
     """TrOCR as it is published: a vision encoder with a text decoder."""
     table = np.arange(56, dtype=np.float32).reshape(14, 4)
     tensors = {
@@ -280,29 +258,23 @@ def test_the_text_part_of_a_model_of_models(write_safetensors, tmp_path):
         "decoder.model.decoder.embed_positions.weight": table,
         "decoder.model.decoder.embed_tokens.weight": np.ones((9, 4), np.float32),
     }
-    write_safetensors(tmp_path / "model.safetensors", tensors)
     part = {"model_type": "trocr", "d_model": 4, "max_position_embeddings": 12}
     config = {"model_type": "vision-encoder-decoder", "decoder": part, "encoder": {}}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    model = open_source(tmp_path)
+    model = open_source(written(tensors, config))
     assert model.family == "trocr"
     np.testing.assert_array_equal(model.W_pos, table[2:])
     assert model.W_E.shape == (9, 4)
 
 
-def test_a_known_family_without_its_table_says_so(write_safetensors, tmp_path):
-    tensors = {"wte.weight": np.ones((9, 4), np.float32)}
-    write_safetensors(tmp_path / "model.safetensors", tensors)
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+def test_a_known_family_without_its_table_says_so(written):
+    folder = written({"wte.weight": np.ones((9, 4), np.float32)}, {"model_type": "gpt2"})
     with pytest.raises(UnknownArchitecture, match=r"keeps its positions in wpe.weight, which"):
-        open_source(tmp_path)
+        open_source(folder)
 
 
-def test_tied_output_stands_in_for_the_token_embeddings(write_safetensors, tmp_path):
-    tokens = np.arange(36, dtype=np.float32).reshape(9, 4)
+def test_tied_output_stands_in_for_the_token_embeddings(written):
+    tokens, config = np.arange(36, dtype=np.float32).reshape(9, 4), {"model_type": "gpt2"}
     tensors = {"transformer.wpe.weight": np.eye(8, 4, dtype=np.float32), "lm_head.weight": tokens}
-    write_safetensors(tmp_path / "model.safetensors", tensors)
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
-    np.testing.assert_array_equal(open_source(tmp_path).W_E, tokens)
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "tie_word_embeddings": false}')
-    assert "W_E" in open_source(tmp_path).missing
+    np.testing.assert_array_equal(open_source(written(tensors, config)).W_E, tokens)
+    untied = {**config, "tie_word_embeddings": False}
+    assert "W_E" in open_source(written(tensors, untied)).missing

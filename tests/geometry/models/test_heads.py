@@ -1,6 +1,5 @@
 """Queries and keys of every family: those that its own module in transformers computes."""
 
-import functools
 import operator
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import mean_token_norm, project_heads
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
-from tests.geometry.models.test_families import built, run
+from tests.geometry.models.test_families import built, watched
 
 #: What is optional in a family, or differs with its configuration.
 VARIANTS = tuple(
@@ -48,22 +47,6 @@ def bare(case: Case) -> torch.nn.Module:
     return module
 
 
-def first_outputs(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """What each part of a module first gives."""
-    given: dict[str, torch.Tensor] = {}
-
-    def remember(name: str, *called: object) -> None:
-        if isinstance(called[-1], torch.Tensor):
-            # Longformer divides its queries where they lie.
-            given.setdefault(name, called[-1].clone())
-
-    for name, part in module.named_modules():
-        part.register_forward_hook(functools.partial(remember, name))
-    with torch.no_grad():
-        run(module)
-    return given
-
-
 def in_use(rows: torch.Tensor) -> torch.Tensor:
     """The rows of positions 0 to 8; some modules put positions first, and pad them."""
     return rows.reshape(-1, rows.shape[-1])[:9]
@@ -91,7 +74,7 @@ def taken_apart(module: torch.nn.Module, case: Case, given: dict[str, torch.Tens
 def test_queries_and_keys_are_the_modules(case, tmp_path):
     module = bare(case)
     module.save_pretrained(tmp_path)
-    expected = taken_apart(module, case, first_outputs(module))
+    expected = taken_apart(module, case, watched(module).given)
     model = open_source(tmp_path, table=case.table)
     found = project_heads(model)
     assert found.layer == 0
@@ -112,31 +95,15 @@ def test_deeper_layers_read_what_entered_the_first(case, tmp_path):
     """The module's own second norm and queries, of what was fed to its first layer."""
     module = bare(case)
     module.save_pretrained(tmp_path)
-    fed: dict[str, torch.Tensor] = {}
-    norms: list[tuple[torch.nn.Module, torch.Tensor, torch.Tensor]] = []
-
-    def remember(name: str, part: torch.nn.Module, inputs: tuple, output: object) -> None:
-        if inputs:
-            fed.setdefault(name, inputs[0])
-        if type(part).__name__.endswith("LayerNorm"):
-            norms.append((part, inputs[0], output))
-
-    for name, part in module.named_modules():
-        part.register_forward_hook(functools.partial(remember, name))
-    with torch.no_grad():
-        run(module)
-
-    def before(layer: int) -> tuple[torch.nn.Module, torch.Tensor] | None:
-        x = fed[f"{case.layer.format(layer)}.{case.query}"]
-        return next((norm[:2] for norm in norms if norm[2].data_ptr() == x.data_ptr()), None)
-
-    entered = fed[f"{case.layer.format(0)}.{case.query}"]
+    seen = watched(module)
+    first, second = (f"{case.layer.format(layer)}.{case.query}" for layer in range(2))
+    entered = seen.fed[first]
     own = AttentionLayer(open_source(tmp_path, table=case.table).layers).norms()[1]
     if own is not None:
-        entered = before(0)[1]
+        entered = seen.norm_before(first)[1]
     with torch.no_grad():
-        x = before(1)[0](entered)
-        queries = module.get_submodule(f"{case.layer.format(1)}.{case.query}")(x)
+        x = seen.norm_before(second)[0](entered)
+        queries = module.get_submodule(second)(x)
     found = project_heads(open_source(tmp_path, table=case.table), 1)
     flat = found.queries[:, :9].swapaxes(0, 1).reshape(9, 16)
     theirs = in_use(queries).double().numpy()

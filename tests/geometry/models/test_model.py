@@ -278,31 +278,25 @@ def test_norm_gains_under_their_old_names(gpt2_folder, minilm_folder):
         minilm.norm_gain("mlp", 6)
 
 
-def test_old_names_of_layer_norm(write_safetensors, tmp_path):
+def test_old_names_of_layer_norm(written):
     tensors = {"embeddings.position_embeddings.weight": np.ones((4, 2), np.float32),
                "embeddings.LayerNorm.gamma": np.full(2, 3, np.float32)}  # fmt: skip
-    write_safetensors(tmp_path / "model.safetensors", tensors)
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    gain = open_source(tmp_path).layers.norm_gain("attention")
+    gain = open_source(written(tensors, {"model_type": "bert"})).layers.norm_gain("attention")
     np.testing.assert_array_equal(gain, [3, 3])
 
 
-def test_a_model_without_layers_still_has_positions(write_safetensors, tmp_path):
+def test_a_model_without_layers_still_has_positions(written):
     table = np.eye(8, 4, dtype=np.float32)
-    write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
-    model = open_source(tmp_path)
+    model = open_source(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
     np.testing.assert_array_equal(model.W_pos, table)
     assert model.missing["W_Q"] == "this model has no layers by its config.json"
     with pytest.raises(TensorUnavailable, match="layers are none, asked for layer 0"):
         model.weight("W_Q")
 
 
-def test_positions_are_widened_when_they_are_asked_for(write_safetensors, tmp_path):
+def test_positions_are_widened_when_they_are_asked_for(written):
     table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
-    write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
-    model = open_source(tmp_path)
+    model = open_source(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
     assert model.stored_W_pos.dtype == np.float32
     assert not model.stored_W_pos.flags.writeable
     np.testing.assert_array_equal(model.stored_W_pos, table)
