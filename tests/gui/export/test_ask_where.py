@@ -19,7 +19,7 @@ def ask(qtbot, monkeypatch):
         parent, left = QWidget(), list(answers)
         qtbot.addWidget(parent)
 
-        def execute(dialog: QFileDialog) -> int:
+        def execute(dialog):
             answer = left.pop(0)
             if answer is None:
                 return QFileDialog.DialogCode.Rejected
@@ -39,9 +39,10 @@ def ask(qtbot, monkeypatch):
 def press(qtbot):
     """Press a button of the question that is asked next; returns what was asked."""
     asked = []
+    timer = QTimer(QApplication.instance(), interval=10)
 
-    def press_next(word: str) -> list[str]:
-        def press_it() -> None:
+    def press_next(word):
+        def press_it():
             box = QApplication.activeModalWidget()
             if not isinstance(box, QMessageBox):
                 return
@@ -50,17 +51,13 @@ def press(qtbot):
             (button,) = [b for b in box.buttons() if b.text().replace("&", "") == word]
             QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
-        timer = QTimer(QApplication.instance(), interval=10)
         timer.timeout.connect(press_it)
         timer.start()
-        timers.append(timer)
         return asked
 
-    timers: list[QTimer] = []
     yield press_next
-    for timer in timers:
-        timer.stop()
-        timer.deleteLater()
+    timer.stop()
+    timer.deleteLater()
 
 
 @pytest.mark.parametrize(
@@ -89,18 +86,15 @@ def test_a_name_with_a_dot_replaces_nothing_unasked(ask, press, tmp_path):
     assert asked == ["opt-1.3b.svg is there already. Replace it?"]
 
 
-def test_a_file_is_replaced_if_the_user_says_so(ask, press, tmp_path):
-    (tmp_path / "opt-1.3b.svg").write_text("before")
+@pytest.mark.parametrize(
+    ("name", "asked_for", "times"), [("opt-1.3b.svg", "opt-1.3b", 1), ("sum.svg", "sum.svg", 0)]
+)
+def test_a_file_is_replaced_if_the_user_says_so_once(ask, press, tmp_path, name, asked_for, times):
+    """What the dialog asked itself is not asked again."""
+    (tmp_path / name).write_text("before")
     asked = press("Replace")
-    assert ask((tmp_path / "opt-1.3b", SVG)) == tmp_path / "opt-1.3b.svg"
-    assert len(asked) == 1
-
-
-def test_what_the_dialog_asked_itself_is_not_asked_again(ask, press, tmp_path):
-    (tmp_path / "sum.png").write_text("before")
-    asked = press("Cancel")
-    assert ask((tmp_path / "sum.png", PNG)) == tmp_path / "sum.png"
-    assert asked == []
+    assert ask((tmp_path / asked_for, SVG)) == tmp_path / name
+    assert len(asked) == times
 
 
 def test_no_file(ask, press, tmp_path):

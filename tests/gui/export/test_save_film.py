@@ -1,13 +1,12 @@
 """Saving the time-lapse from the window: films drawn while it can be used, and numbers."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
@@ -17,23 +16,18 @@ from gui.widgets.segmented import Segmented
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.conftest import TIMEOUT_MS
+from tests.gui.dialogs import LEFT, answer_file, press_button, type_number
 
-LEFT = Qt.MouseButton.LeftButton
 STEPS = [0, 10, 100, 300, 1000, 3000]
 SMALL = FilmOptions(kind="gif", height=120, fps=10.0)
 
 
 @pytest.fixture
-def trained(tmp_path):
+def application(show_model, wait_until_idle, tmp_path):
+    """The application, with a training ready to be played."""
     folder = write_checkpoint(tmp_path / "trained", growing(STEPS)[-1])
     write_record(folder / "history.safetensors", STEPS)
-    return folder
-
-
-@pytest.fixture
-def application(show_model, wait_until_idle, trained):
-    """The application, with a training ready to be played."""
-    made = show_model(trained)
+    made = show_model(folder)
     made.window.focus_on("training")
     wait_until_idle(made)
     assert made.session.timeline is not None
@@ -56,23 +50,7 @@ def finish(films, qtbot, wait_until_idle, application):
     return wait
 
 
-@pytest.fixture
-def answer(monkeypatch):
-    """Answer the dialog for a file with a path, or close it."""
-
-    def choose(path: Path | None) -> None:
-        def execute(dialog: QFileDialog) -> int:
-            if path is None:
-                return QDialog.DialogCode.Rejected
-            dialog.selectFile(str(path))
-            return QDialog.DialogCode.Accepted
-
-        monkeypatch.setattr(QFileDialog, "exec", execute)
-
-    return choose
-
-
-def trigger(window: QWidget, text: str) -> None:
+def trigger(window, text):
     menu = window.panels["training"].menu()
     (action,) = [action for action in menu.actions() if action.text() == text]
     assert action.isEnabled()
@@ -80,15 +58,8 @@ def trigger(window: QWidget, text: str) -> None:
     menu.deleteLater()
 
 
-def press(dialog: QDialog, text: str) -> None:
-    (box,) = dialog.findChildren(QDialogButtonBox)
-    (button,) = [button for button in box.buttons() if button.text().replace("&", "") == text]
-    QTest.mouseClick(button, LEFT)
-
-
-def progress_of(window: QWidget) -> FilmProgress:
-    (found,) = [one for one in window.findChildren(FilmProgress) if one.isVisible()]
-    return found
+def shown_progress(window):
+    return [one for one in window.findChildren(FilmProgress) if one.isVisible()]
 
 
 # ---- films -------------------------------------------------------------------------------
@@ -99,7 +70,7 @@ def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish
     out = tmp_path / "a.gif"
     films.save(out, SMALL)
     assert films.busy
-    progress = progress_of(window)
+    (progress,) = shown_progress(window)
     assert not progress.isModal()
     # What changes meanwhile is no part of it.
     session.snapshot = 2
@@ -113,30 +84,26 @@ def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish
     assert session.status == f"Saved {out}"
     assert session.notice is None
     assert session.snapshot == 2
-    assert not [one for one in window.findChildren(FilmProgress) if one.isVisible()]
+    assert not shown_progress(window)
 
 
-def test_the_camera_is_that_of_the_viewport(application, films, finish, tmp_path, wait_until_idle):
-    taken = []
+def test_the_camera_is_that_of_the_viewport_which_is_left_as_it_was(
+    application, films, finish, tmp_path, wait_until_idle
+):
+    """Two scenes take turns with the graphics."""
+    taken, interactor = [], application.window.viewport.interactor
     for view in ("view_xy", "view_xz"):
         application.window.commands.by_name[view].trigger()
         wait_until_idle(application)
+        before = np.array(interactor.screenshot())
         out = tmp_path / f"{view}.gif"
         films.save(out, SMALL)
         finish()
+        interactor.render()
+        np.testing.assert_array_equal(np.array(interactor.screenshot()), before)
         taken.append(read_gif(out)[0])
     assert taken[0].shape == taken[1].shape
     assert (taken[0][-1] != taken[1][-1]).any()
-
-
-def test_the_viewport_is_as_it_was(application, films, finish, tmp_path, wait_until_idle):
-    """Two scenes take turns with the graphics."""
-    interactor = application.window.viewport.interactor
-    before = np.array(interactor.screenshot())
-    films.save(tmp_path / "a.gif", SMALL)
-    finish()
-    interactor.render()
-    np.testing.assert_array_equal(np.array(interactor.screenshot()), before)
 
 
 def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, monkeypatch):
@@ -159,7 +126,8 @@ def test_cancel_leaves_no_file(application, films, finish, tmp_path):
     out = tmp_path / "a.mp4"
     out.write_bytes(b"before")
     films.save(out, FilmOptions(height=480))
-    press(progress_of(application.window), "Cancel")
+    (progress,) = shown_progress(application.window)
+    press_button(progress, "Cancel")
     assert not films.busy
     finish()
     application.jobs._alone[-1].join(TIMEOUT_MS / 1000)
@@ -182,7 +150,7 @@ def test_what_cannot_be_written_is_a_notice(application, films, finish, tmp_path
     finish()
     assert "could not be written" in application.session.notice.text
     assert "No such file" in application.session.notice.text
-    assert not [one for one in application.window.findChildren(FilmProgress) if one.isVisible()]
+    assert not shown_progress(application.window)
 
 
 def test_closing_the_window_gives_it_up(application, films, tmp_path):
@@ -195,21 +163,21 @@ def test_closing_the_window_gives_it_up(application, films, tmp_path):
 # ---- from the menu -----------------------------------------------------------------------
 
 
-def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch, answer):
-    def execute(dialog: FilmDialog) -> int:
+def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch):
+    def execute(dialog):
         QTest.mouseClick(dialog.kind.buttons["mp4"], LEFT)
         QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
-        press(dialog, "Save…")
+        press_button(dialog, "Save…")
         return dialog.result()
 
     monkeypatch.setattr(FilmDialog, "exec", execute)
-    answer(tmp_path / "film")
+    answer_file(monkeypatch, tmp_path / "film")
     trigger(application.window, "Save time-lapse…")
     finish()
     film, fps = read_mp4(tmp_path / "film.mp4")
     assert film.shape[:2] == (6, 480)
     assert fps == 6
-    answer(None)
+    answer_file(monkeypatch, None)
     trigger(application.window, "Save time-lapse…")
     assert not application.window.films.busy
 
@@ -221,7 +189,7 @@ def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
     """Not a film of something else."""
     session = application.session
 
-    def execute(dialog: QFileDialog) -> int:
+    def execute(dialog):
         if meanwhile == "another model":
             session.timeline = None
         else:
@@ -238,8 +206,8 @@ def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
     assert not (tmp_path / "film.mp4").exists()
 
 
-def test_coordinates_from_the_menu(application, finish, wait_until_idle, tmp_path, answer):
-    answer(tmp_path / "c.npz")
+def test_coordinates_from_the_menu(application, wait_until_idle, tmp_path, monkeypatch):
+    answer_file(monkeypatch, tmp_path / "c.npz")
     application.session.basis = "aligned"
     trigger(application.window, "Save coordinates…")
     wait_until_idle(application)
@@ -273,11 +241,6 @@ def dialog(qtbot):
     made.close()
 
 
-def type_number(field, text):
-    field.selectAll()
-    QTest.keyClicks(field, text)
-
-
 def test_speed_and_length_are_one_thing(dialog):
     assert (dialog.fps.value(), dialog.seconds.value()) == (6.0, 5.0)
     type_number(dialog.seconds, "10")
@@ -298,8 +261,7 @@ def test_the_size_follows_the_viewport(dialog):
     assert options.size(QSize(333, 400))[0] % 2 == 0
 
 
-def test_everything_in_it_can_be_reached_and_is_named(dialog):
-    for choice in dialog.findChildren(Segmented):
-        assert choice.accessibleName()
+def test_everything_in_it_is_named(dialog):
+    assert all(choice.accessibleName() for choice in dialog.findChildren(Segmented))
     assert dialog.fps.accessibleName() == "Steps a second"
     assert dialog.seconds.accessibleName() == "Seconds"

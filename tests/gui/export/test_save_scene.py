@@ -4,51 +4,37 @@ import json
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+from tests.gui.dialogs import answer_file, press_key
 
 
 @pytest.fixture
-def answer(monkeypatch):
-    """Answer the file dialog with a path; None cancels it."""
+def export(application, qtbot, monkeypatch, wait_until_idle):
+    """Press the command's key, and answer the dialog with a path; None cancels it."""
 
-    def answer_with(path):
-        def execute(dialog: QFileDialog) -> int:
+    def export_to(path):
+        answer_file(monkeypatch, path)
+        answer = QFileDialog.exec
+
+        def execute(dialog):
             assert dialog.windowTitle() == "Export scene"
-            if path is None:
-                return QFileDialog.DialogCode.Rejected
-            dialog.selectFile(str(path))
-            return QFileDialog.DialogCode.Accepted
+            return answer(dialog)
 
         monkeypatch.setattr(QFileDialog, "exec", execute)
+        press_key(qtbot, application.window, Qt.Key.Key_E)
+        wait_until_idle(application)
 
-    return answer_with
-
-
-@pytest.fixture
-def press(application, qtbot):
-    """Press the command's key; only the active window has shortcuts."""
-
-    def press_key():
-        window = application.window
-        window.activateWindow()
-        qtbot.waitUntil(window.isActiveWindow)
-        QTest.keyClick(window, Qt.Key.Key_E, CONTROL_SHIFT)
-
-    return press_key
+    return export_to
 
 
-def test_a_page_has_what_the_viewport_shows(application, answer, press, tmp_path, wait_until_idle):
+def test_a_page_has_what_the_viewport_shows(application, export, tmp_path, wait_until_idle):
     application.session.positions = (3, 40)
     wait_until_idle(application)
     application.window.viewport.camera.view("xy")
     wait_until_idle(application)
     out = tmp_path / "scene.html"
-    answer(out)
-    press()
-    wait_until_idle(application)
+    export(out)
     assert application.session.status == f"Saved {out}"
     page = out.read_text(encoding="utf-8")
     assert r"positions 3\u201340" in page
@@ -56,24 +42,16 @@ def test_a_page_has_what_the_viewport_shows(application, answer, press, tmp_path
     assert abs(eye["x"]) + abs(eye["y"]) < 1e-6 < eye["z"]
 
 
-def test_a_body(application, answer, press, tmp_path, wait_until_idle):
-    answer(tmp_path / "body.glb")
-    press()
-    wait_until_idle(application)
+def test_a_body(export, tmp_path):
+    export(tmp_path / "body.glb")
     assert (tmp_path / "body.glb").read_bytes().startswith(b"glTF")
 
 
-def test_nothing_is_written_without_a_file(application, answer, press, tmp_path, wait_until_idle):
-    answer(None)
-    press()
-    wait_until_idle(application)
+def test_nothing_is_written_without_a_file(application, export):
+    export(None)
     assert application.session.status == "Ready"
 
 
-def test_a_folder_that_is_not_there_becomes_a_notice(
-    application, answer, press, tmp_path, wait_until_idle
-):
-    answer(tmp_path / "nowhere" / "scene.glb")
-    press()
-    wait_until_idle(application)
+def test_a_folder_that_is_not_there_becomes_a_notice(application, export, tmp_path):
+    export(tmp_path / "nowhere" / "scene.glb")
     assert "cannot be written" in application.session.notice.text

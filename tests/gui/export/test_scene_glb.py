@@ -21,11 +21,11 @@ def state_of(open_table):
     return make
 
 
-def read(data: bytes) -> trimesh.Scene:
+def read(data):
     return trimesh.load_scene(io.BytesIO(data), file_type="glb")
 
 
-def helix(n: int) -> np.ndarray:
+def helix(n):
     angle = np.linspace(0, 9, n)
     return np.column_stack([np.cos(angle), np.sin(angle), angle / 4, 0 * angle])
 
@@ -62,22 +62,18 @@ def test_the_caption_goes_with_it(state_of):
     assert read(scene_glb(state)).metadata["caption"] == "\n".join(state.caption)
 
 
-def test_one_position_is_a_ball(state_of):
-    found = read(scene_glb(state_of(helix(9), positions=(3, 3))))
-    assert set(found.geometry) == {"positions"}
-
-
-def test_rows_that_are_all_one_can_be_exported(state_of):
-    assert read(scene_glb(state_of(np.ones((6, 3))))).bounds is not None
-
-
-def test_a_repeated_row_leaves_the_tube_whole(state_of):
-    rows = helix(30)
-    rows[12] = rows[11]
-    vertices = read(scene_glb(state_of(rows))).geometry["curve"].vertices
-    assert np.isfinite(vertices).all()
-
-
-def test_a_very_long_curve_has_no_balls(state_of):
-    found = read(scene_glb(state_of(helix(FEW + 2))))
-    assert set(found.geometry) == {"curve"}
+@pytest.mark.parametrize(
+    ("rows", "options", "bodies"),
+    [
+        (helix(9), {"positions": (3, 3)}, {"positions"}),
+        (np.ones((6, 3)), {}, None),
+        (np.repeat(helix(30), [1] * 11 + [2] + [1] * 18, axis=0), {}, {"curve", "positions"}),
+        (helix(FEW + 2), {}, {"curve"}),
+    ],
+    ids=["one position is a ball", "all rows are one", "a repeated row", "too long for balls"],
+)
+def test_odd_tables(state_of, rows, options, bodies):
+    found = read(scene_glb(state_of(rows, **options)))
+    assert np.isfinite(found.bounds).all()
+    assert bodies in (None, set(found.geometry))
+    assert all(np.isfinite(body.vertices).all() for body in found.geometry.values())

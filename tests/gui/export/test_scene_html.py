@@ -2,7 +2,6 @@
 
 import io
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,10 +36,13 @@ def browser():
 @pytest.fixture(scope="module")
 def show(browser, tmp_path_factory):
     """Export a helix and open it, offline; the page's errors and requests fail the tests."""
-    folder, contexts, wrong = tmp_path_factory.mktemp("scenes"), [], []
+    folder, contexts, wrong, asked = tmp_path_factory.mktemp("scenes"), [], [], []
 
     def export(theme=LIGHT, **fields):
-        session = still_session(open_source(_write(folder / f"{NAME}.npy")), positions=(1, 198))
+        along = np.linspace(0, 1, 200)
+        angle, table = 6 * np.pi * along, folder / f"{NAME}.npy"
+        np.save(table, np.column_stack([np.cos(angle), np.sin(angle), 2 * along]))
+        session = still_session(open_source(table), positions=(1, 198))
         session.change(**fields)
         out = folder / "scene.html"
         SceneExport.of(session, theme, "article").write(out)
@@ -49,7 +51,7 @@ def show(browser, tmp_path_factory):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: _note(request.url, wrong))
+        page.on("request", lambda request: asked.append(request.url))
         page.goto(out.as_uri())
         page.wait_for_function("document.querySelector('#scene canvas') !== null")
         return page
@@ -58,6 +60,7 @@ def show(browser, tmp_path_factory):
     for context in contexts:
         context.close()
     assert wrong == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 @pytest.fixture(scope="module")
@@ -70,24 +73,12 @@ def dark(show):
     return show(DARK, outside="faint", projection="parallel")
 
 
-def _write(path: Path) -> Path:
-    along = np.linspace(0, 1, 200)
-    angle = 6 * np.pi * along
-    np.save(path, np.column_stack([np.cos(angle), np.sin(angle), 2 * along]))
-    return path
-
-
-def _note(url: str, wrong: list[str]) -> None:
-    if not url.startswith(("file:", "data:", "blob:")):
-        wrong.append(f"asks for {url}")
-
-
-def pixels(page) -> np.ndarray:
+def pixels(page):
     with Image.open(io.BytesIO(page.screenshot())) as picture:
         return np.array(picture.convert("RGB")).astype(int)
 
 
-def colourful(picture: np.ndarray) -> np.ndarray:
+def colourful(picture):
     """Which pixels of the middle are the curve's: everything else is grey."""
     return np.ptp(picture[50:-80, :700], axis=2) > 100
 
@@ -123,16 +114,11 @@ def test_the_caption_and_the_axes_are_on_the_page(light):
     assert [name.split(" ·")[0] for name in names[1:]] == [f"PC\xa0{k}" for k in (1, 2, 3)]
 
 
-def test_positions_outside_the_range_are_faint(dark, light):
+def test_positions_outside_the_range_are_faint_and_parallel_is_parallel(dark, light):
     counts = [page.evaluate(f"{GRAPH}.data.length") for page in (light, dark)]
     assert counts[1] - counts[0] == 2
-
-
-def test_parallel_projection(dark, light):
-    kinds = [
-        page.evaluate(f"{GRAPH}.layout.scene.camera.projection.type") for page in (light, dark)
-    ]
-    assert kinds == ["perspective", "orthographic"]
+    kind = f"{GRAPH}.layout.scene.camera.projection.type"
+    assert [page.evaluate(kind) for page in (light, dark)] == ["perspective", "orthographic"]
 
 
 def test_a_drag_turns_it_and_the_wheel_brings_it_nearer(light):

@@ -186,11 +186,10 @@ def test_colours_mean_what_they_mean_in_the_window(session, frames, monkeypatch)
 
 def test_a_time_lapse_of_another_range_is_no_film_of_this_one(model, session):
     session.curve = place_curve(model.W_pos, fit_pca(model.W_pos, (5, 30)), (1, 2, 3))
-    with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
-        TimelineFrames(session, SMALL)
-    session.timeline = None
-    with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
-        TimelineFrames(session, SMALL)
+    for _ in range(2):
+        with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
+            TimelineFrames(session, SMALL)
+        session.timeline = None
 
 
 def test_nothing_leaves_the_picture(model, frames):
@@ -239,14 +238,16 @@ def test_every_format_by_its_ending(session, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.gif", "a.npz", "model"]
 
 
-def test_a_film_that_cannot_be_written(session, tmp_path):
-    with pytest.raises(FilmError, match="could not be written"):
-        write_timelapse(session, tmp_path / "none" / "a.mp4", size=(80, 60))
-
-
-def test_a_size_that_cannot_be_drawn(session, tmp_path):
-    with pytest.raises(PictureError, match="cannot be drawn"):
-        write_timelapse(session, tmp_path / "a.gif", size=(20_000, 20_000))
+@pytest.mark.parametrize(
+    ("out", "size", "error", "said"),
+    [
+        ("none/a.mp4", (80, 60), FilmError, "could not be written"),
+        ("a.gif", (20_000, 20_000), PictureError, "cannot be drawn"),
+    ],
+)
+def test_a_film_that_cannot_be(session, tmp_path, out, size, error, said):
+    with pytest.raises(error, match=said):
+        write_timelapse(session, tmp_path / out, size=size)
     assert os.listdir(tmp_path) == ["model"]
 
 

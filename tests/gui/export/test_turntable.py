@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.film_dialog import FilmOptions, FilmProgress
@@ -17,8 +17,8 @@ from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
 from gui.style.theme import LIGHT
 from tests.films import read_gif, read_mp4
+from tests.gui.dialogs import LEFT, answer_file, press_button, press_key, type_number
 
-LEFT = Qt.MouseButton.LeftButton
 SMALL = FilmOptions(kind="gif", height=120, fps=10.0)
 QUICK = Turn(seconds=1.0)
 POSE = CameraPose(
@@ -27,35 +27,25 @@ POSE = CameraPose(
 
 
 @pytest.fixture
-def press(qtbot):
-    """Press keys in the window, wherever they go."""
-
-    def press_keys(window, key):
-        window.activateWindow()
-        qtbot.waitUntil(window.isActiveWindow)
-        control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-        QTest.keyClick(window, key, control_shift)
-
-    return press_keys
-
-
-@pytest.fixture
-def answer(monkeypatch):
-    """Answer the dialog for a file."""
-
-    def with_path(path):
-        def execute(dialog: QFileDialog) -> int:
-            dialog.selectFile(str(path))
-            return QDialog.DialogCode.Accepted
-
-        monkeypatch.setattr(QFileDialog, "exec", execute)
-
-    return with_path
-
-
 def finish(application, qtbot, wait_until_idle):
-    qtbot.waitUntil(lambda: not application.window.films.busy)
-    wait_until_idle(application)
+    """Wait until a film is done, and everything else too."""
+
+    def wait():
+        qtbot.waitUntil(lambda: not application.window.films.busy)
+        wait_until_idle(application)
+
+    return wait
+
+
+def fill_in(dialog, *buttons):
+    """Ask for a GIF of five frames in a second, with more buttons pressed, and go on."""
+    for button in (dialog.kind.buttons["gif"], *buttons):
+        QTest.mouseClick(button, LEFT)
+    type_number(dialog.seconds, "1")
+    type_number(dialog.fps, "5")
+    assert dialog.frames() == 5
+    press_button(dialog, "Save…")
+    return dialog.result()
 
 
 # ---- the way round -----------------------------------------------------------------------
@@ -83,9 +73,8 @@ def test_a_turn_keeps_distance_and_height(axis):
 def frames_of(model):
     """Make the frames of a turn of the small helix, as pictures."""
 
-    def draw(turn: Turn, fps=5.0, pose=None) -> np.ndarray:
-        look = FilmLook((160, 120), fps, pose=pose)
-        frames = TurnFrames(still_session(model), look, turn)
+    def draw(turn):
+        frames = TurnFrames(still_session(model), FilmLook((160, 120), 5.0), turn)
         try:
             return np.stack([frames.draw(i) for i in range(len(frames))]).astype(int)
         finally:
@@ -159,32 +148,25 @@ def test_films_in_both_formats(model, tmp_path):
 
 
 def test_the_dialog_asks_and_a_film_is_made_while_one_works(
-    application, press, answer, tmp_path, monkeypatch, qtbot, wait_until_idle
+    application, finish, tmp_path, monkeypatch, qtbot, wait_until_idle
 ):
     window, session = application.window, application.session
     out = tmp_path / "round.gif"
-    answer(out)
+    answer_file(monkeypatch, out)
 
-    def execute(dialog: TurntableDialog) -> int:
-        QTest.mouseClick(dialog.kind.buttons["gif"], LEFT)
-        QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
-        QTest.mouseClick(dialog.about.buttons["x"], LEFT)
-        for field, text in ((dialog.seconds, "1"), (dialog.fps, "5")):
-            field.selectAll()
-            QTest.keyClicks(field, text)
-        assert (dialog.turn(), dialog.frames()) == (Turn("x", 1.0), 5)
-        (box,) = dialog.findChildren(QDialogButtonBox)
-        QTest.mouseClick(box.buttons()[0], LEFT)
-        return dialog.result()
+    def execute(dialog):
+        done = fill_in(dialog, dialog.height_.buttons["480"], dialog.about.buttons["x"])
+        assert dialog.turn() == Turn("x", 1.0)
+        return done
 
     monkeypatch.setattr(TurntableDialog, "exec", execute)
     pose = CameraPose.of(window.viewport.interactor.camera)
-    press(window, Qt.Key.Key_T)
+    press_key(qtbot, window, Qt.Key.Key_T)
     assert window.films.busy
     # What changes meanwhile is no part of it.
     session.selection = (7,)
     window.viewport.camera.view("xy")
-    finish(application, qtbot, wait_until_idle)
+    finish()
     assert session.notice is None
     assert session.status == f"Saved {out}"
     film, _ = read_gif(out)
@@ -201,39 +183,38 @@ def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     assert np.abs(film[0].astype(int) - expected).mean() < 2
 
 
-def test_cancel_leaves_no_file(application, tmp_path, qtbot, wait_until_idle):
+def test_cancel_leaves_no_file(application, finish, tmp_path):
     window = application.window
     window.turntables.save(tmp_path / "a.mp4", FilmOptions(height=480, fps=25.0), Turn())
     (progress,) = [one for one in window.findChildren(FilmProgress) if one.isVisible()]
     assert progress.windowTitle() == "Saving the turntable"
-    (box,) = progress.findChildren(QDialogButtonBox)
-    QTest.mouseClick(box.buttons()[0], LEFT)
-    finish(application, qtbot, wait_until_idle)
+    press_button(progress, "Cancel")
+    finish()
     application.jobs._alone[-1].join(20)
     assert application.session.status == "Saving the turntable was cancelled"
     assert not list(tmp_path.glob("*.mp4*"))
 
 
-def test_what_cannot_be_written_is_a_notice(application, tmp_path, qtbot, wait_until_idle):
+def test_what_cannot_be_written_is_a_notice(application, finish, tmp_path):
     application.window.turntables.save(tmp_path / "none" / "a.gif", SMALL, QUICK)
-    finish(application, qtbot, wait_until_idle)
+    finish()
     assert "could not be written" in application.session.notice.text
 
 
-def test_one_film_at_a_time(application, tmp_path, monkeypatch, qtbot, wait_until_idle):
+def test_one_film_at_a_time(application, finish, tmp_path, monkeypatch):
     monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
     turntables = application.window.turntables
     turntables.save(tmp_path / "a.gif", SMALL, QUICK)
     turntables.ask()
-    finish(application, qtbot, wait_until_idle)
+    finish()
     assert len(read_gif(tmp_path / "a.gif")[0]) == 10
 
 
 def test_the_dialog_counts_frames_and_names_everything(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
-    size = QSize(800, 400)
-    dialog = TurntableDialog(FilmOptions(fps=25.0), Turn(), size, None, (2, 1, 4), parent)
+    options = FilmOptions(fps=25.0)
+    dialog = TurntableDialog(options, Turn(), QSize(800, 400), None, (2, 1, 4), parent)
     assert not dialog.all_views
     texts = [one.text() for one in dialog.findChildren(QWidget) if hasattr(one, "text")]
     assert any("200 frames of 1\N{THIN SPACE}440 × 720 pixels" in text for text in texts)
@@ -249,31 +230,23 @@ def test_the_dialog_counts_frames_and_names_everything(qtbot):
 
 
 def test_all_views_turn_in_their_places(
-    application, press, answer, write_table, helix, tmp_path, monkeypatch, qtbot, wait_until_idle
+    application, finish, write_table, helix, tmp_path, monkeypatch, qtbot, wait_until_idle
 ):
     window = application.window
-    comparing = application.controller.comparing
-    comparing.add(str(write_table(helix(120, 16, 3), "other")))
+    application.controller.comparing.add(str(write_table(helix(120, 16, 3), "other")))
     wait_until_idle(application)
     out = tmp_path / "both.gif"
-    answer(out)
+    answer_file(monkeypatch, out)
 
-    def execute(dialog: TurntableDialog) -> int:
+    def execute(dialog):
         assert dialog.all_views
-        assert dialog.options().size(window.grid.pictured.size()) == dialog.options().size(
-            dialog._viewport
-        )
-        for field, text in ((dialog.seconds, "1"), (dialog.fps, "5")):
-            field.selectAll()
-            QTest.keyClicks(field, text)
-        QTest.mouseClick(dialog.kind.buttons["gif"], LEFT)
-        (box,) = dialog.findChildren(QDialogButtonBox)
-        QTest.mouseClick(box.buttons()[0], LEFT)
-        return dialog.result()
+        options = dialog.options()
+        assert options.size(window.grid.pictured.size()) == options.size(dialog._viewport)
+        return fill_in(dialog)
 
     monkeypatch.setattr(TurntableDialog, "exec", execute)
-    press(window, Qt.Key.Key_T)
-    finish(application, qtbot, wait_until_idle)
+    press_key(qtbot, window, Qt.Key.Key_T)
+    finish()
     assert application.session.notice is None
     film, _ = read_gif(out)
     area = window.grid.pictured

@@ -6,14 +6,13 @@ import json
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import ComparedModel, Session
+from tests.gui.dialogs import answer_file, press_key
 
 
 @pytest.fixture
@@ -137,16 +136,8 @@ def test_from_the_window_with_tokens_and_the_panel_in_front(
     window.bring(name)
     wait_until_idle(application)
     out = tmp_path / "all.npz"
-
-    def execute(dialog: QFileDialog) -> int:
-        dialog.selectFile(str(out))
-        return QFileDialog.DialogCode.Accepted
-
-    monkeypatch.setattr(QFileDialog, "exec", execute)
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
-    control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    QTest.keyClick(window, Qt.Key.Key_D, control_shift)
+    answer_file(monkeypatch, out)
+    press_key(qtbot, window, Qt.Key.Key_D)
     wait_until_idle(application)
     assert session.notice is None
     assert session.status == f"Saved {out}"

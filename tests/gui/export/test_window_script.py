@@ -6,8 +6,10 @@ import pyvista as pv
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QTest
 
+from geometry.history.here import history_here
+from geometry.models.sources import open_source
+from gui.export.timelapse_film import timeline_session
 from gui.export.window_script import SCALE, Sight, script
 from gui.scene.picking import Projection
 from gui.scene.scene import HelixScene
@@ -20,6 +22,8 @@ from gui.state.guides import Guide, with_guide
 from gui.state.session import ComparedModel, Session
 from gui.style.theme import COLORMAPS, THEMES
 from gui.window.copy_window import window_script
+from tests.geometry.history_stage import growing, write_checkpoint, write_record
+from tests.gui.dialogs import press_key
 from tests.scripts import check_imports, run_script
 
 SIGHT = Sight(
@@ -97,13 +101,8 @@ def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
     window.viewport.camera.zoom(1.4)
     wait_until_idle(application)
     session.hover = 30
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
-    QTest.keyClick(
-        window,
-        Qt.Key.Key_C,
-        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier,
-    )
+    control_alt = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    press_key(qtbot, window, Qt.Key.Key_C, control_alt)
     assert session.status == "Copied the window as Python"
     copied = QGuiApplication.clipboard().text()
     check_imports(copied)
@@ -203,11 +202,6 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
 
 @pytest.mark.parametrize("basis", ["aligned", "frozen"])
 def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
-    from geometry.history.here import history_here
-    from geometry.models.sources import open_source
-    from gui.export.timelapse_film import timeline_session
-    from tests.geometry.history_stage import growing, write_checkpoint, write_record
-
     steps = [0, 10, 100]
     folder = write_checkpoint(tmp_path / "trained", growing(steps)[-1])
     write_record(folder / "history.safetensors", steps)
