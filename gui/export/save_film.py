@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from gui.export.film_dialog import FilmOptions
     from gui.services.controller import Controller
 
-NUMBERS = "save coordinates"
-"""Slot of the job that writes numbers."""
 KINDS = {"mp4": "MP4 film (*.mp4)", "gif": "GIF film (*.gif)"}
 _NPZ = {"npz": "NumPy arrays (*.npz)"}
 _WHAT = "the time-lapse"
@@ -105,14 +103,9 @@ class FilmSaver:
         path = None if timeline is None else ask_where(self._window, "Save coordinates", name, _NPZ)
         if path is None or timeline is None:
             return
-
-        def done(_: None) -> None:
-            self._session.status = f"Saved {path}"
-
-        self._controller.in_background(
-            NUMBERS,
+        self._controller.save(
+            path,
             lambda: write_timeline_numbers(timeline, path),
-            done,
             "The coordinates could not be saved",
         )
 

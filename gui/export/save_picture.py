@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
@@ -19,8 +20,8 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import whole_file
 from gui.export.grid_picture import picture_of_grid, picture_of_viewport
 from gui.export.pictures import PictureError
-from gui.export.save_result import Background, ask_where
-from gui.state.session import Session
+from gui.export.save_result import ask_where
+from gui.services.controller import Controller
 from gui.state.values import Notice
 from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
@@ -59,11 +60,9 @@ class PictureOptions:
 class PictureSaver:
     """Takes pictures of a window and its viewport."""
 
-    def __init__(
-        self, window: QWidget, grid: ViewGrid, session: Session, in_background: Background
-    ) -> None:
-        self._window, self._grid, self._session = window, grid, session
-        self._run = in_background
+    def __init__(self, window: QWidget, grid: ViewGrid, controller: Controller) -> None:
+        self._window, self._grid = window, grid
+        self._controller, self._session = controller, controller.session
         self._options = PictureOptions()
 
     def ask(self) -> None:
@@ -90,16 +89,9 @@ class PictureSaver:
         The file's suffix is replaced by .png.
         """
         image, out = self._draw(options), _as_png(out)
-        if image is None:
-            return
-
-        def done(_: None) -> None:
-            self._session.status = f"Saved {out}"
-
-        # Compressing a large picture takes up to a minute.
-        self._run(
-            f"save {out}", lambda: write_picture(image, out), done, "The picture could not be saved"
-        )
+        if image is not None:  # compressing a large one takes up to a minute
+            write = partial(write_picture, image, out)
+            self._controller.save(out, write, "The picture could not be saved")
 
     def save_window(self, out: Path) -> bool:
         """Save a picture of the whole window as on the screen, synchronously."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QStandardPaths
@@ -15,10 +15,11 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from geometry.checkpoints.number_files import write_numbers
 from geometry.checkpoints.whole_files import not_written, write_text
 from gui.services.jobs.jobs import T
-from gui.state.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from gui.services.controller import Controller
 
 FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
@@ -28,35 +29,29 @@ RESOLUTION = 200
 _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
 
-class Background(Protocol):
-    """Signature of :meth:`gui.services.controller.Controller.in_background`."""
-
-    def __call__(
-        self, slot: str, function: Callable[[], T], on_result: Callable[[T], None], what: str, /
-    ) -> None: ...
-
-
 class ResultSaver:
     """Writes figures and numbers on a thread, because Matplotlib is slow."""
 
-    def __init__(self, session: Session, in_background: Background) -> None:
-        self._session, self._run = session, in_background
+    def __init__(self, controller: Controller) -> None:
+        self._controller, self._session = controller, controller.session
 
     def save_figure(self, parent: QWidget, name: str, draw: Callable[[], Figure]) -> None:
         """Ask for a file and draw the figure into it, in the format of its suffix."""
+
+        def write(figure: Figure, path: Path) -> None:
+            from gui.export.figures import save_figure
+
+            save_figure(figure, path)
+
         path = ask_where(parent, "Save figure", name, FIGURES)
-        if path is not None:
-            self._save(path, "The figure could not be saved", lambda: _write_figure(draw(), path))
+        self._save(path, draw, write, "The figure could not be saved")
 
     def save_numbers(
         self, parent: QWidget, name: str, numbers: Callable[[], Mapping[str, np.ndarray]]
     ) -> None:
         """Ask for a file and write the numbers into it, in the format of its suffix."""
         path = ask_where(parent, "Save numbers", name, NUMBERS)
-        if path is not None:
-            self._save(
-                path, "The numbers could not be saved", lambda: write_numbers(numbers(), path)
-            )
+        self._save(path, numbers, write_numbers, "The numbers could not be saved")
 
     def save_text(
         self,
@@ -70,7 +65,22 @@ class ResultSaver:
         path = ask_where(parent, title, name, kinds)
         if path is not None:
             text = texts[path.suffix.lower().lstrip(".")]
-            self._save(path, "The text could not be saved", lambda: _write_text(text(), path))
+            self._save(path, text, write_text, "The text could not be saved")
+
+    def _save(
+        self, path: Path | None, make: Callable[[], T], write: Callable[[T, Path], None], what: str
+    ) -> None:
+        if path is None:
+            return
+
+        def work() -> None:
+            made = make()
+            try:
+                write(made, path)
+            except OSError as error:
+                raise not_written(path, error) from error
+
+        self._controller.save(path, work, what)
 
     def copy_figure(self, draw: Callable[[], Figure]) -> None:
         """Copy the figure to the clipboard as a picture."""
@@ -84,34 +94,14 @@ class ResultSaver:
             QGuiApplication.clipboard().setImage(image)
             self._session.status = "Copied the figure"
 
-        self._run("copy figure", picture, copy, "The figure could not be copied")
+        self._controller.in_background(
+            "copy figure", picture, copy, "The figure could not be copied"
+        )
 
     def copy_text(self, text: str) -> None:
         """Copy text to the clipboard."""
         QGuiApplication.clipboard().setText(text)
         self._session.status = "Copied as Python"
-
-    def _save(self, path: Path, what: str, write: Callable[[], None]) -> None:
-        def done(_: None) -> None:
-            self._session.status = f"Saved {path}"
-
-        self._run(f"save {path}", write, done, what)
-
-
-def _write_figure(figure: Figure, path: Path) -> None:
-    from gui.export.figures import save_figure
-
-    try:
-        save_figure(figure, path)
-    except OSError as error:
-        raise not_written(path, error) from error
-
-
-def _write_text(text: str, path: Path) -> None:
-    try:
-        write_text(text, path)
-    except OSError as error:
-        raise not_written(path, error) from error
 
 
 def ask_where(

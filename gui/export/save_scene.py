@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
@@ -36,10 +37,5 @@ class SceneSaver:
             return
         pose = CameraPose.of(self._viewport.interactor.camera)
         export = SceneExport.of(session, self._viewport.scene.theme, pose)
-
-        def done(_: None) -> None:
-            session.status = f"Saved {path}"
-
-        self._controller.in_background(
-            f"export {path}", lambda: export.write(path), done, "The scene could not be exported"
-        )
+        write = partial(export.write, path)
+        self._controller.save(path, write, "The scene could not be exported")

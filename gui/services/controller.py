@@ -378,6 +378,14 @@ class Controller:
             on_progress=on_progress, stop=stop, finish=stop is None,
         )  # fmt: skip
 
+    def save(self, path: Path, write: Callable[[], None], what: str) -> None:
+        """Write a file on a thread; ``what`` says what failed if it cannot be written."""
+
+        def done(_: None) -> None:
+            self.session.status = f"Saved {path}"
+
+        self.in_background(f"save {path}", write, done, what)
+
     def give_up(self, slot: str) -> None:
         """Cancel a background job; its result is not delivered."""
         self._jobs.cancel(slot)

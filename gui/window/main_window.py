@@ -115,7 +115,7 @@ class MainWindow(HostWindow):
         self.notice_bar = NoticeBar(session, theme)
         self.side_by_side = SideBySide(self, theme)
         self.grid = self.side_by_side.grid
-        self.pictures = PictureSaver(self, self.grid, session, controller.in_background)
+        self.pictures = PictureSaver(self, self.grid, controller)
         self.scenes = SceneSaver(self, self.viewport, controller)
         self.data = DataSaver(self)
         self.work = WorkSaver(self, lambda path: self.bookmarks.for_file(path))

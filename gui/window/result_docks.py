@@ -64,7 +64,7 @@ class ResultDocks:
         session = controller.session
         self._session, self._controller = session, controller
         self._theme: Theme | None = None
-        self.saver = ResultSaver(session, controller.in_background)
+        self.saver = ResultSaver(controller)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
         self._wanted: dict[str, Fields] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -39,13 +40,8 @@ class DataSaver:
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
             return
-
-        def done(_: None) -> None:
-            session.status = f"Saved {path}"
-
-        window.controller.in_background(
-            f"export {path}", lambda: data.write(path), done, "The data could not be exported"
-        )
+        write = partial(data.write, path)
+        window.controller.save(path, write, "The data could not be exported")
 
     def take(self) -> WindowData:
         """Return the numbers of the curve and of visible panels with a result.

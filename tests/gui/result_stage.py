@@ -66,7 +66,7 @@ class ResultStage:
             self.controller.answers = Answers(self.session, jobs)
         self.answers = self.controller.answers
         self.intents: list[object] = []
-        saver = ResultSaver(self.session, self.controller.in_background)
+        saver = ResultSaver(self.controller)
         spec = PANELS[panel].spec if isinstance(panel, str) else panel
         self.panel: Any = ResultPanel(spec, self.session, theme, saver)
         self.slot = spec.name
