@@ -305,7 +305,7 @@ BOOKMARKS_FORMAT, BOOKMARKS_VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
 LIST = f"{FOLDER}list.json"
 _KEY = re.compile(r"[0-9a-f]{32}")
-_AGAIN = "Make the bookmarks again."
+_BOOKMARKS_AGAIN = "Make the bookmarks again."
 BROKEN = (
     WorkError, ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RuntimeError,
     zipfile.BadZipFile, zlib.error,
@@ -446,4 +446,5 @@ def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
     except WorkError:
         raise
     except BROKEN as error:
-        raise WorkError(f"The bookmarks in {path} cannot be read: {error}.", _AGAIN) from error
+        why = f"The bookmarks in {path} cannot be read: {error}."
+        raise WorkError(why, _BOOKMARKS_AGAIN) from error

@@ -261,8 +261,9 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, at, byte
 
 
 def test_a_file_that_is_not_there(path):
-    with pytest.raises(HelixscopeError, match="cannot be read"):
+    with pytest.raises(HelixscopeError, match="cannot be read") as refused:
         read_work(path)
+    assert "Save the work again" in refused.value.advice
 
 
 def test_a_folder_that_is_not_there(path):
