@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QWidget
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -19,6 +20,7 @@ from gui.viewport.viewport import Viewport
 # Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
     from gui.export.film_dialog import FilmOptions
+    from gui.export.timelapse_film import FilmLook
     from gui.services.controller import Controller
 
 KINDS = {"mp4": "MP4 film (*.mp4)", "gif": "GIF film (*.gif)"}
@@ -72,24 +74,30 @@ class FilmSaver:
     def save(self, out: Path, options: FilmOptions) -> None:
         """Save a film; a notice reports failures."""
         from gui.export.film import Film
-        from gui.export.timelapse_film import FilmLook, TimelineFrames
+        from gui.export.timelapse_film import TimelineFrames
 
         self.cancel()
-        viewport = self._viewport.interactor
-        look = FilmLook(
-            size=options.size(viewport.size()),
-            fps=options.fps,
-            theme=self._viewport.scene.theme if options.background == "theme" else LIGHT,
-            pose=CameraPose.of(viewport.camera),
-            # Small films of large viewports have relatively larger texts, for legibility.
-            lines=max(1, min(viewport.height(), options.height)),
-        )
+        look = self.look(options, self._viewport.interactor.size())
         try:
             frames = TimelineFrames(self._session, look)
         except HelixscopeError as error:
             self._session.notice = Notice(str(error), error.advice)
             return
         self.filming.start(frames, Film(out, look.size, look.fps), out, _WHAT)
+
+    def look(self, options: FilmOptions, size: QSize) -> FilmLook:
+        """Return the look of a film as the viewport has it now, of an area of this size."""
+        from gui.export.timelapse_film import FilmLook
+
+        viewport = self._viewport.interactor
+        return FilmLook(
+            size=options.size(size),
+            fps=options.fps,
+            theme=self._viewport.scene.theme if options.background == "theme" else LIGHT,
+            pose=CameraPose.of(viewport.camera),
+            # Small films of large viewports have relatively larger texts, for legibility.
+            lines=max(1, min(viewport.height(), options.height)),
+        )
 
     def cancel(self) -> None:
         """Cancel the film; leaves no file."""

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
-from gui.export.save_scene import SceneSaver
 from gui.panels.base import Panel
 from gui.services.controller import Controller
 from gui.services.loading import has_versions
@@ -31,10 +30,9 @@ from gui.viewport.central_widget import CentralWidget
 from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import vbox
-from gui.window import dialogs
+from gui.window import dialogs, exports
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.copy_window import copy_window
 from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
@@ -43,7 +41,6 @@ from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
 from gui.window.result_docks import ResultDocks
-from gui.window.save_data import DataSaver
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
 from gui.window.settings.settings import Settings
@@ -116,8 +113,6 @@ class MainWindow(HostWindow):
         self.side_by_side = SideBySide(self, theme)
         self.grid = self.side_by_side.grid
         self.pictures = PictureSaver(self, self.grid, controller)
-        self.scenes = SceneSaver(self, self.viewport, controller)
-        self.data = DataSaver(self)
         self.work = WorkSaver(self, lambda path: self.bookmarks.for_file(path))
         self.films = FilmSaver(self, self.viewport, session, controller)
         self.turntables = TurntableSaver(self)
@@ -378,10 +373,10 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "switch_side": controller.switch_side,
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
-        "export_scene": window.scenes.ask,
+        "export_scene": partial(exports.export_scene, window),
         "save_turntable": window.turntables.ask,
-        "export_data": window.data.ask,
-        "copy_window": lambda: copy_window(window),
+        "export_data": partial(exports.export_data, window),
+        "copy_window": partial(exports.copy_window, window),
         "open_work": window.work.open,
         "save_work": window.work.save,
         "save_work_as": window.work.save_as,

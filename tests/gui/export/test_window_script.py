@@ -21,7 +21,7 @@ from gui.state.colors import point_colors
 from gui.state.guides import Guide, with_guide
 from gui.state.session import ComparedModel, Session
 from gui.style.theme import COLORMAPS, THEMES
-from gui.window.copy_window import window_script
+from gui.window.exports import window_script
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.dialogs import press_key
 from tests.scripts import check_imports, run_script
