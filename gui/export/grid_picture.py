@@ -1,7 +1,8 @@
-"""Pictures of the grid, drawn anew at any size: curves, headers, colour bar."""
+"""Pictures and turntables of the grid, drawn anew at any size: curves, headers, colour bar."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,11 +10,14 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
 
 from gui.export.pictures import PictureError, render_scene
+from gui.export.turntable import TurnFrames
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
+    from gui.export.timelapse_film import FilmLook
+    from gui.export.turntable import Turn
     from gui.viewport.grid import ViewGrid
     from gui.viewport.grid_cell import GridCell
     from gui.viewport.viewport import Viewport
@@ -143,3 +147,70 @@ def _to_image(pixels: np.ndarray) -> QImage:
     data = np.ascontiguousarray(pixels)
     # copy() owns its pixels, so the array may be freed.
     return QImage(data.data, width, height, channels * width, kind).copy()
+
+
+class GridFrames:
+    """Draws the frames of a grid's turntable, independent of later changes of the grid.
+
+    Created, used and closed on the window's thread.
+
+    Parameters
+    ----------
+    grid
+        A grid with more than one view; models still loading stay empty.
+    look
+        Options; the cameras are those of the views.
+
+    Raises
+    ------
+    PictureError
+        If frames of this size cannot be drawn.
+    """
+
+    def __init__(self, grid: ViewGrid, look: FilmLook, turn: Turn) -> None:
+        self._count = turn.frames(look.fps)
+        self._ground = ground_of_grid(grid, look.theme, look.size)
+        self._parts: list[tuple[tuple[slice, slice], TurnFrames]] = []
+        area = grid.pictured
+        scale = look.size[1] / area.height()
+        try:
+            for cell in grid.shown_cells:
+                view = cell.viewport
+                if view.session.model is None or view.session.curve is None:
+                    continue
+                corner = view.mapTo(grid, QPoint(0, 0)) - area.topLeft()
+                across = _pixels(corner.x(), view.width(), scale, look.size[0])
+                down = _pixels(corner.y(), view.height(), scale, look.size[1])
+                own = replace(
+                    look,
+                    size=(across.stop - across.start, down.stop - down.start),
+                    pose=CameraPose.of(view.interactor.camera),
+                    lines=view.height(),
+                )
+                frames = TurnFrames(view.session, own, turn, compact=True)
+                self._parts.append(((down, across), frames))
+        except BaseException:
+            self.close()
+            raise
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self._count
+
+    def draw(self, index: int) -> np.ndarray:
+        """Draw a frame: (height, width, 3) uint8."""
+        frame = self._ground.copy()
+        for place, frames in self._parts:
+            frame[place] = frames.draw(index)
+        return frame
+
+    def close(self) -> None:
+        """Release the graphics."""
+        for _, frames in self._parts:
+            frames.close()
+
+
+def _pixels(start: int, length: int, scale: float, end: int) -> slice:
+    """Return the pixels of a range of logical pixels, at least one, within the picture."""
+    first = min(round(start * scale), end - 1)
+    return slice(first, max(first + 1, min(round((start + length) * scale), end)))

@@ -11,8 +11,8 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPen
 
 from gui.plots.hover_label import HoverLabel
-from gui.plots.log_axis import LogAxis
 from gui.plots.plot import CLICK_RADIUS, PlotWidget
+from gui.plots.plot_axis import LogAxis
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule, Style
 from gui.style.theme import Theme

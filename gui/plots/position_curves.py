@@ -11,8 +11,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.plot_layer import Frame
-from gui.plots.plot_marks import PlotMarks
+from gui.plots.plot_marks import Frame, PlotMarks
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule
 from gui.style.theme import Theme

@@ -7,9 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gui.services.answers import Answers
-from gui.services.jobs.jobs import Jobs
-from gui.services.jobs.queued_jobs import QueuedJobs
-from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.jobs.jobs import Jobs, QueuedJobs, SlottedJobs
 from gui.state.session import Session
 from gui.style.listening import Listening
 

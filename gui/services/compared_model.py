@@ -10,12 +10,10 @@ import numpy as np
 
 from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
-from gui.services.jobs.jobs import Jobs
-from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.jobs.jobs import Jobs, SlottedJobs
 from gui.services.loading import Opened, OpenRequest, short_name
-from gui.services.measuring import Measuring
 from gui.services.opening import Opening
-from gui.services.pair_measuring import PairMeasuring
+from gui.services.pair_measuring import Measuring, PairMeasuring
 from gui.state.session import ComparedModel, Session
 
 if TYPE_CHECKING:

@@ -33,10 +33,9 @@ from gui.services.loading import (
     remember,
     remembered_name,
 )
-from gui.services.measuring import Measuring
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
-from gui.services.pair_measuring import PairMeasuring
+from gui.services.pair_measuring import Measuring, PairMeasuring
 from gui.services.prompting import Prompting
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.reopening import Reopening, is_work

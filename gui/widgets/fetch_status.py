@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QProgressBar, QToolButton, QWidget
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import hbox
-from gui.widgets.opening_row import FixedText
-from gui.widgets.transfer_text import is_measured, transfer_lines
+from gui.widgets.opening_row import FixedText, is_measured, transfer_lines
 
 _STEPS = 1000
 _BAR_WIDTH = 120

@@ -17,8 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from gui.style.theme import SMALL, Theme
-from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row
-from gui.widgets.titled_rows import set_up_rows
+from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row, set_up_rows
 
 ROW_HEIGHT = 20
 

@@ -33,9 +33,8 @@ class TurntableSaver:
 
     def ask(self) -> None:
         """Ask for options and a file, and save a film."""
-        from gui.export.film_dialog import FilmOptions
+        from gui.export.film_dialog import FilmOptions, TurntableDialog
         from gui.export.turntable import FPS, Turn
-        from gui.export.turntable_dialog import TurntableDialog
 
         window, session = self._window, self._window.session
         if session.model is None or session.curve is None or window.films.busy:
@@ -59,7 +58,7 @@ class TurntableSaver:
     def save(self, out: Path, options: FilmOptions, turn: Turn, *, all_views: bool = False) -> None:
         """Save a film, of all views or the open model's; a notice reports failures."""
         from gui.export.film import Film
-        from gui.export.grid_turning import GridFrames
+        from gui.export.grid_picture import GridFrames
         from gui.export.timelapse_film import FilmLook
         from gui.export.turntable import TurnFrames
 

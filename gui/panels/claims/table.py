@@ -46,8 +46,8 @@ from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
+from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
 from gui.widgets.table_text import Column
-from gui.widgets.titled_rows import MOVES, Index, TitledRows, set_up_rows
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole

@@ -34,7 +34,7 @@ from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.widgets.titled_rows import MOVES, Index, TitledRows, set_up_rows
+from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole

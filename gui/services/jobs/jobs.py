@@ -85,3 +85,104 @@ class InlineJobs:
 
     def cancel(self, slot: str) -> None:
         """Do nothing: inline jobs have always finished."""
+
+
+class QueuedJobs:
+    """A queue for low-priority jobs, so that others do not wait for them."""
+
+    def __init__(self, jobs: Jobs, most: int) -> None:
+        self._jobs, self._most = jobs, most
+        self._waiting: dict[str, Callable[[], None]] = {}
+        self._running: set[str] = set()
+
+    def start(
+        self,
+        slot: str,
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
+        *,
+        on_progress: Callable[[P], None] | None = None,
+        stop: Callable[[], None] | None = None,
+        finish: bool = False,
+    ) -> None:
+        self.cancel(slot)
+        self._waiting[slot] = lambda: self._jobs.start(
+            slot,
+            function,
+            lambda result: self._done(slot, lambda: on_result(result)),
+            lambda error: self._done(slot, lambda: on_error(error)),
+            on_slow,
+            on_progress=on_progress,
+            stop=stop,
+            finish=finish,
+        )
+        self._go_on()
+
+    def cancel(self, slot: str) -> None:
+        self._waiting.pop(slot, None)
+        if slot in self._running:
+            self._running.discard(slot)
+            self._jobs.cancel(slot)
+            self._go_on()
+
+    def _done(self, slot: str, deliver: Callable[[], None]) -> None:
+        self._running.discard(slot)
+        try:
+            deliver()
+        finally:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        while self._waiting and len(self._running) < self._most:
+            slot, start = next(iter(self._waiting.items()))
+            del self._waiting[slot]
+            self._running.add(slot)
+            start()
+
+
+class SlottedJobs:
+    """Jobs with prefixed slot names, for one of several users of the same names.
+
+    The prefix, before each slot with a space, is unique among simultaneous users.
+    """
+
+    def __init__(self, jobs: Jobs, prefix: str) -> None:
+        self._jobs, self._prefix = jobs, prefix
+        self._slots: set[str] = set()
+
+    def start(
+        self,
+        slot: str,
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
+        *,
+        on_progress: Callable[[P], None] | None = None,
+        stop: Callable[[], None] | None = None,
+        finish: bool = False,
+    ) -> None:
+        self._slots.add(slot)
+        self._jobs.start(
+            self._name(slot),
+            function,
+            on_result,
+            on_error,
+            on_slow,
+            on_progress=on_progress,
+            stop=stop,
+            finish=finish,
+        )
+
+    def cancel(self, slot: str) -> None:
+        self._jobs.cancel(self._name(slot))
+
+    def cancel_all(self) -> None:
+        """Cancel all of its jobs, before it is removed."""
+        for slot in sorted(self._slots):
+            self.cancel(slot)
+
+    def _name(self, slot: str) -> str:
+        return f"{self._prefix} {slot}"

@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 from gui.services.kept_models import short_name, when
 from gui.style.theme import GRID, format_bytes, format_count
 from gui.widgets.label import label
+from gui.widgets.position_rows import Index, TitledRows, set_up_rows
 from gui.widgets.table_text import Column
-from gui.widgets.titled_rows import Index, TitledRows, set_up_rows
 
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit

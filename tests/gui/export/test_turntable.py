@@ -7,12 +7,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.export.film_dialog import FilmOptions, FilmProgress
+from gui.export.film_dialog import FilmOptions, FilmProgress, TurntableDialog
 from gui.export.pictures import render_scene, still_session
 from gui.export.save_picture import PictureOptions
 from gui.export.timelapse_film import FilmLook
 from gui.export.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
-from gui.export.turntable_dialog import TurntableDialog
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
 from gui.style.theme import LIGHT

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.log_axis import LogAxis
+from gui.plots.plot_axis import LogAxis
 from gui.plots.spec import Curve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import drag, hover

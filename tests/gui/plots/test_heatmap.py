@@ -10,8 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
 from gui.plots.color_bar import ColorBar
-from gui.plots.heatmap import ZOOMING, Heatmap
-from gui.plots.matrix_image import averaged
+from gui.plots.heatmap import ZOOMING, Heatmap, averaged
 from gui.state.colors import lookup_table
 from gui.style.theme import DARK, LIGHT, format_level
 from tests.gui.result_stage import double_click, drag, hover

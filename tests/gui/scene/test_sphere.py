@@ -8,8 +8,7 @@ from scipy.stats import ortho_group
 
 from geometry.measures.sphere import sphere_section
 from gui.export.pictures import render_scene
-from gui.scene.norm_sphere import norm_sphere
-from gui.scene.scene_state import resolve_scene
+from gui.scene.scene_state import norm_sphere, resolve_scene
 from gui.scene.sphere import unit_circles
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb

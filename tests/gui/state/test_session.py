@@ -12,7 +12,7 @@ import pytest
 from gui.panels.choices import Shared
 from gui.panels.table import PANELS
 from gui.state.session import WANTED, Found, Messages, Open, Session, Wanted
-from gui.window.lesson_layout import ALWAYS, OF_MODEL
+from gui.window.lesson_player import ALWAYS, OF_MODEL
 
 ROOT = Path(__file__).resolve().parents[3]
 GROUPS = [Wanted, Open, Found, Messages]

@@ -4,7 +4,7 @@ import pytest
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
-from gui.widgets.transfer_text import is_measured, transfer_lines
+from gui.widgets.opening_row import is_measured, transfer_lines
 
 NBSP = "\N{NO-BREAK SPACE}"
 

@@ -5,8 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.window.palette import ROWS, Palette
-from gui.window.palette_items import Item, matching, positions_meant
+from gui.window.palette import ROWS, Item, Palette, matching, positions_meant
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 

@@ -22,7 +22,7 @@ from gui.panels.side.models.model_delegate import ROLE, ModelDelegate
 from gui.panels.side.models.model_line import Group, Line
 from gui.panels.side.models.sticky_offer import HEIGHT, StickyOffer
 from gui.style.theme import Theme
-from gui.widgets.titled_rows import MOVES
+from gui.widgets.position_rows import MOVES
 from gui.widgets.tooltips import wrapped
 
 

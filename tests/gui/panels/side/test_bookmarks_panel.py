@@ -18,8 +18,7 @@ from gui.services.work_files.work_file import read_work
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT
 from gui.window.bookmark_keeper import connect
-from gui.window.palette import items_of
-from gui.window.palette_items import matching
+from gui.window.palette import items_of, matching
 from gui.window.settings.settings import Settings
 from tests.gui.on_screen import put_on_screen
 from tests.gui.services.work_files.test_work_file import WORK

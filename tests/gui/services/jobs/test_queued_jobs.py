@@ -2,8 +2,7 @@
 
 import pytest
 
-from gui.services.jobs.jobs import InlineJobs
-from gui.services.jobs.queued_jobs import QueuedJobs
+from gui.services.jobs.jobs import InlineJobs, QueuedJobs
 from tests.gui.hand_jobs import HandJobs
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gui.services.answers import Answers
-from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.jobs.jobs import SlottedJobs
 from gui.services.questions import QuestionContext
 from gui.state.session import Session
 from tests.gui.hand_jobs import HandJobs
