@@ -192,7 +192,6 @@ def _subject(choices: Choices) -> Subject:
 
 
 def _rank(view: CaptureView) -> int:
-    """Return k, at most the number of directions."""
     return min(view.choices.k, len(view.result.by_rank))
 
 

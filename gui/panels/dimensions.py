@@ -330,7 +330,6 @@ for entry in {list(entries)}:
 
 
 def _order(view: DimensionsView) -> np.ndarray:
-    """Return all entries in the chosen order."""
     key = view.result.variance if view.choices.order == "size" else view.result.sinusoids.r2
     return np.argsort(-key, kind="stable")
 
@@ -345,7 +344,6 @@ def _colors(view: DimensionsView) -> dict[int, str]:
 
 
 def _values(view: DimensionsView, entry: int) -> np.ndarray:
-    """Return an entry's values, (m,): raw or after projection."""
     result = view.result
     return result.projected(entry) if view.question.projected else result.rows[:, entry]
 
@@ -366,7 +364,6 @@ def _fit(result: Dimensions, entry: int) -> str:
 
 
 def _row(result: Dimensions, entry: int) -> Row:
-    """Return an entry's row of the list."""
     waves = result.sinusoids
     # The same number of decimals for all entries, for comparison at a glance.
     decimals = 4 if result.variance.max() >= 0.01 else 5

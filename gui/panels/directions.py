@@ -346,7 +346,6 @@ RANDOM = 0
 
 
 def _rows(found: TopDirections) -> list[Row]:
-    """Return a row for each direction, and one for random directions."""
     made = [
         Row(
             i + 1,

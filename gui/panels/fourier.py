@@ -38,17 +38,9 @@ class FourierOf:
     layer: int | None
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return the tensors that it reads."""
         return () if self.layer is None else (("W_Q", self.layer), ("W_K", self.layer))
 
     def answer(self, about: QuestionContext) -> Fourier:
-        """Measure them.
-
-        Raises
-        ------
-        RangeError
-            The range is a single position.
-        """
         W_pos, P = about.model.W_pos, about.stream.directions(Subject("P"))
         missing = ""
         if self.layer is not None:

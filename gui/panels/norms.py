@@ -314,7 +314,6 @@ def _relative(view: NormsView) -> bool:
 
 
 def _drawn(view: NormsView) -> np.ndarray:
-    """Return the values on the axis."""
     values = view.result.values
     return values / (_stretch(view).mean or 1.0) if _relative(view) else values
 
@@ -324,7 +323,6 @@ def _positions(values: np.ndarray) -> np.ndarray:
 
 
 def _table(view: NormsView) -> Table:
-    """Return a row with the stability of each model."""
     models = (view, *view.others)
     found = [_stretch(one) for one in models]
     rows = [

@@ -276,7 +276,6 @@ class ResultPanel(Panel):
         return made
 
     def _follow_grid(self) -> None:
-        """Listen to the current models side by side."""
         self._grid.stop()
         for one in self.session.compared:
             events = one.session.events
@@ -849,7 +848,6 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
 
 
 def _imported(path: str) -> Any:
-    """Return an object by "module:name"."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 

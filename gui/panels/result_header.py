@@ -96,7 +96,6 @@ class ResultHeader(QWidget):
             self._grid.addWidget(self._controls, 1, 0, 1, 3)
 
     def _needed(self, beside: bool, meaning: bool) -> int:
-        """Return the width of an arrangement."""
         heading = self._heading_width(meaning) + 2 * GRID + self.more.sizeHint().width()
         controls = self._controls.sizeHint().width()
         return heading + 2 * GRID + controls if beside else max(heading, controls)

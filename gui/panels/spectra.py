@@ -315,7 +315,6 @@ for subject in ({subjects},):
 
 
 def _k(view: SpectraView) -> int:
-    """Return k, at most the length of the longest spectrum."""
     return min(view.choices.k, view.result.longest)
 
 

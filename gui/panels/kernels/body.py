@@ -172,7 +172,6 @@ class HeadWall(PictureGrid):
         return most, (width + GRID) / most - GRID
 
     def _side(self, across: int, width: int) -> float:
-        """Return the size at which all maps fit in so many columns."""
         high = (self._room - 4) / self._rows(across) - self._title() - GRID
         return min((width + GRID) / across - GRID, high, LARGE)
 

@@ -450,7 +450,6 @@ def lag_text(lag: int) -> str:
 
 
 def _own(view: KernelsView) -> Kernels:
-    """Return the open model's result."""
     assert isinstance(view.result, Kernels)
     return view.result
 

@@ -104,7 +104,6 @@ LayerNormView = View[Choices, Result]
 
 
 def _are_sums(value: object) -> bool:
-    """Return whether a value from a file is two sums."""
     return isinstance(value, list) and len(value) == 2 and all(map(_is_sum, value))
 
 
@@ -323,7 +322,6 @@ def _positions(result: ErrorsByPosition) -> np.ndarray:
 
 
 def _drawn(found: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
-    """Return name, values and style of the drawn errors."""
     return ("median", found.median, "solid"), ("95th percentile", found.p95, "dashed")
 
 
@@ -456,7 +454,6 @@ def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.nd
 
 
 def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
-    """Return the histogram of the random pairs, with a rule at the two sums."""
     counts, edges = histogram(result, measure)
     found, printed = result.found, AXES[measure]
     rules = []
@@ -473,7 +470,6 @@ def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
 
 
 def _numbers_of_sums(result: ComparedSums) -> dict[str, np.ndarray]:
-    """Return the numbers of the two sums, then of all random pairs."""
     numbers: dict[str, np.ndarray] = {}
     if result.found is not None:
         found = result.found
@@ -496,7 +492,6 @@ def _numbers_of_sums(result: ComparedSums) -> dict[str, np.ndarray]:
 
 
 def _script_of_sums(view: LayerNormView, result: ComparedSums) -> str:
-    """Return a script that prints the measures and their ranks."""
     start = (
         opening(view.model)
         + """import numpy as np

@@ -74,7 +74,6 @@ View = AnyView[Choices, LookedBack]
 
 
 def _movable(view: View) -> bool:
-    """Return whether the motions move what the viewport shows."""
     result = view.result
     return isinstance(result, OfPositions) and can_be_shown(result, view.scope.components)
 
@@ -291,7 +290,6 @@ def lag_of(view: View) -> int:
 
 
 def _head(view: View) -> int:
-    """Return the chosen head, or the last one if there are fewer."""
     assert isinstance(view.result, OfHeads)
     return min(view.choices.head, view.result.back.n_heads - 1)
 

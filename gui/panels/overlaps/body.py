@@ -261,7 +261,6 @@ class OverlapGrid(PictureGrid):
 
 
 def _at(overlap: Overlap, point: QPointF, area: QRectF) -> str:
-    """Return the hover label of a point of a cell's picture."""
     rows, columns = overlap.values.shape
     i = min(rows, 1 + int((point.y() - area.top()) / area.height() * rows))
     j = min(columns, 1 + int((point.x() - area.left()) / area.width() * columns))

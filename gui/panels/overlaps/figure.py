@@ -98,7 +98,6 @@ def _draw_picture(axes: Axes, picture: np.ndarray, view: OverlapsView) -> AxesIm
 
 
 def _add_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], theme: Theme) -> None:
-    """Add a colour bar for all of these axes."""
     # As long as the height of one heatmap.
     specs = [cell.get_subplotspec() for cell in axes]
     rows = len({spec.rowspan.start for spec in specs if spec is not None})

@@ -461,7 +461,6 @@ def plotted(view: ShapeView) -> Plotted:
 
 
 def _values(view: ShapeView, what: Plotted) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and plotted values."""
     shape = view.result
     first, last = shape.positions
     if what == "turning" and shape.rough is not None:

@@ -139,7 +139,6 @@ class BookmarksPanel(Panel):
         self._show_offer()
 
     def _order_tabs(self) -> None:
-        """Set the tab order to that of the rows."""
         parts = [part for row in self.rows.values() for part in row.parts]
         for one, following in itertools.pairwise((self.add, *parts, self.go)):
             QWidget.setTabOrder(one, following)
@@ -191,7 +190,6 @@ class BookmarksPanel(Panel):
             self._scroll.ensureWidgetVisible(self.rows[self.current], 0, GRID)
 
     def _step(self, key: str, step: int) -> None:
-        """Give the focus to another bookmark."""
         keys = list(self.rows)
         at = min(max(keys.index(key) + step, 0), len(keys) - 1)
         row = self.rows[keys[at]]

@@ -43,7 +43,6 @@ _MAPS = {
 
 
 def _swatch(colormap: str) -> QIcon:
-    """Return an icon of a colour map."""
     table = lookup_table(colormap)
     line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
     return QIcon(QPixmap.fromImage(line).scaled(_SWATCH))

@@ -225,7 +225,6 @@ def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
 
 
 def _button_text(state: DownloadState | None) -> str:
-    """Return the text of the button."""
     if state is None:
         return "Look for checkpoints"
     if state.plan is None:
@@ -238,7 +237,6 @@ def _button_text(state: DownloadState | None) -> str:
 
 
 def _button_tip(state: DownloadState | None) -> str:
-    """Return the tooltip of the button."""
     if state is None or state.plan is None:
         return "Find out which checkpoints there are; nothing is fetched yet"
     if state.whole:
@@ -249,7 +247,6 @@ def _button_tip(state: DownloadState | None) -> str:
 
 
 def _progress_text(progress: Gathered | None) -> str:
-    """Return the progress of a download, in one line."""
     if progress is None:
         return ""
     if progress.waiting:

@@ -165,7 +165,6 @@ class Player(QWidget):
             self._want(min(max(snapshot, 0), self._timeline.n_snapshots - 1))
 
     def _at(self) -> int:
-        """Return the snapshot that the slider is at."""
         return int(self.slider.value())
 
     def _want(self, snapshot: int | None) -> None:

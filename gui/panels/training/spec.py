@@ -277,7 +277,6 @@ def _shares(view: View) -> list[Line]:
 
 
 def _norms(view: View) -> list[Line]:
-    """Return norms of the last position, its neighbours and the selected ones."""
     theme, riddle = view.theme, view.result.riddle
     colors, norms, last = SERIES[theme.name], view.result.timelapse.norms, riddle.position
     before = max(last - NEIGHBOURS, 0)
@@ -304,7 +303,6 @@ def _turns(view: View) -> list[Line]:
 
 
 def _loss(view: View) -> list[Line]:
-    """Return the loss, if it is known."""
     losses = view.result.history.losses
     if losses is None:
         return []

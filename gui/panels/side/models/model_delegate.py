@@ -100,7 +100,6 @@ class ModelDelegate(QStyledItemDelegate):
 
 
 def _room(rect: QRect) -> QRect:
-    """Return the part of a row for texts."""
     return rect.adjusted(GRID + _MARK, 0, -GRID, 0)
 
 
