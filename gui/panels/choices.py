@@ -111,12 +111,11 @@ class Toggle(Control):
 class Number(Control):
     """A whole number, with a slider or without.
 
-    ``most`` returns the upper bound that a result has; what the user wants beyond it is kept for
-    the next result, and shown and drawn as the bound. Where the choice is no number, ``shown``
-    returns the number of a choice in a result, ``chosen`` the choice of a number, and ``check``
-    stands for :meth:`accepts`. Where a result does not have every number up to there, ``stops``
-    returns those it has, rising. With ``keys``, ← and →, Home and End change the number wherever
-    the focus is in the panel.
+    ``most`` returns the upper bound of a result; a larger choice is kept for the next result, but
+    shown and drawn as the bound. If the choice is not a number, ``shown`` returns the number of a
+    choice in a result, ``chosen`` the choice of a number, and ``check`` replaces :meth:`accepts`.
+    If a result does not have every number, ``stops`` returns those it has, ascending. With
+    ``keys``, ← and →, Home and End change the number for any focus in the panel.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Intents: what the user of a panel wants of others, as values.
+"""Intents: requests of panels to others, as values.
 
 :class:`gui.window.result_docks.ResultDocks` carries them out.
 """

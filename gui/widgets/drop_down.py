@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QWheelEvent
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import (
+    QIcon,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QPixmap,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QComboBox
 
+from gui.state.colors import lookup_table
+
+SWATCH = QSize(32, 12)
 _CHEVRON = [QPointF(-3.5, -1.5), QPointF(0.0, 2.0), QPointF(3.5, -1.5)]
 
 
@@ -19,6 +31,13 @@ class DropDown(QComboBox):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def add_colormap(self, text: str, colormap: str) -> None:
+        """Append a colour map with an icon of its colours."""
+        table = lookup_table(colormap)
+        line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
+        self.setIconSize(SWATCH)
+        self.addItem(QIcon(QPixmap.fromImage(line).scaled(SWATCH)), text, colormap)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QImage, QPixmap, QResizeEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -22,7 +22,6 @@ from gui.panels.overlaps.question import WITH_HEADS, side_of
 from gui.panels.overlaps.spec import MANY
 from gui.panels.panel import PanelForm
 from gui.panels.subject_text import TABLES
-from gui.state.colors import lookup_table
 from gui.style.sentences import as_sentence
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
@@ -49,7 +48,6 @@ _SIDES = {
     "output": "The directions that a matrix writes (left singular vectors); of W_O these are the"
     " ones in the residual stream",
 }
-SWATCH = QSize(32, 12)
 FOLD_TIP = (
     "Multiply what W_Q, W_K, W_V and W_in read by the gain of the LayerNorm before them. The"
     " articles do not; libraries for interpretability do, and it can change the answer."
@@ -148,11 +146,10 @@ class OverlapsForm(PanelForm):
         self.blur.setValue(Look().blur)
         self.blur.setToolTip(wrapped(BLUR_TIP))
         self.blur.setAccessibleName("Blur, display only")
-        self.colormap.setIconSize(SWATCH)
         self.colormap.setAccessibleName("Colours")
         self.colormap.setToolTip("Colours; grey is as in the article")
         for name in (GREY, *COLORMAPS):
-            self.colormap.addItem(_swatch(name), "grey" if name == GREY else name, name)
+            self.colormap.add_colormap("grey" if name == GREY else name, name)
 
     def _lay_out(self) -> None:
         cells = grid(self, GRID, GRID // 2, margins=(0, 0, GRID, 0))
@@ -347,12 +344,6 @@ def _check(text: str, tip: str) -> QCheckBox:
     made.setToolTip(wrapped(tip))
     made.setCursor(Qt.CursorShape.ArrowCursor)
     return made
-
-
-def _swatch(colormap: str) -> QIcon:
-    table = lookup_table(colormap)
-    line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
-    return QIcon(QPixmap.fromImage(line).scaled(SWATCH))
 
 
 def arrange(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gui.panels.base import Panel
-from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
@@ -16,8 +14,6 @@ from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS
-
-_SWATCH = QSize(32, 12)
 
 _COLOR_BY = (
     ("position", "Position", "The position itself, over the whole table"),
@@ -40,12 +36,6 @@ _MAPS = {
     "batlow": "Perceptually uniform and colour-blind safe.",
     "romaO": "Perceptually uniform, colour-blind safe and cyclic: the last colour is the first.",
 }
-
-
-def _swatch(colormap: str) -> QIcon:
-    table = lookup_table(colormap)
-    line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
-    return QIcon(QPixmap.fromImage(line).scaled(_SWATCH))
 
 
 class ViewPanel(Panel):
@@ -117,10 +107,9 @@ class ViewPanel(Panel):
 
     def _make_colormap(self) -> DropDown:
         combo = DropDown()
-        combo.setIconSize(_SWATCH)
         combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for index, name in enumerate(COLORMAPS):
-            combo.addItem(_swatch(name), "jet · the article’s" if name == "jet" else name, name)
+            combo.add_colormap("jet · the article’s" if name == "jet" else name, name)
             combo.setItemData(index, wrapped(_MAPS.get(name, "")), Qt.ItemDataRole.ToolTipRole)
         combo.view().setMinimumWidth(180)
         combo.setAccessibleName("Colour map")
