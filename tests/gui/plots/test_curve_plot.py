@@ -1,7 +1,5 @@
 """Plots of several curves: places, logarithms, hover, and the line that is dragged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -59,18 +57,12 @@ def test_everything_is_in_sight(plot, log):
     assert y0 < -4 < 0 < y1
 
 
-def test_a_span_can_be_given(plot):
-    plot.set_curves(plot.curves, y=(0.0, 50.0))
-    assert plot.view.spans()[1] == (0.0, 50.0)
-
-
 def test_hover_tells_curve_and_index_and_passes_silent_ones_by(plot):
     seen = []
     plot.pointHovered.connect(seen.append)
-    hover(plot.viewport(), plot.point_of(0, 40).toPoint())
-    assert seen[-1] == (0, 40)
-    hover(plot.viewport(), plot.point_of(2, 10).toPoint())
-    assert seen[-1] == (2, 10)
+    for point in ((0, 40), (2, 10)):
+        hover(plot.viewport(), plot.point_of(*point).toPoint())
+        assert seen[-1] == point
     hover(plot.viewport(), plot.point_of(1, 97).toPoint())
     assert seen[-1] != (1, 97)
     hover(plot.viewport(), QPoint(1, 1))
@@ -78,10 +70,8 @@ def test_hover_tells_curve_and_index_and_passes_silent_ones_by(plot):
 
 
 def test_indices_count_points_that_a_logarithm_leaves_out(qtbot):
-    plot = shown(qtbot, log_y=True)
-    y = np.where(np.arange(100) < 50, 0.0, X)
-    plot.set_curves([Curve(X, y, "#000000")])
-    seen = []
+    plot, seen = shown(qtbot, log_y=True), []
+    plot.set_curves([Curve(X, np.where(np.arange(100) < 50, 0.0, X), "#000000")])
     plot.pointHovered.connect(seen.append)
     hover(plot.viewport(), plot.point_of(0, 80).toPoint())
     assert seen[-1] == (0, 80)
@@ -103,11 +93,8 @@ def test_the_label_is_where_the_point_is_while_that_is_in_sight(plot):
     assert plot.hover_text() == "here"
     plot.set_hover(None)
     assert plot.hover_text() == ""
-
-
-def test_other_curves_take_the_hover_back(plot):
     plot.set_hover((0, 40), "here")
-    plot.set_curves(plot.curves[:1])
+    plot.set_curves(plot.curves[:1])  # other ones
     assert plot.hover_text() == ""
 
 
@@ -131,29 +118,26 @@ def test_the_upright_line_is_dragged_in_the_units_of_x(qtbot, plot, log, logarit
     assert dragged[-1] == pytest.approx(end)
 
 
-def test_a_hidden_line_is_not_taken_hold_of(plot):
+def test_only_the_line_that_is_shown_is_taken_hold_of_as_the_cursor_says(plot):
     plot.set_marker(30.0)
-    point = plot.marker_point().toPoint()
+    point, dragged = plot.marker_point().toPoint(), []
+    hover(plot.viewport(), point)
+    assert plot.viewport().cursor().shape() == Qt.CursorShape.SizeHorCursor
+    hover(plot.viewport(), point + QPoint(60, 0))
+    assert plot.viewport().cursor().shape() == Qt.CursorShape.CrossCursor
     plot.set_marker(None)
-    dragged = []
     plot.markerDragged.connect(dragged.append)
     drag(plot.viewport(), point, point + QPoint(30, 0))
     assert dragged == []
 
 
-def test_over_the_line_the_cursor_says_it_can_be_dragged(plot):
-    plot.set_marker(30.0)
-    hover(plot.viewport(), plot.marker_point().toPoint())
-    assert plot.viewport().cursor().shape() == Qt.CursorShape.SizeHorCursor
-    hover(plot.viewport(), plot.marker_point().toPoint() + QPoint(60, 0))
-    assert plot.viewport().cursor().shape() == Qt.CursorShape.CrossCursor
-
-
-def test_the_view_stays_when_curves_of_the_same_span_are_set(plot):
+def test_the_view_stays_when_curves_of_the_same_span_are_set_unless_one_is_given(plot):
     plot.view.zoom_x(0.5)
     before = plot.view.spans()
     plot.set_curves(plot.curves)
     assert plot.view.spans() == before
+    plot.set_curves(plot.curves, y=(0.0, 50.0))
+    assert plot.view.spans()[1] == (0.0, 50.0)
 
 
 def test_nothing_but_zeros_on_a_logarithmic_axis_is_no_fault(qtbot):
@@ -163,12 +147,9 @@ def test_nothing_but_zeros_on_a_logarithmic_axis_is_no_fault(qtbot):
     hover(plot.viewport(), QPoint(300, 100))
 
 
-def test_themes(plot):
-    plot.set_theme(DARK)
-    assert DARK.panel in plot._label.styleSheet()
-
-
-def test_no_axis_is_left_where_another_one_stands(log):
+def test_themes_reach_the_label_and_no_axis_is_left_where_another_one_stands(log):
+    log.set_theme(DARK)
+    assert DARK.panel in log._label.styleSheet()
     assert isinstance(log.x_axis, LogAxis)
     axes = [item for item in log.scene().items() if hasattr(item, "tickValues")]
     assert len(axes) == 2

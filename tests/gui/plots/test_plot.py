@@ -1,7 +1,5 @@
 """The base of the plots: what mouse, wheel and keys mean."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
@@ -34,17 +32,11 @@ def drag(plot, start, end, modifier=NONE):
 
 
 def wheel(plot, point, up=0, right=0):
-    spot = QPointF(point)
     event = QWheelEvent(
-        spot,
-        QPointF(plot.viewport().mapToGlobal(point)),
-        QPoint(),
-        QPoint(120 * right, 120 * up),
-        Qt.MouseButton.NoButton,
-        NONE,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
+        QPointF(point), QPointF(plot.viewport().mapToGlobal(point)), QPoint(),
+        QPoint(120 * right, 120 * up), Qt.MouseButton.NoButton, NONE,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
     QApplication.sendEvent(plot.viewport(), event)
 
 
@@ -56,10 +48,7 @@ def test_click_names_the_position_and_the_modifiers(plot, qtbot):
         qtbot.mouseClick(plot.viewport(), LEFT, SHIFT, at(plot, 123))
     assert caught.args[0] == 123
     assert caught.args[1] & SHIFT
-
-
-def test_click_far_from_the_line_takes_the_position_below_it(plot, qtbot):
-    with qtbot.waitSignal(plot.clicked) as caught:
+    with qtbot.waitSignal(plot.clicked) as caught:  # far from the line
         qtbot.mouseClick(plot.viewport(), LEFT, NONE, at(plot, 200, 0.2))
     assert caught.args[0] == 200
 
@@ -91,16 +80,12 @@ def test_drag_stops_at_the_end_of_the_data(plot):
     assert plot.view.spans()[1] == pytest.approx(home[1])
 
 
-def test_drag_with_shift_sweeps_a_range(plot, qtbot):
+@pytest.mark.parametrize("beyond", [False, True])
+def test_drag_with_shift_sweeps_a_range_at_most_to_the_last_position(plot, qtbot, beyond):
+    end = QPoint(plot.width() - 1, 60) if beyond else at(plot, 100)
     with qtbot.waitSignal(plot.swept) as caught, qtbot.assertNotEmitted(plot.clicked):
-        drag(plot, at(plot, 300), at(plot, 100), SHIFT)
-    assert caught.args == [300, 100]
-
-
-def test_sweep_beyond_the_axes_ends_with_the_last_position(plot, qtbot):
-    with qtbot.waitSignal(plot.swept) as caught:
-        drag(plot, at(plot, 300), QPoint(plot.width() - 1, 60), SHIFT)
-    assert caught.args == [300, N - 1]
+        drag(plot, at(plot, 300), end, SHIFT)
+    assert caught.args == [300, N - 1 if beyond else 100]
 
 
 def test_escape_ends_a_sweep_without_selecting(plot, qtbot):

@@ -1,7 +1,5 @@
 """The base of the plots: what is drawn where, of the axes, the line and what is over it."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 
@@ -109,13 +107,6 @@ def test_numbers_of_marked_positions_neither_overlap_nor_are_cut(plot, size):
     assert labels_are_apart_and_inside(plot)
 
 
-def test_a_resize_keeps_what_was_zoomed_to(plot):
-    plot.view.setRange(xRange=(100, 150), padding=0)
-    plot.resize(400, 220)
-    QApplication.processEvents()
-    assert plot.view.spans()[0] == pytest.approx((100, 150))
-
-
 def test_numbers_keep_off_the_line_where_they_can(plot):
     plot.marks.set_ringed((200,))
     ((_, rect),) = plot.marks.labels()
@@ -179,10 +170,12 @@ def test_positions_that_do_not_exist_are_ignored(plot):
     assert plot.marks.labels() == []
 
 
-def test_another_measure_of_the_same_table_keeps_the_view(plot):
+def test_another_measure_of_the_same_table_and_a_resize_keep_the_view(plot):
     plot.view.zoom_x(0.25)
     before = plot.view.spans()[0]
     draw(plot, np.full(N, 1.0), (0.0, 2.0))
+    plot.resize(400, 220)
+    QApplication.processEvents()
     assert plot.view.spans()[0] == pytest.approx(before)
     draw(plot, np.full(2 * N, 1.0), (0.0, 2.0))
     assert span(plot) > 2 * N - 1
@@ -195,13 +188,12 @@ def color_at(plot, position, value):
 def test_selection_hover_and_theme_have_their_colours(plot):
     plot.set_selected((100,))
     hover(plot, 300, "")
-    assert color_at(plot, 100, plot.curves[0].y[100]).name() == LIGHT.accent
-    assert color_at(plot, 300, plot.curves[0].y[300]).name() == LIGHT.hover
-    assert color_at(plot, 200, 0.2).name() == LIGHT.viewport
-    plot.set_theme(DARK)
-    assert color_at(plot, 100, plot.curves[0].y[100]).name() == DARK.accent
-    assert color_at(plot, 300, plot.curves[0].y[300]).name() == DARK.hover
-    assert color_at(plot, 200, 0.2).name() == DARK.viewport
+    y = plot.curves[0].y
+    for theme in (LIGHT, DARK):
+        plot.set_theme(theme)
+        assert color_at(plot, 100, y[100]).name() == theme.accent
+        assert color_at(plot, 300, y[300]).name() == theme.hover
+        assert color_at(plot, 200, 0.2).name() == theme.viewport
 
 
 def test_the_line_outside_the_shown_range_is_paler(plot):

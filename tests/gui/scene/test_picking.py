@@ -20,17 +20,21 @@ def plotter(request):
     made.close()
 
 
+def look_from(plotter, position, focal_point, up):
+    plotter.camera.SetPosition(position)
+    plotter.camera.SetFocalPoint(focal_point)
+    plotter.camera.SetViewUp(up)
+    plotter.renderer.ResetCameraClippingRange()
+    return plotter.camera
+
+
 @pytest.mark.parametrize("parallel", [False, True])
 def test_projection_is_vtks_own(plotter, parallel):
     scene = HelixScene(plotter, LIGHT)
     points = np.random.default_rng(0).normal(size=(50, 3)) * [3, 1, 2]
-    camera = plotter.camera
-    camera.SetPosition(9, 6, 4)
-    camera.SetFocalPoint(0.5, 0, 0)
-    camera.SetViewUp(0, 0.3, 1)
+    camera = look_from(plotter, (9, 6, 4), (0.5, 0, 0), (0, 0.3, 1))
     camera.SetParallelProjection(parallel)
     camera.SetParallelScale(4)
-    plotter.renderer.ResetCameraClippingRange()
     plotter.show(auto_close=False)
     xy, depth = scene.projection().to_screen(points)
     coordinate = vtkCoordinate()
@@ -46,12 +50,8 @@ def test_projection_is_vtks_own(plotter, parallel):
 
 def test_points_behind_the_camera_are_never_meant(plotter):
     scene = HelixScene(plotter, LIGHT)
-    plotter.camera.SetPosition(0, 0, 5)
-    plotter.camera.SetFocalPoint(0, 0, 0)
-    plotter.camera.SetViewUp(0, 1, 0)
-    plotter.renderer.ResetCameraClippingRange()
-    points = np.array([[0, 0, 6], [0, 0, 5], [0, 0, 0]])
-    xy, depth = scene.projection().to_screen(points)
+    look_from(plotter, (0, 0, 5), (0, 0, 0), (0, 1, 0))
+    xy, depth = scene.projection().to_screen(np.array([[0, 0, 6], [0, 0, 5], [0, 0, 0]]))
     middle = np.array(plotter.window_size) / 2
     assert np.isinf(depth[:2]).all()
     np.testing.assert_allclose(xy[2], middle)
@@ -71,15 +71,20 @@ def test_nothing_is_meant_where_nothing_is_near():
     assert nearest_point(np.zeros((0, 2)), np.zeros(0), (0, 0)) is None
 
 
-def test_of_points_at_the_same_place_the_one_in_front_is_meant():
-    xy = np.array([[10.0, 10], [10.5, 10], [11.5, 10], [15, 10]])
-    assert nearest_point(xy, np.array([0.5, 0.4, 0.1, 0.0]), (10, 10)) == 2
-    assert nearest_point(xy, np.array([0.1, 0.4, 0.5, 0.0]), (10, 10)) == 0
+BEYOND = 10 + PICK_RADIUS
 
 
-def test_a_point_beyond_the_radius_is_not_meant_even_in_front():
-    xy = np.array([[10.0 + PICK_RADIUS - 0.5, 10], [10 + PICK_RADIUS + 0.5, 10]])
-    assert nearest_point(xy, np.array([0.9, 0.1]), (10, 10)) == 0
+@pytest.mark.parametrize(
+    ("across", "depth", "meant"),
+    [
+        ((10, 10.5, 11.5, 15), (0.5, 0.4, 0.1, 0), 2),
+        ((10, 10.5, 11.5, 15), (0.1, 0.4, 0.5, 0), 0),
+        ((BEYOND - 0.5, BEYOND + 0.5), (0.9, 0.1), 0),
+    ],
+)
+def test_of_points_near_by_the_one_in_front_is_meant(across, depth, meant):
+    xy = np.column_stack([across, np.full(len(across), 10.0)])
+    assert nearest_point(xy, np.array(depth), (10, 10)) == meant
 
 
 @given(

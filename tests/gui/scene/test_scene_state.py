@@ -1,5 +1,7 @@
 """What the scene shows, resolved from the session: the caption says exactly that."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -69,17 +71,12 @@ def test_the_caption_names_the_commit(opened, name, commit, expected):
 
 def test_arrows_are_labelled_in_axis_order(opened):
     opened.components = (3, 1, 2)
-    state = resolve_scene(opened)
-    shares = opened.curve.explained_variance_ratio
-    expected = tuple(
-        f"PC{NBSP}{k} · {format_percent(s)}" for k, s in zip((3, 1, 2), shares, strict=True)
-    )
-    assert state.axis_labels == expected
+    shares = map(format_percent, opened.curve.explained_variance_ratio)
+    expected = [f"PC{NBSP}{k} · {share}" for k, share in zip((3, 1, 2), shares, strict=True)]
+    assert resolve_scene(opened).axis_labels == tuple(expected)
 
 
 def test_a_computed_table_is_called_that(session, controller, tmp_path, write_safetensors):
-    import json
-
     folder = tmp_path / "xglm"
     folder.mkdir()
     config = {"model_type": "xglm", "d_model": 16, "max_position_embeddings": 32, "num_layers": 1,
@@ -127,17 +124,12 @@ def test_what_is_visible(opened, controller, outside):
     assert seen == ([True] * 6 if outside == "faint" else [False, False, True, True, False, False])
 
 
-def test_what_is_displayed_is_turned_and_what_is_true_is_not(opened):
+def test_what_is_displayed_is_turned_and_marks_and_switches_are_passed_on(opened, controller):
     turn = np.diag([-1.0, 1.0, -1.0])
-    opened.turn = turn
+    controller.select((4, 8))
+    opened.change(turn=turn, hover=7, projection="parallel", outside="faint")
     state = resolve_scene(opened)
     assert state.coordinates is opened.curve.coordinates
     assert state.turn is turn
-
-
-def test_marks_and_switches_are_passed_on(opened, controller):
-    controller.select((4, 8))
-    opened.hover, opened.projection, opened.outside = 7, "parallel", "faint"
-    state = resolve_scene(opened)
     assert (state.selection, state.hover) == ((4, 8), 7)
     assert (state.projection, state.outside) == ("parallel", "faint")

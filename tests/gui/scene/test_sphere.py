@@ -47,25 +47,17 @@ def test_the_caption_tells_norm_scope_and_radius(opened):
 
 
 @pytest.mark.parametrize("components", [(1, 2, 3), (3, 1, 2), (2, 5, 4)])
-def test_rows_of_that_norm_in_the_subspace_are_on_it(opened, components):
-    opened.components = components
-    opened.sphere = True
-    section = resolve_scene(opened).sphere
-    pca = opened.curve.pca
+@pytest.mark.parametrize("centred", [False, True])
+def test_rows_of_that_norm_in_the_subspace_are_on_it(opened, components, centred):
+    """Of row-centred norms it is an ellipsoid."""
+    opened.change(components=components, sphere=True, norms_centred=centred)
+    state, pca = resolve_scene(opened), opened.curve.pca
+    assert state.caption[2].startswith("ellipsoid: row-centred norm" if centred else "sphere: norm")
     basis = pca.components[[k - 1 for k in components]]
-    points = world_points(section, np.eye(3))
-    norms = np.linalg.norm(pca.mean + points @ basis, axis=1)
-    np.testing.assert_allclose(norms, opened.norms.mean, rtol=1e-6)
-
-
-def test_of_row_centred_norms_it_is_an_ellipsoid(opened):
-    opened.sphere = opened.norms_centred = True
-    state = resolve_scene(opened)
-    assert state.caption[2].startswith("ellipsoid: row-centred norm")
-    pca = opened.curve.pca
-    rows = pca.mean + world_points(state.sphere, np.eye(3)) @ pca.components[:3]
-    norms = np.linalg.norm(rows - rows.mean(axis=1, keepdims=True), axis=1)
-    np.testing.assert_allclose(norms, opened.norms.mean, rtol=1e-6)
+    rows = pca.mean + world_points(state.sphere, np.eye(3)) @ basis
+    if centred:
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), opened.norms.mean, rtol=1e-6)
 
 
 def test_it_follows_the_line_in_the_norms_panel(opened):
@@ -77,15 +69,12 @@ def test_it_follows_the_line_in_the_norms_panel(opened):
     assert "(mean of 0–198)" in state.caption[2]
 
 
-def test_where_the_components_pass_the_origin_too_far_away_it_says_so(
-    session, controller, write_table, helix
-):
+def test_where_there_is_none_it_says_so(session, controller, write_table, helix):
     # The shown rows all have 50 in an entry that no component has; those after them are short.
     table = np.hstack([helix(80, 6), np.zeros((80, 1))])
     table[:20, -1] = 50.0
     controller.open(str(write_table(table)), positions=(1, 19))
-    session.norms_after = 40
-    session.sphere = True
+    session.change(norms_after=40, sphere=True)
     assert session.norms.mean < 20
     assert norm_sphere(session).section is None
     pca = session.curve.pca
@@ -94,12 +83,8 @@ def test_where_the_components_pass_the_origin_too_far_away_it_says_so(
     assert resolve_scene(session).caption[2] == (
         f"no sphere: norms begin at {least:.3f} here, their mean is {session.norms.mean:.3f}"
     )
-
-
-def test_fewer_than_three_components_have_none_and_it_says_so(session, controller, write_table):
-    table = np.column_stack([np.arange(20.0) + 1, np.ones(20)])
-    controller.open(str(write_table(table)))
-    session.sphere = True
+    controller.open(str(write_table(np.column_stack([np.arange(20.0) + 1, np.ones(20)]), "two")))
+    assert session.sphere
     assert norm_sphere(session).section is None
     assert "3 components, not 2" in resolve_scene(session).caption[2]
 
