@@ -1,4 +1,4 @@
-"""The dialogs: what they say, that they fit a small screen, and what their buttons do."""
+"""The dialogs: what they say, that they fit a small screen, what buttons do; the status line."""
 
 import pytest
 from PySide6.QtCore import QSize, Qt, QTimer
@@ -10,8 +10,9 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QWidget,
-)
+)  # fmt: skip
 
+from geometry.checkpoints.transfer import TransferProgress
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.state.session import Session
 from gui.state.values import Notice
@@ -20,6 +21,7 @@ from gui.window.actions import COMMANDS
 from gui.window.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text
 from gui.window.empty_state import EXPLANATION, EmptyState
 from gui.window.notice_bar import NoticeBar
+from gui.window.status_bar import StatusBar
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -49,6 +51,18 @@ def when_open(act):
     QTimer.singleShot(0, lambda: act(QApplication.activeModalWidget()))
 
 
+def read_when_open():
+    """Read the text of the dialog that is about to open, and leave it by Escape."""
+    read = []
+
+    def act(dialog):
+        read.append(dialog.findChild(QPlainTextEdit).toPlainText())
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+    when_open(act)
+    return read
+
+
 def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
     dialog = shortcuts_dialog(parent)
     said = words(dialog)
@@ -68,8 +82,9 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
 
 
 def test_about_says_what_it_is(parent):
-    assert "Helixscope" in words(about_dialog(parent))
-    assert not any("not installed" in text for text in words(about_dialog(parent)))
+    said = words(about_dialog(parent))
+    assert "Helixscope" in said
+    assert not any("not installed" in text for text in said)
 
 
 @pytest.mark.parametrize(("press", "answer"), [("Choose", "b.weight"), ("Cancel", None)])
@@ -84,13 +99,7 @@ def test_choosing_from_a_list(parent, press, answer):
 
 
 def test_a_long_text_can_be_read_and_left(parent):
-    read = []
-
-    def act(dialog):
-        read.append(dialog.findChild(QPlainTextEdit).toPlainText())
-        QTest.keyClick(dialog, Qt.Key.Key_Escape)
-
-    when_open(act)
+    read = read_when_open()
     show_text(parent, "Details", "one\ntwo")
     assert read == ["one\ntwo"]
 
@@ -125,13 +134,7 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
     when_open(lambda dialog: QTest.mouseClick(button(dialog, "Choose"), LEFT))
     qtbot.mouseClick(bar.tables_button, LEFT)
     assert asked == [("source", "a")]
-    read = []
-
-    def act(dialog):
-        read.append(dialog.findChild(QPlainTextEdit).toPlainText())
-        dialog.reject()
-
-    when_open(act)
+    read = read_when_open()
     qtbot.mouseClick(bar.details_button, LEFT)
     assert read == ["What is this?\nChoose.\n\ntrace"]
     bar.release()
@@ -146,3 +149,37 @@ def test_the_empty_state_shows_all_its_words(parent):
     explanation = next(x for x in empty.findChildren(QLabel) if x.text() == EXPLANATION)
     assert explanation.height() >= explanation.heightForWidth(explanation.width())
     empty.release()
+
+
+# ---- the line at the bottom ------------------------------------------------------------------
+
+VOCABULARY = TransferProgress("vocab.json", 0, 900_000, None)
+
+
+@pytest.fixture
+def status_bar(qtbot):
+    def made(session):
+        bar = StatusBar(session, LIGHT)
+        qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())
+        bar.show()
+        return bar
+
+    return made
+
+
+def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(status_bar):
+    """As a tokenizer, for which nothing is opened or fitted."""
+    session = Session()
+    bar = status_bar(session)
+    assert bar.status.text() == "Ready"
+    session.transfer = VOCABULARY
+    assert bar.status.text() == ""
+    assert "vocab.json" in bar.fetch.text.text()
+    assert status_bar(session).status.text() == ""  # it knows from the start
+    for status in ("Opening gpt2…", "Fitting positions 1–1023 exactly…"):
+        session.status = status
+        assert bar.status.text() == status
+    session.status = "Ready"
+    assert bar.status.text() == ""
+    session.transfer = None
+    assert bar.status.text() == "Ready"

@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
 from gui.window.settings.settings import LAYOUT_VERSION, Settings
 from gui.window.unsaved_work import UnsavedWork
+from tests.gui.result_stage import write_small_gpt2
 from tests.gui.services.work_files.test_work_file import same
+from tests.gui.training_stage import write_trained
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
@@ -25,7 +27,7 @@ def answer(monkeypatch):
     """Answer the file dialog with a path."""
 
     def answer_with(path):
-        def execute(dialog: QFileDialog) -> int:
+        def execute(dialog):
             dialog.selectFile(str(path))
             return QFileDialog.DialogCode.Accepted
 
@@ -36,16 +38,16 @@ def answer(monkeypatch):
 
 @pytest.fixture
 def press(qtbot):
-    def press_key(application, key, modifiers=CONTROL_ALT):
+    def press_key(application, key):
         window = application.window
         window.activateWindow()
         qtbot.waitUntil(window.isActiveWindow)
-        QTest.keyClick(window, key, modifiers)
+        QTest.keyClick(window, key, CONTROL_ALT)
 
     return press_key
 
 
-def pixels(application) -> np.ndarray:
+def pixels(application):
     """The viewport as it would be saved."""
     image = application.window.pictures.picture(PictureOptions(scale=1))
     image = image.convertToFormat(image.Format.Format_RGB888)
@@ -53,7 +55,41 @@ def pixels(application) -> np.ndarray:
     return lines[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
 
 
-def look_around(application, wait_until_idle) -> None:
+def check_same(after, before):
+    assert after.shape == before.shape
+    assert np.abs(after - before).max() <= 3
+
+
+def save(application, path):
+    application.window.work._write(path)
+    return path
+
+
+@pytest.fixture
+def fresh_settings(tmp_path):
+    return Settings(tmp_path / "fresh" / "settings.ini")
+
+
+@pytest.fixture
+def three(start_application, write_gpt2, write_table, helix, wait_until_idle):
+    """Open a window of its own with "long", tiny-gpt2 and "short" in it, and the key of "long"."""
+
+    def opened():
+        application = start_application(write_gpt2())
+        add = application.controller.comparing.add
+        long = add(str(write_table(helix(300, 20, seed=11), "long")), (20, 250), (2, 1, 3))
+        add(str(write_table(helix(120, 16, seed=9), "short")))
+        wait_until_idle(application)
+        application.controller.comparing.move(0, 1)
+        return application, long
+
+    return opened
+
+
+def test_a_fresh_window_shows_the_same_pixels(
+    start_application, write_gpt2, answer, press, tmp_path, wait_until_idle, fresh_settings
+):
+    application = start_application(write_gpt2())
     session, window = application.session, application.window
     session.change(selection=(20, 21), color_by="norm", outside="faint", prompt="hello my name")
     session.positions = (4, 120)
@@ -63,65 +99,52 @@ def look_around(application, wait_until_idle) -> None:
     window.viewport.camera.zoom(1.6)
     window.bring("spectra")
     wait_until_idle(application)
-
-
-def test_a_fresh_window_shows_the_same_pixels(
-    start_application, write_gpt2, answer, press, tmp_path, wait_until_idle
-):
-    application = start_application(write_gpt2())
-    look_around(application, wait_until_idle)
     before = pixels(application)
     path = tmp_path / "mine.helix"
     answer(path)
     press(application, Qt.Key.Key_S)
     assert application.session.status == f"Saved {path}"
     application.close()
-    fresh = start_application(path, settings=Settings(tmp_path / "fresh" / "settings.ini"))
-    after = pixels(fresh)
-    assert after.shape == before.shape
-    assert np.abs(after - before).max() <= 3
+    fresh = start_application(path, settings=fresh_settings)
+    check_same(pixels(fresh), before)
     assert fresh.window.panels["spectra"].isVisible()
     assert fresh.session.notice is None
 
 
 @pytest.mark.parametrize("linked", [True, False])
 def test_models_side_by_side_are_there_again(
-    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle, linked
+    start_application, three, tmp_path, wait_until_idle, linked, fresh_settings
 ):
-    application = start_application(write_gpt2())
-    session, comparing = application.session, application.controller.comparing
-    long = comparing.add(str(write_table(helix(300, 20, seed=11), "long")), (20, 250), (2, 1, 3))
-    comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
-    wait_until_idle(application)
-    comparing.move(0, 1)
-    session.cameras_linked = linked
+    application, long = three()
+    application.session.cameras_linked = linked
     application.window.grid.cells[long].viewport.camera.zoom(1.4)
     wait_until_idle(application)
     before = pixels(application)
-    path = tmp_path / "three.helix"
-    application.window.work._write(path)
+    path = save(application, tmp_path / "three.helix")
     application.close()
-    fresh = start_application(path, settings=Settings(tmp_path / "fresh" / "settings.ini"))
+    fresh = start_application(path, settings=fresh_settings)
     wait_until_idle(fresh)
     names = [cell.name.text() for cell in fresh.window.grid.shown_cells]
     assert names == ["long", "tiny-gpt2", "short"]
     other = fresh.session.compared[0].session
     assert (other.positions, other.components) == ((20, 250), (2, 1, 3))
     assert fresh.session.cameras_linked is linked
-    after = pixels(fresh)
-    assert after.shape == before.shape
-    assert np.abs(after - before).max() <= 3
+    check_same(pixels(fresh), before)
 
 
-def test_saving_again_asks_no_more(application, answer, press, tmp_path, monkeypatch):
-    path = tmp_path / "mine.helix"
-    answer(path)
+def test_saving_again_asks_no_more_until_another_model_is_other_work(
+    application, answer, press, tmp_path, monkeypatch, write_table
+):
+    answer(path := tmp_path / "mine.helix")
     press(application, Qt.Key.Key_S)
     assert read_work(path).fields["selection"] == ()
     monkeypatch.setattr(QFileDialog, "exec", lambda _: pytest.fail("it asked"))
     application.session.selection = (9,)
     press(application, Qt.Key.Key_S)
     assert read_work(path).fields["selection"] == (9,)
+    application.controller.open(str(write_table()))
+    application.jobs.deliver("open", 20_000)
+    assert application.window.work.file is None
 
 
 @pytest.mark.parametrize("version", [LAYOUT_VERSION, LAYOUT_VERSION + 1])
@@ -136,15 +159,6 @@ def test_a_layout_of_other_docks_is_not_forced_on_the_window(
     wait_until_idle(application)
     assert window.work.file == path
     assert window.docks["inspector"].isHidden() is (version == LAYOUT_VERSION)
-
-
-def test_another_model_is_other_work(application, answer, press, tmp_path, write_table):
-    path = tmp_path / "mine.helix"
-    answer(path)
-    press(application, Qt.Key.Key_S)
-    application.controller.open(str(write_table()))
-    application.jobs.deliver("open", 20_000)
-    assert application.window.work.file is None
 
 
 def test_open_work_asks_and_opens(application, answer, press, tmp_path, wait_until_idle):
@@ -182,24 +196,18 @@ def slow(monkeypatch):
 
 
 def test_saving_while_models_are_still_being_read_forgets_none(
-    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle, slow, qtbot
+    start_application, three, tmp_path, wait_until_idle, slow, qtbot, fresh_settings
 ):
     slow.set()
-    application = start_application(write_gpt2())
-    session, comparing = application.session, application.controller.comparing
-    first = comparing.add(str(write_table(helix(300, 20, seed=11), "long")), (20, 250), (2, 1, 3))
-    comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
+    application, long = three()
+    application.session.alignment = CurveAlignment(OfCompared(long))
     wait_until_idle(application)
-    comparing.move(0, 1)
-    session.alignment = CurveAlignment(OfCompared(first))
-    wait_until_idle(application)
-    path = tmp_path / "three.helix"
-    application.window.work._write(path)
+    path = save(application, tmp_path / "three.helix")
     before = read_work(path)
     assert len(before.others) == 2
     application.close()
     slow.clear()
-    fresh = start_application(path, settings=Settings(tmp_path / "a" / "settings.ini"), wait=False)
+    fresh = start_application(path, settings=fresh_settings, wait=False)
     qtbot.waitUntil(lambda: fresh.session.work is not None)
     assert fresh.controller.comparing.opened == ()
     fresh.window.work.save()
@@ -224,8 +232,7 @@ def test_what_is_saved_without_a_model_that_comes_is_said(
     application, write_table, tmp_path, wait_until_idle, slow
 ):
     application.controller.comparing.add(str(write_table()))
-    path = tmp_path / "mine.helix"
-    application.window.work._write(path)
+    save(application, tmp_path / "mine.helix")
     assert application.session.notice.text == (
         "mine.helix was saved without one model that is still being read."
     )
@@ -233,5 +240,169 @@ def test_what_is_saved_without_a_model_that_comes_is_said(
     slow.set()
     wait_until_idle(application)
     application.window.work.save()
-    assert len(read_work(path).others) == 1
+    assert len(read_work(tmp_path / "mine.helix").others) == 1
     assert application.session.notice is None
+
+
+# ---- what panels show and draw, and what is laid over the curve -----------------------------
+
+
+@pytest.fixture
+def reopen(shared_window, wait_until_idle):
+    """Open saved work in a window that is as after a start, and remembers nothing."""
+
+    def opened(path):
+        fresh = shared_window.get(wait_until_idle)
+        fresh.controller.open(str(path))
+        wait_until_idle(fresh)
+        assert fresh.session.notice is None
+        return fresh
+
+    return opened
+
+
+def show(application, name, wait_until_idle, **options):
+    """Bring a panel to the front, and choose in it."""
+    application.window.bring(name)
+    wait_until_idle(application)
+    application.window.panels[name].configure(**options)
+    wait_until_idle(application)
+    return application.window.panels[name]
+
+
+def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
+    show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle, reopen
+):
+    application = show_model(write_gpt2())
+    session, window = application.session, application.window
+    key = application.controller.comparing.add(
+        str(write_table(helix(120, 16, seed=9), "short")), (0, 119)
+    )
+    wait_until_idle(application)
+    show(application, "lookback", wait_until_idle, lag=9, scoring="halves")
+    window.docks["lookback"].setFloating(True)
+    show(application, "shape", wait_until_idle, curve="circle", plotted="turning")
+    bare = pixels(application)
+    session.alignment = CurveAlignment(OfCompared(key), "scaled", mirrored=False)
+    wait_until_idle(application)
+    assert session.guides.keys() == {"shape", "lookback", "laid"}
+    before = pixels(application)
+    assert np.abs(before - bare).max() > 30
+    path = save(application, tmp_path / "drawn.helix")
+    fresh = reopen(path)
+    after = pixels(fresh)
+    check_same(after, before)
+    assert fresh.session.guides.keys() == {"shape", "lookback", "laid"}
+    shown = [after]
+    for name in ("shape", "lookback"):  # each can be seen in it
+        fresh.window.panels[name].configure(in_view=False)
+        wait_until_idle(fresh)
+        shown.append(pixels(fresh))
+        assert np.abs(shown[-1] - shown[-2]).max() > 30
+
+
+def test_a_panel_shows_what_it_did_when_it_is_first_seen(
+    show_model, tmp_path, wait_until_idle, reopen
+):
+    application = show_model(write_small_gpt2(tmp_path / "small"))
+    application.session.selection = (30,)
+    kernels = {"layer": 1, "head": 1, "sort": "self", "averaged": True}
+    chosen = show(application, "kernels", wait_until_idle, **kernels).options()
+    lookback = show(application, "lookback", wait_until_idle, space="6", lag=7).options()
+    path = save(application, tmp_path / "a.helix")
+    fresh = reopen(path)
+    window = fresh.window
+    assert "kernels" not in window.panels
+    assert window.panels["lookback"].options() == lookback
+    # Saved again, it is not forgotten.
+    again = save(fresh, tmp_path / "b.helix")
+    assert read_work(again).panels == read_work(path).panels
+    assert read_work(path).panels == {"kernels": chosen, "lookback": lookback}
+    window.bring("kernels")
+    wait_until_idle(fresh)
+    panel = window.panels["kernels"]
+    assert panel.options() == chosen
+    assert (panel.result.of.layer, panel.result.head) == (1, 1)
+    assert list(fresh.session.guides) == ["kernels"]
+
+
+def test_another_model_is_shown_as_if_nothing_had_been_chosen(
+    show_model, tmp_path, wait_until_idle, reopen, write_table
+):
+    application = show_model(write_table())
+    show(application, "similarity", wait_until_idle, rows="projected")
+    application.window.bring("norms")
+    fresh = reopen(save(application, tmp_path / "a.helix"))
+    assert "similarity" not in fresh.window.panels
+    fresh.controller.open(str(write_table(None, "another")))
+    wait_until_idle(fresh)
+    fresh.window.bring("similarity")
+    assert fresh.window.panels["similarity"].options() == {"rows": "raw"}
+
+
+def test_panels_that_are_there_show_it_at_once(show_model, tmp_path, wait_until_idle, write_table):
+    application = show_model(write_table())
+    shape = show(application, "shape", wait_until_idle, curve="line", plotted="turning")
+    path, chosen = save(application, tmp_path / "a.helix"), shape.options()
+    shape.configure(curve="", plotted="distance", in_view=False)
+    application.controller.open(str(path))
+    wait_until_idle(application)
+    assert shape.options() == chosen
+
+
+def test_what_the_model_found_lacks_is_left_out(show_model, tmp_path, wait_until_idle, reopen):
+    application = show_model(write_small_gpt2(tmp_path / "small"))
+    panel = show(application, "kernels", wait_until_idle, sort="self")
+    work = application.window.work.take()
+    there = {**panel.options(), "layer": 7, "head": 9}
+    write_work(replace(work, panels={"kernels": there}), path := tmp_path / "a.helix")
+    panel = reopen(path).window.panels["kernels"]
+    assert panel.options() == {**there, "layer": 0, "head": None}
+    assert panel.result is not None
+
+
+@pytest.mark.parametrize("snapshot", [None, 3], ids=["laid", "shown"])
+def test_a_step_of_the_training_is_there_again(
+    show_model, tmp_path, wait_until_idle, reopen, snapshot
+):
+    application = show_model(write_trained(tmp_path / "trained"))
+    session = application.session
+    show(application, "training", wait_until_idle)
+    if snapshot is None:
+        session.alignment = CurveAlignment(OfStep(int(session.history.steps[-4])))
+        application.window.bring("norms")  # what is laid over stays, unlike what is shown
+    session.snapshot = snapshot
+    wait_until_idle(application)
+    before = pixels(application)
+    fresh = reopen(save(application, tmp_path / "a.helix"))
+    assert "training" in read_work(tmp_path / "a.helix").panels
+    assert fresh.session.alignment == session.alignment
+    assert (fresh.session.aligned is None) is (snapshot is not None)
+    assert (fresh.session.snapshot, fresh.session.timeline is None) == (snapshot, False)
+    check_same(pixels(fresh), before)
+
+
+def test_a_bookmark_has_what_is_laid_over(
+    show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle
+):
+    application = show_model(write_gpt2())
+    session, window = application.session, application.window
+    add = application.controller.comparing.add
+    keys = [add(str(write_table(helix(120, 16, seed), f"b{seed}"))) for seed in (9, 11)]
+    wait_until_idle(application)
+    session.alignment = CurveAlignment(OfCompared(keys[1]), "scaled")
+    wait_until_idle(application)
+    window.bookmarks.add()
+    (bookmark,) = window.bookmarks.all()
+    assert [other.source for other in bookmark.work.others] == [str(tmp_path / "b11.npy")]
+    (in_file,) = window.bookmarks.for_file(tmp_path / "folder" / "a.helix")
+    assert in_file.work.others[0].beside == "../b11.npy"
+    session.alignment = None
+    window.bookmarks.go_to(bookmark.key)
+    wait_until_idle(application)
+    assert session.alignment == CurveAlignment(OfCompared(keys[1]), "scaled")
+    application.controller.comparing.remove(keys[1])
+    window.bookmarks.go_to(bookmark.key)
+    wait_until_idle(application)
+    assert (session.alignment, session.aligned, session.notice) == (None, None, None)
+    assert len(session.compared) == 1

@@ -2,50 +2,46 @@
 
 import os
 import signal
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
-from gui.commands.application import Application, _Interrupt
+from gui.commands.application import _Interrupt
 from gui.window.docks import DOCKS
-from gui.window.main_window import TITLE_BAR, MainWindow, first_size
+from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton
+NONE, CONTROL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def window(application: Application, qtbot: QtBot) -> MainWindow:
+def window(application, qtbot):
     """The window, with the keyboard."""
     application.window.activateWindow()
     qtbot.waitUntil(application.window.isActiveWindow)
     return application.window
 
 
-def focused() -> QWidget:
-    widget = QApplication.focusWidget()
-    assert widget is not None
-    return widget
+@pytest.fixture
+def settle(application, wait_until_idle):
+    return lambda: wait_until_idle(application)
 
 
-def drop(window: MainWindow, path: Path) -> None:
+def drop(window, path):
     """Drop a path onto the middle of the window."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
-    at, copy = QPoint(400, 300), Qt.DropAction.CopyAction
-    no_keys = Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(at, copy, data, LEFT, no_keys)
+    at, how = QPoint(400, 300), (Qt.DropAction.CopyAction, data, LEFT, NONE)
+    enter = QDragEnterEvent(at, *how)
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), copy, data, LEFT, no_keys))
+    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
 @pytest.mark.parametrize(
@@ -56,59 +52,44 @@ def drop(window: MainWindow, path: Path) -> None:
         ((1280, 760), (1280, 760 - TITLE_BAR)),
     ],
 )
-def test_the_first_window_is_no_larger_than_the_screen(
-    screen: tuple[int, int], size: tuple[int, int]
-) -> None:
+def test_the_first_window_is_no_larger_than_the_screen(screen, size):
     assert first_size(QSize(*screen)) == QSize(*size)
 
 
-def test_a_window_without_a_layout_has_that_size(window: MainWindow) -> None:
+def test_a_window_without_a_layout_has_that_size(window):
     assert window.size() == first_size(window.screen().availableSize())
 
 
-def test_open_folder_from_the_menu(
-    window: MainWindow, application: Application, wait_until_idle: Callable,
-    write_gpt2: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    folder = write_gpt2("another")
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
-    window.commands.by_name["open_folder"].trigger()
-    wait_until_idle(application)
-    assert window.session.model.name == "another"
-    assert window.windowTitle().startswith("another")
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_model_is_asked_for_and_opened(
+    window, settle, qtbot, write_gpt2, write_table, monkeypatch, what
+):
+    if what == "folder":
+        folder = write_gpt2("asked for")
+        monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+        window.commands.by_name["open_folder"].trigger()
+    else:
+        file = write_table(name="asked for")
+        monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
+        qtbot.keyClick(window, Qt.Key.Key_O, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    settle()
+    assert window.session.model.name == "asked for"
+    assert window.windowTitle().startswith("asked for")
 
 
-def test_open_file_from_the_keyboard(
-    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot,
-    write_table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    file = write_table(name="table")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
-    control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    qtbot.keyClick(window, Qt.Key.Key_O, control_shift)
-    wait_until_idle(application)
-    assert window.session.model.name == "table"
-
-
-def test_drop_opens(
-    window: MainWindow, application: Application, wait_until_idle: Callable,
-    write_table: Callable[..., Path],
-) -> None:  # fmt: skip
+def test_drop_opens(window, settle, write_table):
     drop(window, write_table(name="dropped"))
-    wait_until_idle(application)
+    settle()
     assert window.session.model.name == "dropped"
     assert window.session.recent[0].endswith("dropped.npy")
 
 
-def test_bad_source_is_told_and_nothing_is_lost(
-    window: MainWindow, application: Application, wait_until_idle: Callable, tmp_path: Path,
-    qtbot: QtBot,
-) -> None:  # fmt: skip
+def test_bad_source_is_told_and_nothing_is_lost(window, settle, tmp_path, qtbot):
     before = window.session.curve
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"\xff" * 64)
     drop(window, broken)
-    wait_until_idle(application)
+    settle()
     assert window.notice_bar.isVisible()
     assert "broken" in window.notice_bar.text
     assert "\n" not in window.notice_bar.text
@@ -118,17 +99,14 @@ def test_bad_source_is_told_and_nothing_is_lost(
     assert not window.notice_bar.isVisible()
 
 
-def test_unknown_architecture_offers_its_tables(
-    window: MainWindow, application: Application, wait_until_idle: Callable, tmp_path: Path,
-    helix: Callable[..., np.ndarray], qtbot: QtBot,
-) -> None:  # fmt: skip
+def test_unknown_architecture_offers_its_tables(window, settle, tmp_path, helix, qtbot):
     file = tmp_path / "strange.safetensors"
     save_file({"some.where": helix().astype(np.float32), "else.where": np.eye(5, 24)}, file)
     drop(window, file)
-    wait_until_idle(application)
-    offered: list[str] = []
+    settle()
+    offered = []
 
-    def choose() -> None:
+    def choose():
         rows = QApplication.activeModalWidget().findChild(QListWidget)
         offered.extend(rows.item(i).text() for i in range(rows.count()))
         for _ in range(offered.index("some.where")):
@@ -138,23 +116,20 @@ def test_unknown_architecture_offers_its_tables(
     QTimer.singleShot(0, choose)
     assert window.notice_bar.tables_button.isVisible()
     qtbot.mouseClick(window.notice_bar.tables_button, LEFT)
-    wait_until_idle(application)
+    settle()
     assert set(offered) == {"some.where", "else.where"}
     assert window.session.model.table == "some.where"
     assert not window.notice_bar.isVisible()
 
 
-def test_slider_drag_is_followed_live_and_ends_exact(
-    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot
-) -> None:
+def test_slider_drag_is_followed_live_and_ends_exact(window, settle, qtbot):
     session, slider = window.session, window.panels["positions"].slider
-    fits: list[tuple[tuple[int, int], bool]] = []
+    fits = []
     session.events.curve.connect(lambda curve: fits.append((curve.pca.positions, curve.pca.exact)))
     start = slider.handle_rect(0).center()
     handle = slider.windowHandle() or window.windowHandle()
     offset = slider.mapTo(window, QPoint(0, 0))
-    none = Qt.KeyboardModifier.NoModifier
-    QTest.mousePress(handle, LEFT, none, offset + start)
+    QTest.mousePress(handle, LEFT, NONE, offset + start)
     assert session.dragging
     for step in range(1, 9):
         QTest.mouseMove(handle, offset + start + QPoint(6 * step, 0))
@@ -163,30 +138,26 @@ def test_slider_drag_is_followed_live_and_ends_exact(
     dragged = session.positions
     assert dragged[0] > 10
     assert dragged[1] == 199
-    QTest.mouseRelease(handle, LEFT, none, offset + start + QPoint(48, 0))
+    QTest.mouseRelease(handle, LEFT, NONE, offset + start + QPoint(48, 0))
     assert not session.dragging
-    wait_until_idle(application)
+    settle()
     assert session.curve.pca.exact
-    exact = fit_pca(session.model.W_pos, dragged, 10)
-    np.testing.assert_allclose(
-        session.curve.explained_variance_ratio, exact.explained_variance_ratio[:3]
-    )
-    shown = window.viewport.scene.state.caption
-    assert f"positions {dragged[0]}–{dragged[1]}" in shown[0]
+    exact = fit_pca(session.model.W_pos, dragged, 10).explained_variance_ratio[:3]
+    np.testing.assert_allclose(session.curve.explained_variance_ratio, exact)
+    caption = window.viewport.scene.state.caption[0]
+    assert f"positions {dragged[0]}–{dragged[1]}" in caption
 
 
-def test_prompt_labels_positions_and_typing_fires_no_commands(
-    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot
-) -> None:
+def test_prompt_labels_positions_and_typing_fires_no_commands(window, settle, qtbot):
     camera = window.viewport.interactor.camera
     pose = (camera.GetPosition(), camera.GetViewUp())
-    qtbot.keyClick(window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
-    typing = focused()
+    qtbot.keyClick(window, Qt.Key.Key_L, CONTROL)
+    typing = QApplication.focusWidget()
     assert window.panels["prompt"].isAncestorOf(typing)
     qtbot.keyClicks(typing, "hello my name is adam fcpoxyzi 1+-")
     qtbot.keyClick(typing, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.session.tokens is not None)
-    wait_until_idle(application)
+    settle()
     assert window.session.tokens.texts[0] == "<|endoftext|>"
     assert window.session.token_at(1) == "hello"
     labels = window.viewport.scene.state.labels
@@ -197,21 +168,19 @@ def test_prompt_labels_positions_and_typing_fires_no_commands(
     assert window.session.selection == ()
 
 
-def test_hover_and_selection_are_shared_by_norms_and_viewport(
-    window: MainWindow, application: Application, wait_until_idle: Callable
-) -> None:
+def test_hover_and_selection_are_shared_by_norms_and_viewport(window, settle):
     window.panels["norms"].selectionRequested.emit((42,))
     window.panels["norms"].hoverRequested.emit(77)
-    wait_until_idle(application)
+    settle()
     state = window.viewport.scene.state
     assert state.selection == (42,)
     assert state.hover == 77
     assert window.session.details.position == 42
 
 
-def test_go_to_by_number(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
-    field = focused()
+def test_go_to_by_number(window, qtbot):
+    qtbot.keyClick(window, Qt.Key.Key_G, CONTROL)
+    field = QApplication.focusWidget()
     qtbot.keyClicks(field, "150")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.keyClick(field, Qt.Key.Key_Escape)  # leaves the field
@@ -220,9 +189,7 @@ def test_go_to_by_number(window: MainWindow, qtbot: QtBot) -> None:
     assert window.session.selection == ()
 
 
-def test_full_screen_is_left_with_one_key_after_a_restart(
-    start_application: Callable[..., Application], write_table: Callable[..., Path]
-) -> None:
+def test_full_screen_is_left_with_one_key_after_a_restart(start_application, write_table):
     first = start_application(write_table())
     first.window.commands.by_name["full_screen"].trigger()
     assert first.window.isFullScreen()
@@ -233,26 +200,23 @@ def test_full_screen_is_left_with_one_key_after_a_restart(
     assert not second.window.isFullScreen()
 
 
-def test_failing_start_shows_the_empty_state_and_why(
-    start_application: Callable[..., Application], tmp_path: Path
-) -> None:
+def test_failing_start_shows_the_empty_state_and_why(start_application, tmp_path):
     application = start_application(tmp_path / "nowhere")
     assert application.window.notice_bar.isVisible()
     assert application.window.empty_state.isVisible()
 
 
-def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
+def test_reset_layout_brings_everything_back(window):
     for dock in window.docks.values():
         dock.close()
+    window.docks["spectra"].setFloating(True)
     window.commands.by_name["reset_layout"].trigger()
     shown = {name for name, dock in window.docks.items() if dock.isVisible()}
     assert shown == {dock.name for dock in DOCKS if not dock.closed}
     assert not any(dock.isFloating() for dock in window.docks.values())
 
 
-def test_interrupt_in_the_terminal_closes_an_idle_window(
-    application: Application, qtbot: QtBot
-) -> None:
+def test_interrupt_in_the_terminal_closes_an_idle_window(application, qtbot):
     interrupt = _Interrupt(application)
     os.kill(os.getpid(), signal.SIGINT)
     qtbot.waitUntil(lambda: not application.window.isVisible())

@@ -1,4 +1,4 @@
-"""The window and the Hub, through real events: fetch, cancel, try again, agree, keep."""
+"""The window and the Hub, through real events: fetch, cancel, try again, keep, be offline."""
 
 import re
 import threading
@@ -14,6 +14,7 @@ from tests.gui.window.hub.window_hub import (
     GPT2,
     LONG,
     MEDIUM,
+    SHIFT,
     click,
 )
 from tests.loopback_hub import Fault
@@ -71,7 +72,7 @@ def test_a_wait_that_the_hub_asks_for_is_told(application, window, hub, qtbot):
     type_id(window, GPT2)
     fetch = window.status_bar.fetch
 
-    def left() -> int | None:
+    def left():
         found = re.search(r"Trying again in (\d+) seconds", fetch.text.text())
         return int(found[1]) if found else None
 
@@ -108,7 +109,21 @@ STAGES = {
     "the table": (Fault.stall(500_000), WEIGHTS, 1),
     "a wait": (Fault.status(503, {"Retry-After": "50"}), WEIGHTS, 0),
 }
+TABLE = STAGES["the table"]
 WAYS = ("status bar", "empty state", "panel", "Esc", "Esc while typing")
+
+
+@pytest.fixture
+def open_until(hub, qtbot):
+    """Open the large model until a fault holds it up."""
+
+    def opened(application, fault, path, after):
+        playing = hub.fault(fault, path=path, after=after)
+        application.controller.open(LONG)
+        assert playing.reached.wait(30)
+        qtbot.waitUntil(lambda: application.session.transfer is not None, timeout=WAIT_MS)
+
+    return opened
 
 
 def cancel(window, way):
@@ -122,21 +137,19 @@ def cancel(window, way):
         window.viewport.interactor.setFocus()
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
     else:
-        window.panels["models"].search.clear()
-        window.panels["models"].search.setFocus()
-        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+        search = window.panels["models"].search
+        search.clear()
+        search.setFocus()
+        QTest.keyClick(search, Qt.Key.Key_Escape)
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
-    application, window, hub, qtbot, wait_until_idle, table, stage
+    application, window, open_until, wait_until_idle, table, stage
 ):
-    session, (fault, path, after) = application.session, STAGES[stage]
+    session = application.session
     for way in WAYS:
-        playing = hub.fault(fault, path=path, after=after)
-        application.controller.open(LONG)
-        assert playing.reached.wait(10)
-        qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+        open_until(application, *STAGES[stage])
         cancel(window, way)
         assert (session.opening, session.transfer) == ("", None)
         assert session.status == "Opening cancelled"
@@ -148,14 +161,11 @@ def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
     np.testing.assert_array_equal(session.model.W_pos, table)
 
 
-def test_cancelling_leaves_what_is_open_on_the_screen(start, hub, qtbot, wait_until_idle):
+def test_cancelling_leaves_what_is_open_on_the_screen(start, open_until, wait_until_idle):
     application = start(GPT2)
     window, session = application.window, application.session
     application.controller.select((7,))
-    playing = hub.fault(Fault.stall(500_000), path=WEIGHTS, after=1)
-    application.controller.open(LONG)
-    assert playing.reached.wait(30)
-    qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+    open_until(application, *TABLE)
     window.viewport.interactor.setFocus()
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert session.opening == ""
@@ -166,12 +176,9 @@ def test_cancelling_leaves_what_is_open_on_the_screen(start, hub, qtbot, wait_un
     assert window.viewport.scene.state.caption[0].startswith("gpt2")
 
 
-def test_another_model_stops_the_one_being_fetched(application, hub, qtbot, wait_until_idle):
+def test_another_model_stops_the_one_being_fetched(application, open_until, wait_until_idle):
     session = application.session
-    playing = hub.fault(Fault.stall(500_000), path=f"/{LONG}/*.safetensors", after=1)
-    application.controller.open(LONG)
-    assert playing.reached.wait(30)
-    qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+    open_until(application, Fault.stall(500_000), f"/{LONG}/*.safetensors", 1)
     application.controller.open(GPT2)
     wait_until_idle(application)
     assert session.model.name == "gpt2"
@@ -180,14 +187,10 @@ def test_another_model_stops_the_one_being_fetched(application, hub, qtbot, wait
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_window_closes_while_the_network_hangs(
-    start, hub, qtbot, stage, table, new_pool_threads
+    start, open_until, stage, table, new_pool_threads
 ):
-    fault, path, after = STAGES[stage]
     application = start()
-    playing = hub.fault(fault, path=path, after=after)
-    application.controller.open(LONG)
-    assert playing.reached.wait(30)
-    qtbot.waitUntil(lambda: application.session.transfer is not None, timeout=WAIT_MS)
+    open_until(application, *STAGES[stage])
     application.window.close()
     application.close()
     assert not new_pool_threads()
@@ -298,22 +301,87 @@ def test_the_settings_say_what_is_kept_and_remove_it(start, hub, qtbot, wait_unt
     dialog.offlineRequested.emit(True)
     assert session.offline
     assert application.settings.offline
-    states = {row.entry.id: row.state for row in session.models}
-    assert states[GPT2] == "cached"
+
+    def state():
+        return {row.entry.id: row.state for row in session.models}[GPT2]
+
+    assert state() == "cached"
     application.controller.cache.clear()
     dialog.removed.emit()
     wait_until_idle(application)
-    states = {row.entry.id: row.state for row in session.models}
-    assert states[GPT2] == "online"
+    assert state() == "online"
     application.close()
     assert not dialog.isVisible()
 
 
-def test_the_limit_of_the_cache_is_the_remembered_one(start, settings):
+def test_the_limit_of_the_cache_is_the_remembered_one_and_positions_the_hub_s(start, settings):
     settings.cache_limit = 300_000_000
-    assert start().controller.cache.max_bytes == 300_000_000
-
-
-def test_positions_are_those_of_the_hub(start):
     application = start(MEDIUM)
+    assert application.controller.cache.max_bytes == 300_000_000
     np.testing.assert_array_equal(application.session.model.W_pos, positions_of(MEDIUM))
+
+
+# ---- a Hub that is not asked: offline, and at a start ----------------------------------------
+
+
+def open_in_cache(start, source):
+    """Let an application fetch a model, and close it."""
+    first = start(source)
+    assert first.session.notice is None
+    first.close()
+
+
+def test_the_offline_switch(application, window, hub, wait_until_idle, start):
+    session, label = application.session, window.status_bar.offline
+    assert not label.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
+    assert session.offline
+    assert label.isVisible()
+    assert window.commands.by_name["work_offline"].isChecked()
+    application.controller.open(GPT2)
+    wait_until_idle(application)
+    assert "Helixscope is offline" in window.notice_bar.text
+    assert hub.requests == []
+    QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
+    assert not label.isVisible()
+    click(window.notice_bar.retry_button)
+    wait_until_idle(application)
+    assert session.model.name == "gpt2"
+
+
+def test_the_switch_is_remembered_and_the_command_line_is_not(start):
+    first = start(offline=True)
+    assert first.session.offline
+    first.close()
+    second = start()
+    assert not second.session.offline
+    second.window.commands.by_name["work_offline"].trigger()
+    second.close()
+    third = start()
+    assert third.session.offline
+    assert third.window.status_bar.offline.isVisible()
+    assert third.window.commands.by_name["work_offline"].isChecked()
+
+
+def test_a_start_asks_nobody_and_reopens_what_was_fetched(start, hub, table):
+    open_in_cache(start, LONG)
+    hub.forget_requests()
+    start().close()
+    assert hub.requests == []
+    hub.close()  # nor is a network needed
+    again = start()
+    assert again.session.notice is None
+    assert again.session.model.name == "long"
+    np.testing.assert_array_equal(again.session.model.W_pos, table)
+    assert again.window.viewport.scene.state.caption[0].startswith("long")
+    assert again.session.recent == (LONG,)
+
+
+def test_a_start_without_the_last_model_says_so_and_opens_another(start, hub, settings):
+    open_in_cache(start, GPT2)
+    settings._store.setValue("model/last", MEDIUM)
+    hub.close()
+    again = start()
+    assert again.session.model.name == "gpt2"
+    assert again.window.notice_bar.text.startswith("gpt2-medium could not be opened: ")
+    assert again.window.notice_bar.retry_button.isVisible()

@@ -11,6 +11,9 @@ from gui.state.session import Session
 from gui.style.theme import COLORMAPS
 from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE, Settings
 
+IN_ONE_FILE = hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "prompt")
 
 
@@ -33,13 +36,6 @@ def remembered(session):
     return {name: getattr(session, name) for name in REMEMBERED}
 
 
-def test_the_first_start_has_the_defaults(path):
-    assert remembered(loaded(path)) == remembered(Session())
-    settings = Settings(path)
-    assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
-    assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
-
-
 def test_everything_comes_back(path):
     session = Session(
         colormap="viridis", outside="faint", projection="parallel", keep_turned=True,
@@ -54,19 +50,12 @@ def test_everything_comes_back(path):
     recent=st.lists(st.text(st.characters(exclude_categories=("Cs",))), max_size=4),
     prompt=st.text(st.characters(exclude_categories=("Cs",))),
 )
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@IN_ONE_FILE
 def test_any_text_comes_back(path, recent, prompt):
     recent = tuple(r for r in recent if r)
     saved(path, Session(recent=recent, prompt=prompt))
     session = loaded(path)
-    assert session.recent == recent
-    assert session.prompt == prompt
-
-
-@pytest.mark.parametrize("recent", [(), ("one",), ("one", "two")])
-def test_any_number_of_recent_sources(path, recent):
-    saved(path, Session(recent=recent))
-    assert loaded(path).recent == recent
+    assert (session.recent, session.prompt) == (recent, prompt)
     assert Settings(path).last_source == (recent[0] if recent else "")
 
 
@@ -75,14 +64,6 @@ def test_bare_commas_of_a_file_edited_by_hand(path):
     session = loaded(path)
     assert session.prompt == "Hello, my name"
     assert session.recent == ("a",)
-
-
-def test_the_theme_is_remembered(path):
-    for theme in ("dark", "light", "system"):
-        settings = Settings(path)
-        settings.theme = theme
-        settings.sync()
-        assert Settings(path).theme == theme
 
 
 @pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
@@ -105,24 +86,19 @@ def test_a_limit_that_is_none_falls_back(path, text):
     assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
 
 
-def test_the_layout_is_remembered(path):
-    layout = QByteArray(b"\x00\x01geometry\xff"), QByteArray(b"state;=,\n")
-    settings = Settings(path)
-    settings.layout = layout
-    settings.sync()
-    assert Settings(path).layout == layout
-
-
-def test_a_layout_of_another_version_is_not_forced_on_the_window(path):
-    settings = Settings(path)
-    settings.layout = QByteArray(b"a"), QByteArray(b"b")
-    settings.sync()
-    text = path.read_text("utf-8")
-    path.write_text(text.replace("version=", "version=9"), "utf-8")
+def test_the_theme_and_a_layout_of_this_version_are_remembered(path):
+    for theme in ("dark", "light", "system"):
+        settings = Settings(path)
+        settings.theme = theme
+        settings.layout = layout = QByteArray(b"\x00\x01geometry\xff"), QByteArray(b"state;=,\n")
+        settings.sync()
+        assert (Settings(path).theme, Settings(path).layout) == (theme, layout)
+    path.write_text(path.read_text("utf-8").replace("version=", "version=9"), "utf-8")
     assert Settings(path).layout is None
 
 
 GARBAGE = (
+    None,  # the first start
     "",
     "not an ini file at all",
     "[view]\ncolormap=vomit\noutside=9\nprojection=\nkeep_turned=perhaps\n",
@@ -137,18 +113,19 @@ GARBAGE = (
 
 
 @pytest.mark.parametrize("text", GARBAGE)
-def test_garbage_falls_back_to_the_defaults(path, text):
-    path.write_text(text, "latin-1")
-    session, settings = loaded(path), Settings(path)
-    assert remembered(session) == remembered(Session())
+def test_nothing_and_garbage_fall_back_to_the_defaults(path, text):
+    if text is not None:
+        path.write_text(text, "latin-1")
+    settings = Settings(path)
+    assert remembered(loaded(path)) == remembered(Session())
     assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
     assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
-    saved(path, session)
+    saved(path, loaded(path))
     assert remembered(loaded(path)) == remembered(Session())
 
 
 @given(st.binary(max_size=300))
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@IN_ONE_FILE
 def test_no_file_stops_the_start(path, data):
     path.write_bytes(b"[view]\n" + data)
     session = loaded(path)

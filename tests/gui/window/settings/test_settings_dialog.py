@@ -1,4 +1,4 @@
-"""The settings dialog, through real clicks and keys: the limit, the folder, the network."""
+"""The settings dialog, through real clicks and keys: what is kept, its limit, the network."""
 
 from types import SimpleNamespace
 
@@ -6,22 +6,35 @@ import pytest
 from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMessageBox, QPushButton
 
-from gui.style.theme import LIGHT
+from geometry.hub.tensor_cache import TensorCache
+from gui.style.theme import DARK, LIGHT
 from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN
-from gui.window.settings.kept_page import BOUNDS, WHEN_FULL
+from gui.window.settings.kept_page import BOUNDS, CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
+from gui.window.settings.kept_table import USED
 from tests.gui.window.settings.settings_stage import (
+    COMMIT,
     LEFT,
     MB,
+    OTHER,
     answer,
     click,
     click_row,
     keep,
     models,
+    question,
     rows,
     text,
-)
+)  # fmt: skip
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def dialog(make, filled):
+    """The dialog over a cache with three models, of which "c" was used last."""
+    return make(filled)
 
 
 def type_limit(dialog, text):
@@ -34,11 +47,267 @@ def colour(label):
     return label.palette().color(label.foregroundRole()).name()
 
 
+# ---- what is shown -------------------------------------------------------------------------
+
+
+def test_what_is_kept_is_shown(make, filled):
+    keep(filled, "a/small", 3 * MB, OTHER, "refs/pr/1")
+    dialog = make(filled)
+    shown = rows(dialog)
+    assert [row[:3] for row in shown] == [
+        ["a/small@0000000", "refs/pr/1", "3.0 MB"],
+        ["c/middle@607a30d", "main", "2.0 MB"],
+        ["b/large@607a30d", "main", "5.0 MB"],
+        ["a/small@607a30d", "main", "1.0 MB"],
+    ]
+    assert all(row[3].startswith(("today, ", "yesterday, ")) for row in shown)
+    assert text(dialog.kept.usage) == "11.0 MB of at most"
+    assert text(dialog.kept.limit) == "2 GB"
+    assert dialog.kept.note.text() == WHEN_FULL
+    assert dialog.kept.bar.value() == round(1000 * filled.usage() / filled.max_bytes) == 6
+    assert dialog.kept.folder.text() == str(filled.root)
+    assert not dialog.kept.table.message.isVisible()
+    assert dialog.kept.table.horizontalHeader().isVisible()
+
+
+def test_an_empty_cache_is_one_sentence(make, cache):
+    dialog = make(cache)
+    assert dialog.kept.table.message.isVisible()
+    assert dialog.kept.table.message.text() == EMPTY
+    assert dialog.kept.table.horizontalHeader().isHidden()
+    assert text(dialog.kept.usage) == "0 bytes of at most"
+    for button in (dialog.kept.remove, dialog.kept.clear, dialog.kept.open_folder):
+        assert not button.isEnabled()
+
+
+def test_a_folder_that_cannot_be_read_is_said(make, tmp_path, caplog):
+    (tmp_path / "hub").write_text("", "utf-8")
+    dialog = make(TensorCache(tmp_path / "hub"))
+    said = dialog.kept.table.message.text()
+    assert said.startswith(f"{tmp_path / 'hub'} cannot be read: Not a directory. ")
+    assert said.endswith("not kept.")
+    assert dialog.kept.open_folder.isEnabled()
+    assert not dialog.kept.clear.isEnabled()
+    assert "could not be listed" in caplog.text
+
+
+def test_a_folder_that_cannot_be_written_is_said(make, filled, monkeypatch):
+    # Nobody is denied anything when the tests run as root.
+    monkeypatch.setattr("gui.services.kept_models.os.access", lambda *_: False)
+    assert make(filled).kept.note.text() == READ_ONLY
+
+
+def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
+    dialog = make(filled, hand_jobs)
+    assert dialog.kept.table.message.text().strip() == ""
+    hand_jobs.drag_on(LISTING)
+    assert dialog.kept.table.message.text() == "Looking at what is kept…"
+    hand_jobs.deliver(LISTING)
+    assert len(rows(dialog)) == 3
+    dialog.kept.refresh()
+    hand_jobs.drag_on(LISTING)
+    assert len(rows(dialog)) == 3
+    assert not dialog.kept.table.message.isVisible()
+
+
+def test_it_looks_again_whenever_it_is_shown(dialog, filled):
+    dialog.close()
+    keep(filled, "d/new")
+    assert "d/new" not in models(dialog)
+    dialog.show()
+    assert models(dialog)[0] == "d/new"
+
+
+def test_it_looks_again_when_a_model_was_opened_while_it_is_shown(make, filled, session, hand_jobs):
+    dialog = make(filled, hand_jobs)
+    hand_jobs.deliver_all()
+    keep(filled, "d/new")
+    session.model = SimpleNamespace()
+    hand_jobs.deliver_all()
+    assert models(dialog)[0] == "d/new"
+    dialog.close()
+    session.model = None
+    assert not hand_jobs.waiting
+
+
+def test_rows_are_sorted_by_what_they_mean(make, filled):
+    keep(filled, "d/kilobytes", 900_000, used=1_000_000_000)
+    dialog = make(filled)
+    assert models(dialog)[0] == "c/middle"
+    header = dialog.kept.table.horizontalHeader()
+
+    def click_title(column):
+        spot = header.rect().center()
+        spot.setX(header.sectionViewportPosition(column) + 20)
+        QTest.mouseClick(header.viewport(), LEFT, pos=spot)
+
+    click_title(2)
+    up = models(dialog)
+    assert up in (
+        ["d/kilobytes", "a/small", "c/middle", "b/large"],
+        ["b/large", "c/middle", "a/small", "d/kilobytes"],
+    )
+    click_title(2)
+    assert models(dialog) == up[::-1]
+    click_title(0)
+    assert sorted(models(dialog)) in (models(dialog), models(dialog)[::-1])
+    click_title(USED)
+    used = models(dialog)
+    assert "d/kilobytes" in (used[0], used[-1])
+
+
+def test_everything_has_something_to_say(dialog):
+    page, tip = dialog.kept, Qt.ItemDataRole.ToolTipRole
+    buttons = [b for b in dialog.findChildren(QPushButton) if b.text() != "Close"]
+    for widget in (*buttons, page.folder, page.limit, page.bar, dialog.offline):
+        assert widget.toolTip()
+    row = page.table.model().index(0, 0).data(tip)
+    assert row.splitlines()[:3] == ["c/middle", f"Commit {COMMIT}", "Revision main"]
+    header = page.table.model().headerData
+    assert all(header(title, Qt.Orientation.Horizontal, tip) for title in range(4))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_nothing_is_cut_off_and_it_fits_a_small_screen(make, filled, dress, theme):
+    keep(filled, "stanford-crfm/alias-gpt2-small-x21", revision="checkpoint-400000")
+    dress(theme)
+    dialog = make(filled)
+    assert dialog.width() <= 800
+    assert dialog.height() <= 600
+    metrics = dialog.kept.table.fontMetrics()
+    for column in range(4):
+        room = dialog.kept.table.columnWidth(column) - 16
+        assert all(metrics.horizontalAdvance(row[column]) <= room for row in rows(dialog))
+    for label in dialog.findChildren(QLabel):
+        if label.isVisible() and not label.wordWrap():
+            assert label.width() >= label.sizeHint().width(), label.text()
+
+
+# ---- removing --------------------------------------------------------------------------------
+
+
+def test_a_selected_model_is_removed(dialog, filled):
+    assert not dialog.kept.remove.isEnabled()
+    click_row(dialog, 1)
+    assert dialog.kept.remove.isEnabled()
+    click(dialog.kept.remove)
+    assert models(dialog) == ["c/middle", "a/small"]
+    assert not filled.has("b/large", COMMIT, "wpe")
+    assert text(dialog.kept.said) == "Removed 5.0 MB."
+    assert text(dialog.kept.usage) == "3.0 MB of at most"
+    assert dialog.heard == [("removed",)]
+    assert not dialog.kept.remove.isEnabled()
+
+
+def test_delete_removes_several(dialog):
+    click_row(dialog, 0)
+    click_row(dialog, 2, CONTROL)
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
+    assert models(dialog) == ["b/large"]
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
+    assert models(dialog) == ["b/large"]
+    assert dialog.heard == [("removed",)]
+
+
+def test_the_selection_outlives_a_new_list(dialog, filled):
+    click_row(dialog, 2)
+    keep(filled, "d/new")
+    dialog.kept.refresh()
+    assert [one.repo for one in dialog.kept.table.selected()] == ["a/small"]
+    assert dialog.kept.remove.isEnabled()
+
+
+def test_selected_ids_are_copied(dialog):
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_A, CONTROL)
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_C, CONTROL)
+    assert sorted(QGuiApplication.clipboard().text().splitlines()) == [
+        f"{name}@{COMMIT}" for name in ("a/small", "b/large", "c/middle")
+    ]
+
+
+def test_clearing_asks_first(dialog, filled, qtbot):
+    click(dialog.kept.clear)
+    assert "all 3 models" in question(dialog).text()
+    assert "8.0" in question(dialog).text()
+    assert question(dialog).defaultButton().text().replace("&", "") == "Cancel"
+    assert len(rows(dialog)) == 3
+    answer(dialog, "Remove all")
+    assert rows(dialog) == []
+    assert dialog.kept.table.message.text() == EMPTY
+    assert filled.usage() == 0
+    assert dialog.heard == [("removed",)]
+    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
+    keep(filled, "a/small")
+    dialog.kept.refresh()
+    click(dialog.kept.clear)
+    assert "the one model" in question(dialog).text()
+    answer(dialog, "Cancel")
+
+
+def test_clearing_can_be_thought_better_of(dialog, qtbot):
+    click(dialog.kept.clear)
+    answer(dialog, "Cancel")
+    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
+    click(dialog.kept.clear)
+    QTest.keyClick(question(dialog), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
+    assert len(rows(dialog)) == 3
+    assert dialog.heard == []
+
+
+def test_nothing_else_can_be_changed_while_something_is_removed(make, filled, hand_jobs):
+    dialog = make(filled, hand_jobs)
+    hand_jobs.deliver_all()
+    click_row(dialog, 0)
+    click(dialog.kept.remove)
+    assert hand_jobs.started.count(CHANGING) == 1
+    click_row(dialog, 1)
+    for widget in (dialog.kept.remove, dialog.kept.clear, dialog.kept.limit):
+        assert not widget.isEnabled()
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
+    dialog.kept.refresh()
+    assert list(hand_jobs.waiting) == [CHANGING]
+    hand_jobs.drag_on(CHANGING)
+    assert dialog.kept.said.text() == "Removing…"
+    hand_jobs.deliver(CHANGING)
+    assert text(dialog.kept.said) == "Removed 2.0 MB."
+    assert dialog.kept.remove.isEnabled()  # for the row selected meanwhile
+    assert models(dialog) == ["b/large", "a/small"]
+
+
+def test_a_list_that_was_being_made_does_not_bring_back_what_was_removed(make, filled, hand_jobs):
+    dialog = make(filled, hand_jobs)
+    hand_jobs.deliver_all()
+    dialog.kept.refresh()
+    hand_jobs.compute(LISTING)
+    click_row(dialog, 0)
+    click(dialog.kept.remove)
+    hand_jobs.deliver(CHANGING)
+    hand_jobs.deliver_all()
+    assert models(dialog) == ["b/large", "a/small"]
+
+
+def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
+    monkeypatch.setattr(filled, "remove", lambda repo, commit: 0)
+    click_row(dialog, 0)
+    click(dialog.kept.remove)
+    assert dialog.kept.said.text() == "c/middle@607a30d could not be removed: the log says why."
+    assert len(rows(dialog)) == 3
+
+    def fault(repo, commit):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(filled, "remove", fault)
+    click(dialog.kept.remove)
+    assert dialog.kept.said.text() == "a fault"
+    assert "could not be changed" in caplog.text
+    assert dialog.kept.clear.isEnabled()
+
+
 # ---- the limit -------------------------------------------------------------------------------
 
 
-def test_a_limit_is_typed_and_holds(make, filled):
-    dialog = make(filled)
+def test_a_limit_is_typed_and_holds(dialog, filled):
     type_limit(dialog, "500 MB")
     assert filled.max_bytes == 2000 * MB
     QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Return)
@@ -65,8 +334,7 @@ def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
     assert sorted(dialog.heard) == [("limit", 130 * MB), ("removed",)]
 
 
-def test_esc_takes_a_limit_back_and_then_closes(make, filled):
-    dialog = make(filled)
+def test_esc_takes_a_limit_back_and_then_closes(dialog, filled):
     type_limit(dialog, "1")
     assert dialog.kept.note.text() == WHEN_FULL
     type_limit(dialog, "1 MB")
@@ -104,13 +372,12 @@ def opener(qapp):
     QDesktopServices.unsetUrlHandler("file")
 
 
-def test_the_folder_is_opened_and_its_path_can_be_copied(make, filled, opener):
-    dialog = make(filled)
+def test_the_folder_is_opened_and_its_path_can_be_copied(dialog, filled, opener):
     click(dialog.kept.open_folder)
     assert opener.opened == [str(filled.root)]
     dialog.kept.folder.setFocus()
-    QTest.keyClick(dialog.kept.folder, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClick(dialog.kept.folder, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(dialog.kept.folder, Qt.Key.Key_A, CONTROL)
+    QTest.keyClick(dialog.kept.folder, Qt.Key.Key_C, CONTROL)
     assert QGuiApplication.clipboard().text() == str(filled.root)
     QTest.keyClicks(dialog.kept.folder, "x")
     assert dialog.kept.folder.text() == str(filled.root)
@@ -178,8 +445,7 @@ def test_a_search_for_the_token_that_fails_is_said(make, cache, caplog):
 # ---- keys, closing ---------------------------------------------------------------------------
 
 
-def test_tab_goes_through_it_in_reading_order(make, filled):
-    dialog = make(filled)
+def test_tab_goes_through_it_in_reading_order(dialog):
     click_row(dialog, 0)
     page = dialog.kept
     order = [page.folder, page.open_folder, page.limit, page.table, page.remove, page.clear,
@@ -193,8 +459,7 @@ def test_tab_goes_through_it_in_reading_order(make, filled):
     assert QApplication.focusWidget().text().replace("&", "") == "Close"
 
 
-def test_close_closes_and_enter_elsewhere_does_nothing(make, filled, opener):
-    dialog = make(filled)
+def test_close_closes_and_enter_elsewhere_does_nothing(dialog, opener):
     assert dialog.windowModality() == Qt.WindowModality.NonModal
     # Qt makes the first of such buttons the default one, and paints it so.
     assert not any(b.autoDefault() or b.isDefault() for b in dialog.findChildren(QPushButton))
