@@ -20,11 +20,15 @@ def own(settings):
     return settings.lessons
 
 
-@pytest.fixture
-def stage(own, application, qtbot, monkeypatch):
+def only_own(qtbot, application, own, monkeypatch):
     """The application, where the user's lessons are the only ones."""
     monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
     return LessonStage(qtbot, application)
+
+
+@pytest.fixture
+def stage(own, application, qtbot, monkeypatch):
+    return only_own(qtbot, application, own, monkeypatch)
 
 
 def state(stage):
@@ -35,6 +39,17 @@ def state(stage):
     docks = {name: dock.isFloating() for name, dock in window.docks.items() if not dock.isHidden()}
     front = {name: window.docks[name].geometry() for name in window._panels if stage.in_front(name)}
     return {name: getattr(session, name) for name in fields}, docks, front
+
+
+def begin_second(stage):
+    stage.begin()
+    stage.click(stage.panel.next)
+
+
+def leave(stage):
+    """Close the dock of the lesson, and wait for what comes back."""
+    stage.window.docks["lesson"].close()
+    stage.settle()
 
 
 def change(stage):
@@ -81,14 +96,10 @@ def test_steps_set_up_the_window_back_and_forth(stage):
     stage.click(panel.next)
     check_second(stage)
     stage.click(panel.previous)
-    assert session.positions == (10, 50)
-    assert session.components == (1, 2, 3)
-    assert session.color_by == "position"
-    assert session.outside == "hidden"
+    assert (session.positions, session.components) == ((10, 50), (1, 2, 3))
+    assert (session.color_by, session.outside, session.sphere) == ("position", "hidden", False)
     assert session.selection == ()
-    assert not session.sphere
-    assert session.prompt == ""
-    assert session.norms_quantity == "norm"
+    assert (session.norms_quantity, session.prompt) == ("norm", "")
     assert stage.in_front("norms")
 
 
@@ -109,33 +120,35 @@ def check_second(stage):
     assert stage.panel.next.text() == "Finish"
 
 
-def test_set_up_again_after_changes(stage):
-    stage.begin()
-    stage.click(stage.panel.next)
+def test_set_up_again_after_changes_and_going_on_where_it_was_left(stage):
+    begin_second(stage)
     change(stage)
     stage.window.docks["inspector"].close()
     assert stage.session.positions == (20, 150)
     stage.click(stage.panel.again)
     check_second(stage)
+    leave(stage)
+    assert stage.session.positions == (1, 199)
+    stage.begin()
+    check_second(stage)
 
 
-@pytest.mark.parametrize("leave", ["cross", "finish", "menu", "twice"])
-def test_leaving_gives_the_window_back(stage, leave):
+@pytest.mark.parametrize("way", ["cross", "finish", "menu", "twice"])
+def test_leaving_gives_the_window_back(stage, way):
     change(stage)
     before, pose = state(stage), stage.window.viewport.camera.place.pose
-    stage.begin()
-    stage.click(stage.panel.next)
+    begin_second(stage)
     window, panel = stage.window, stage.panel
     window.focus_on("capture")
     window.docks["models"].close()
     window.docks["positions"].setFloating(True)
     stage.settle()
-    if leave == "cross":
+    if way == "cross":
         title = window.docks["lesson"].titleBarWidget()
         QTest.mouseClick(title.findChildren(QToolButton)[-1], LEFT)
-    elif leave == "finish":
+    elif way == "finish":
         QTest.mouseClick(panel.next, LEFT)
-    elif leave == "menu":
+    elif way == "menu":
         window.lesson_player.action.trigger()
     else:
         window.lesson_player.leave()
@@ -149,66 +162,41 @@ def test_leaving_gives_the_window_back(stage, leave):
     assert not window.commands.by_name["lesson_next"].isEnabled()
 
 
-def test_a_lesson_goes_on_where_it_was_left(stage):
-    stage.begin()
-    stage.click(stage.panel.next)
-    stage.window.docks["lesson"].close()
-    stage.settle()
-    assert stage.session.positions == (1, 199)
-    stage.begin()
-    check_second(stage)
-
-
 def test_keys_lead_through_a_lesson_but_never_out_of_it(stage):
     stage.press(Qt.Key.Key_F8)
     assert stage.session.lesson is None
     stage.begin()
-    stage.press(Qt.Key.Key_F7)
-    assert stage.session.lesson.number == 0
-    stage.press(Qt.Key.Key_F8)
-    assert stage.session.lesson.number == 1
-    stage.press(Qt.Key.Key_F8)
-    assert stage.session.lesson.number == 1
-    stage.press(Qt.Key.Key_F7)
-    assert stage.session.lesson.number == 0
-    stage.press(Qt.Key.Key_F6)
-    assert stage.session.lesson.number == 0
+    for key, number in ((7, 0), (8, 1), (8, 1), (7, 0), (6, 0)):
+        stage.press(getattr(Qt.Key, f"Key_F{key}"))
+        assert stage.session.lesson.number == number
     stage.settle()
     assert stage.window.lesson_player.on
 
 
-def test_the_answer_comes_out_when_it_is_asked_for_and_goes_with_the_step(stage):
+def test_an_answer_comes_when_it_is_asked_for_and_a_link_leads_to_a_panel(stage):
     stage.begin()
     stage.click_text("Show an answer")
     assert "Because" in stage.text
     stage.click(stage.panel.next)
-    stage.click(stage.panel.previous)
-    assert "Because" not in stage.text
-
-
-def test_a_link_leads_to_a_panel(stage):
-    stage.begin()
-    stage.click(stage.panel.next)
     assert not stage.window._panels.get("shape")
     stage.click_text("Shape")
     assert stage.in_front("shape")
+    stage.click(stage.panel.previous)
+    assert "Because" not in stage.text
 
 
 def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(
     stage, write_table, helix, qtbot
 ):
-    stage.begin()
-    stage.click(stage.panel.next)
+    begin_second(stage)
     stage.window.controller.open(str(write_table(helix(90, 16), "other")))
     qtbot.waitUntil(lambda: stage.session.model.name == "other")
     stage.settle()
     assert stage.session.positions == (49, 89)
     assert stage.session.lesson.number == 1
     assert "Positions 49 to 89." in stage.text
-    stage.window.docks["lesson"].close()
-    stage.settle()
-    assert stage.session.positions == (49, 89)
-    assert stage.session.components == (1, 2, 3)
+    leave(stage)
+    assert (stage.session.positions, stage.session.components) == ((49, 89), (1, 2, 3))
     assert stage.session.prompt == ""
 
 
@@ -220,8 +208,7 @@ def test_resetting_the_layout_keeps_the_lesson_and_is_what_comes_back(stage):
     assert stage.window.lesson_player.on
     assert stage.window.docks["lesson"].isVisible()
     assert stage.session.positions == (10, 50)
-    stage.window.docks["lesson"].close()
-    stage.settle()
+    leave(stage)
     assert stage.window.docks["view"].isVisible()
     assert stage.window.docks["prompt"].isVisible()
     assert stage.session.positions == (1, 199)
@@ -236,8 +223,7 @@ def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
     qtbot.waitUntil(lambda: stage.window.lesson_player.on)
     stage.settle()
     assert stage.panel.title.text() == "First"
-    stage.window.docks["lesson"].close()
-    stage.settle()
+    leave(stage)
     assert state(stage) == before
     menu.deleteLater()
 
@@ -247,8 +233,7 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
 ):
     stage = LessonStage(qtbot, start_application(write_gpt2()))
     stage.session.prompt = "my name"
-    stage.begin()
-    stage.click(stage.panel.next)
+    begin_second(stage)
     stage.application.close()
     again = Settings(settings.lessons.parent / "settings.ini").new_session()
     assert (again.prompt, again.outside) == ("my name", "hidden")
@@ -276,8 +261,7 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(
 
 def test_options_that_a_panel_cannot_show_are_told_with_file_and_line(stage, own):
     (own / "own.md").write_text(LESSON.format(title="Own").replace("k = 7", "kk = 7"), "utf-8")
-    stage.begin()
-    stage.click(stage.panel.next)
+    begin_second(stage)
     assert stage.session.notice.text == (
         "The lesson own.md, line 17: the panel “spectra” cannot show what this step wants."
     )
@@ -297,8 +281,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     with monkeypatch.context() as nothing_here:
         nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
         application = start_application(None)
-    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
-    stage = LessonStage(qtbot, application)
+    stage = only_own(qtbot, application, own, monkeypatch)
     offer = stage.window.empty_state.lesson
     assert offer.isVisible()
     QTest.mouseClick(offer, LEFT)
@@ -313,9 +296,7 @@ def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
     monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
-    application = start_application(None)
-    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
-    stage = LessonStage(qtbot, application)
+    stage = only_own(qtbot, start_application(None), own, monkeypatch)
     stage.begin()
     assert "none is open" in stage.text
     assert not stage.panel.next.isEnabled()

@@ -86,6 +86,9 @@ def test_typing_fires_no_command(application, window, fired):
         # From the search field Down leads into the list below it.
         models = window.panels["models"]
         assert field.hasFocus() or (field is models.search and models.list.hasFocus())
+        field.setFocus()
+        QTest.keyClick(field, Qt.Key.Key_Escape)  # leaves the field, and clears nothing
+        assert session.selection == (50,)
     assert {d.name: window.docks[d.name].isVisible() for d in DOCKS} == before
 
 
@@ -96,24 +99,26 @@ def test_commands_with_a_modifier_work_while_typing(application, window, fired, 
     )
     for field in fields(window):
         field.setFocus()
-        QTest.keyClick(field, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(field, Qt.Key.Key_O, CONTROL)
     assert fired == ["open_folder"] * len(fields(window))
     assert len(opened) == len(fields(window))
 
 
-@pytest.mark.parametrize(
-    ("keys", "field"),
-    [("Ctrl+F", "models"), ("Ctrl+G", "inspector"), ("Ctrl+L", "prompt")],
-)
-def test_shortcuts_that_lead_to_a_field(application, window, keys, field):
-    command = next(c for c in COMMANDS if c.shortcut == keys)
-    window.docks[field].hide()
-    window.viewport.interactor.setFocus()
-    QTest.keySequence(window, keys)
-    assert window.docks[field].isVisible(), command.title
-    focus = window.focusWidget()
-    assert isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit)
-    assert window.panels[field].isAncestorOf(focus)
+def test_shortcuts_that_lead_to_a_field_and_numbers_to_a_panel(window):
+    view = window.viewport.interactor
+    for keys, field in (("Ctrl+F", "models"), ("Ctrl+G", "inspector"), ("Ctrl+L", "prompt")):
+        window.docks[field].hide()
+        view.setFocus()
+        QTest.keySequence(window, keys)
+        assert window.docks[field].isVisible(), keys
+        focus = window.focusWidget()
+        assert isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit)
+        assert window.panels[field].isAncestorOf(focus)
+    for number, dock in enumerate(DOCKS[:9], start=1):
+        window.docks[dock.name].hide()
+        view.setFocus()
+        QTest.keyClicks(view, str(number))
+        assert window.docks[dock.name].isVisible()
 
 
 def test_plain_keys_work_from_the_viewport(application, window, fired):
@@ -150,19 +155,3 @@ def test_escape_stops_closes_and_clears_one_after_the_other(application, window,
     assert session.selection == (50,)
     QTest.keyClick(view, Qt.Key.Key_Escape)
     assert session.selection == ()
-
-
-def test_escape_leaves_a_field_and_clears_nothing(application, window):
-    application.controller.select((50,))
-    for field in fields(window):
-        field.setFocus()
-        QTest.keyClick(field, Qt.Key.Key_Escape)
-        assert application.session.selection == (50,)
-
-
-def test_numbers_open_panels(application, window):
-    for number, dock in enumerate(DOCKS[:9], start=1):
-        window.docks[dock.name].hide()
-        window.viewport.interactor.setFocus()
-        QTest.keyClicks(window.viewport.interactor, str(number))
-        assert window.docks[dock.name].isVisible()
