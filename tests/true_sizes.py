@@ -5,6 +5,7 @@ the real one.
 """
 
 import json
+import math
 import pickle
 import struct
 import zlib
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-#: Layers and width; 25 heads for the largest, 12 to 20 for the others.
+#: Layers and width; a head has 64 of that.
 SHAPES = {
     "openai-community/gpt2": (12, 768),
     "openai-community/gpt2-medium": (24, 1024),
@@ -22,7 +23,6 @@ SHAPES = {
     "openai-community/gpt2-xl": (48, 1600),
     "stanford-crfm/alias-gpt2-small-x21": (12, 768),
 }
-HEADS = {768: 12, 1024: 16, 1280: 20, 1600: 25}
 N_POSITIONS, D_VOCAB = 1024, 50257
 
 
@@ -34,18 +34,46 @@ def true_positions(name: str) -> np.ndarray:
 
 def write_true_size(folder: Path, name: str) -> dict[str, Path]:
     """Write a checkpoint of the kind that its organisation publishes; its files by name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    layers, width = SHAPES[name]
-    config = {
-        "model_type": "gpt2", "n_positions": N_POSITIONS, "n_embd": width, "n_layer": layers,
-        "n_head": HEADS[width], "vocab_size": D_VOCAB,
-    }  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config, indent=2), "utf-8")
     if name.startswith("openai"):
-        _write_safetensors(folder / "model.safetensors", name)
+        write_gpt2(folder, *SHAPES[name], true_positions(name))
     else:
+        write_config(folder, *SHAPES[name])
         _write_bin(folder / "pytorch_model.bin", name)
     return {path.name: path for path in sorted(folder.iterdir())}
+
+
+def write_config(folder: Path, layers: int, width: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_positions": N_POSITIONS,
+        "n_ctx": N_POSITIONS, "n_embd": width, "n_layer": layers, "n_head": width // 64,
+        "vocab_size": D_VOCAB,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config, indent=2), "utf-8")
+
+
+def write_gpt2(
+    folder: Path, layers: int, width: int, positions: np.ndarray, *, noise: np.ndarray | None = None
+) -> None:
+    """Write a GPT-2 with these positions; everything else is a hole, or filled with noise."""
+    write_config(folder, layers, width)
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
+    end, sizes = 0, {name: 4 * math.prod(shape) for name, shape in _tensors(layers, width)}
+    for name, shape in _tensors(layers, width):
+        begin, end = end, end + sizes[name]
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    with (folder / "model.safetensors").open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name, size in sizes.items():
+            if name == "wpe.weight":
+                file.write(positions.tobytes())
+            elif noise is None:
+                file.seek(size, 1)
+            else:
+                for start in range(0, size, noise.nbytes):
+                    file.write(noise.data.cast("B")[: size - start])
+        file.truncate(8 + len(text) + end)
 
 
 def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -68,21 +96,6 @@ def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     yield "wte.weight", (D_VOCAB, width)
 
 
-def _write_safetensors(path: Path, name: str) -> None:
-    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    end = start = 0
-    for tensor, shape in _tensors(*SHAPES[name]):
-        begin, end = end, end + 4 * int(np.prod(shape))
-        header[tensor] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
-        start = begin if tensor == "wpe.weight" else start
-    text = json.dumps(header, separators=(",", ":")).encode()
-    with path.open("wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        file.seek(start, 1)
-        file.write(true_positions(name).tobytes())
-        file.truncate(8 + len(text) + end)
-
-
 def _write_bin(path: Path, name: str) -> None:
     """Write what torch.save of version 1 wrote: no byte order, no format version, padded to 64."""
     tensors = [(f"transformer.{tensor}", shape) for tensor, shape in _tensors(*SHAPES[name])]
@@ -91,7 +104,7 @@ def _write_bin(path: Path, name: str) -> None:
         directory.append(_record(file, "data.pkl", _pickle(tensors)))
         for number, (tensor, shape) in enumerate(tensors):
             wanted = tensor.endswith("wpe.weight")
-            data = true_positions(name).tobytes() if wanted else 4 * int(np.prod(shape))
+            data = true_positions(name).tobytes() if wanted else 4 * math.prod(shape)
             directory.append(_record(file, f"data/{number}", data))
         directory.append(_record(file, "version", b"3\n"))
         start, entries = file.tell(), b"".join(directory)
@@ -142,7 +155,7 @@ class _Tensor:
 
         import torch._utils
 
-        strides = tuple(int(np.prod(self.shape[axis + 1 :])) for axis in range(len(self.shape)))
+        strides = tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
         about = (self.storage, 0, self.shape, strides, False, collections.OrderedDict())
         return torch._utils._rebuild_tensor_v2, about
 
@@ -161,7 +174,7 @@ def _pickle(tensors: list[tuple[str, tuple[int, ...]]]) -> bytes:
     buffer = io.BytesIO()
     Pickler(buffer, protocol=2).dump(
         {
-            name: _Tensor(_Storage(number, int(np.prod(shape))), shape)
+            name: _Tensor(_Storage(number, math.prod(shape)), shape)
             for number, (name, shape) in enumerate(tensors)
         }
     )

@@ -13,16 +13,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 from bench_open import coordinates
 from checkpoints import SMALL, write_gpt2
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from ratios import Report
-from windows import Frames, our_window, rest, run_until
+from windows import Frames, our_window, rest, rotation, run_until
 
 from gui.commands.application import Application, prepare_qt
 from gui.services.comparing import MOST
@@ -54,28 +51,6 @@ class AllFrames:
         change()
         run_until(self._qt, lambda: not self._waiting)
         return (time.perf_counter() - start) * 1e3
-
-
-def rotation(viewport: Viewport) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Press the mouse's button; return what moves the mouse, and what lets go of the button."""
-    interactor, left = viewport.interactor, Qt.MouseButton.LeftButton
-    middle = QPointF(interactor.rect().center())
-    steps = count(1)
-
-    def send(kind: QEvent.Type, at: QPointF, button: Qt.MouseButton, held: Qt.MouseButton) -> None:
-        event = QMouseEvent(
-            kind, at, QPointF(interactor.mapToGlobal(at)), button, held,
-            Qt.KeyboardModifier.NoModifier,
-        )  # fmt: skip
-        QApplication.sendEvent(interactor, event)
-
-    def move() -> None:
-        at = middle + QPointF(5 * next(steps), 0)
-        send(QEvent.Type.MouseMove, at, Qt.MouseButton.NoButton, left)
-
-    send(QEvent.Type.MouseButtonPress, middle, left, left)
-    release = QEvent.Type.MouseButtonRelease
-    return move, lambda: send(release, middle, left, Qt.MouseButton.NoButton)
 
 
 def add_all(qt: QApplication, application: Application, folders: list[Path]) -> float:

@@ -12,17 +12,15 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain, count, cycle
+from itertools import chain, cycle
 from pathlib import Path
 
 import numpy as np
 from bench_pca import JUMPS, read_table
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from ratios import Report
 from safetensors.numpy import save_file
-from windows import SIZE, BareWindow, Frames, our_window, run_until
+from windows import SIZE, BareWindow, Frames, our_window, rotation, run_until
 
 from gui.commands.application import Application, prepare_qt
 
@@ -71,9 +69,10 @@ class Stage:
                 self._our_frames.after(lambda: slider.setValue(next(snapshots)))
                 for _ in range(FRAMES)
             ][1:]
-            turn = self.rotation()
+            turn, release = rotation(self.viewport)
             turned += [self._our_frames.after(turn) for _ in range(FRAMES)][1:]
-            self.release()
+            release()
+            run_until(self.qt, lambda: self.ours.idle)
         self.report.add(title, min(scrubbed), min(turned), at_most=at_most)
         medians = statistics.median(scrubbed), statistics.median(turned)
         self.report.add("    medians", *medians, at_most=at_most)
@@ -89,27 +88,12 @@ class Stage:
         positions = self.ours.window.panels["positions"]
         return lambda: positions.rangeRequested.emit(*next(ranges))
 
-    def rotation(self) -> Callable[[], None]:
-        """Return a function that moves the mouse with its button held; presses the button."""
-        self._mouse(QEvent.Type.MouseButtonPress, SIZE[0] / 2)
-        steps = count(1)
-        return lambda: self._mouse(QEvent.Type.MouseMove, SIZE[0] / 2 + 5 * next(steps))
-
-    def release(self) -> None:
-        """Let go of the mouse."""
-        self._mouse(QEvent.Type.MouseButtonRelease, SIZE[0] / 2)
+    def rotating(self, title: str, at_most: float) -> None:
+        """Report our frames while the mouse turns the view."""
+        turn, release = rotation(self.viewport)
+        self.compare(title, turn, at_most)
+        release()
         run_until(self.qt, lambda: self.ours.idle)
-
-    def _mouse(self, kind: QEvent.Type, x: float) -> None:
-        at, left = QPointF(x, SIZE[1] / 2), Qt.MouseButton.LeftButton
-        moved = kind == QEvent.Type.MouseMove
-        held = Qt.MouseButton.NoButton if kind == QEvent.Type.MouseButtonRelease else left
-        interactor = self.viewport.interactor
-        event = QMouseEvent(
-            kind, at, QPointF(interactor.mapToGlobal(at)),
-            Qt.MouseButton.NoButton if moved else left, held, Qt.KeyboardModifier.NoModifier,
-        )  # fmt: skip
-        QApplication.sendEvent(interactor, event)
 
     def close(self) -> None:
         self.bare.close()
@@ -135,12 +119,10 @@ def main() -> int:
         stage.compare("    with the other positions faint", stage.ticks(small), math.inf)
         session.outside, session.dragging = "hidden", False
         run_until(qt, lambda: stage.ours.idle)
-        stage.compare("rotating with the mouse", stage.rotation(), 1.5)
-        stage.release()
+        stage.rotating("rotating with the mouse", 1.5)
         stage.close()
         stage = Stage(qt, report, written(many_positions(), Path(folder)))
-        stage.compare(f"{MANY:,} points, rotating", stage.rotation(), 12.0)
-        stage.release()
+        stage.rotating(f"{MANY:,} points, rotating", 12.0)
         stage.close()
         stage = Stage(qt, report, trained(Path(folder) / "trained"))
         stage.scrub(f"scrubbing {SNAPSHOTS} snapshots, against rotating", 1.5)

@@ -3,13 +3,16 @@
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
+from PySide6.QtCore import QEvent, QEventLoop, QObject, QPointF, Qt, QTimer
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow
 from pyvistaqt import QtInteractor
 
 from gui.commands.application import Application
+from gui.viewport.viewport import Viewport
 from gui.window.settings.settings import Settings
 
 SIZE = (1400, 900)
@@ -88,6 +91,28 @@ def run_until(qt: QApplication, done: Callable[[], bool]) -> None:
             raise TimeoutError(f"nothing came within {PATIENCE_S:g} s")
         qt.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
     waker.stop()
+
+
+def rotation(viewport: Viewport) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Press the mouse's button; return what moves the mouse, and what lets go of the button."""
+    interactor, left = viewport.interactor, Qt.MouseButton.LeftButton
+    middle = QPointF(interactor.rect().center())
+    steps = count(1)
+
+    def send(kind: QEvent.Type, at: QPointF, button: Qt.MouseButton, held: Qt.MouseButton) -> None:
+        event = QMouseEvent(
+            kind, at, QPointF(interactor.mapToGlobal(at)), button, held,
+            Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(interactor, event)
+
+    def move() -> None:
+        at = middle + QPointF(5 * next(steps), 0)
+        send(QEvent.Type.MouseMove, at, Qt.MouseButton.NoButton, left)
+
+    send(QEvent.Type.MouseButtonPress, middle, left, left)
+    release = QEvent.Type.MouseButtonRelease
+    return move, lambda: send(release, middle, left, Qt.MouseButton.NoButton)
 
 
 class Frames:

@@ -1,6 +1,7 @@
 """Nobody waits for the disk: what was fetched is kept on another thread, and is there meanwhile."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from geometry.hub.client import Hub
 from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
+from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_two_shards, asked, kept
 from tests.loopback_hub import Fault
@@ -63,24 +65,30 @@ def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
     assert {one.repo for one in slow.commits()} == {GPT2, OPENAI[1]}
 
 
+def wanted_by_four(hub, model: PositionalModel, fault: Fault, gate: threading.Event, after: int):
+    """Let four threads want the same matrix; what they get, once the first answer has begun."""
+    playing = hub.fault(fault, after=after)
+    started = threading.Barrier(5)
+
+    def read(_: int) -> np.ndarray:
+        started.wait(30)
+        return model.weight("W_in")
+
+    with ThreadPoolExecutor(4) as pool:
+        reading = pool.map(read, range(4))
+        started.wait(30)
+        assert playing.reached.wait(30)
+        gate.set()
+        return list(reading)
+
+
 def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_path, cache, opened):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
     opened(GPT2)
     model = opened(GPT2)
     loopback_hub.forget_requests()
     gate = threading.Event()
-    playing = loopback_hub.fault(Fault.slow(1000, gate), after=1)
-    matrices: list[np.ndarray] = []
-    threads = [
-        threading.Thread(target=lambda: matrices.append(model.weight("W_in"))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    assert playing.reached.wait(30)
-    gate.set()
-    for thread in threads:
-        thread.join(30)
-    assert len(matrices) == 4
+    matrices = wanted_by_four(loopback_hub, model, Fault.slow(1000, gate), gate, after=1)
     for matrix in matrices:
         np.testing.assert_array_equal(matrix, matrices[0])
     assert len(loopback_hub.requests) == 2
@@ -92,24 +100,7 @@ def test_threads_that_want_the_same_shard_read_its_index_once(loopback_hub, tmp_
     model = opened()
     loopback_hub.forget_requests()
     gate = threading.Event()
-    playing = loopback_hub.fault(Fault.slow(100, gate))
-    started = threading.Barrier(5)
-    matrices: list[np.ndarray] = []
-
-    def read() -> None:
-        started.wait(30)
-        matrices.append(model.weight("W_in"))
-
-    threads = [threading.Thread(target=read) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    started.wait(30)
-    assert playing.reached.wait(30)
-    gate.set()
-    for thread in threads:
-        thread.join(30)
-    assert len(matrices) == 4
-    for matrix in matrices:
+    for matrix in wanted_by_four(loopback_hub, model, Fault.slow(100, gate), gate, after=0):
         np.testing.assert_array_equal(matrix, tensors["h.0.mlp.c_fc.weight"].T)
     assert asked(loopback_hub) == ["b.safetensors"]
 

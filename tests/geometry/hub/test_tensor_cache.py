@@ -139,37 +139,27 @@ def assert_found_out(cache, path, caplog):
     assert data_of(cache, "wpe.weight") == b"sound"
 
 
+def flipped(draw, content):
+    content = bytearray(content)
+    content[draw(st.integers(0, len(content) - 1))] ^= 1 << draw(st.integers(0, 7))
+    return content
+
+
+DAMAGE = {
+    "a flipped bit": flipped,
+    "cut": lambda draw, content: content[: draw(st.integers(0, len(content) - 1))],
+    "something else": lambda draw, content: draw(st.binary(max_size=400)),
+    "more": lambda draw, content: content + draw(st.binary(min_size=1, max_size=400)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @given(data=st.data())
 @slow
-def test_a_flipped_bit_is_found_out_wherever_it_is(cache, caplog, data):
+def test_damage_is_found_out_wherever_it_is(cache, caplog, damage, data):
     cache.clear()
     path = entry(cache)
-    content = bytearray(path.read_bytes())
-    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    path.write_bytes(content)
-    assert_found_out(cache, path, caplog)
-
-
-@given(data=st.data())
-@slow
-def test_a_truncated_entry_is_found_out_wherever_it_is_cut(cache, caplog, data):
-    cache.clear()
-    path = entry(cache)
-    size = path.stat().st_size
-    os.truncate(path, data.draw(st.integers(0, size - 1)))
-    assert_found_out(cache, path, caplog)
-
-
-@given(st.binary(max_size=400))
-@slow
-def test_any_other_content_is_found_out(cache, caplog, content):
-    cache.clear()
-    path = entry(cache)
-    path.write_bytes(content)
-    assert_found_out(cache, path, caplog)
-    (path,) = files(cache)
-    with path.open("ab") as file:
-        file.write(content or b"\0")
+    path.write_bytes(damage(data.draw, path.read_bytes()))
     assert_found_out(cache, path, caplog)
 
 

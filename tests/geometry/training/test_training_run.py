@@ -135,15 +135,21 @@ def test_the_seed_is_all_that_chance_has(trained, text, tmp_path):
     assert not np.array_equal(weights(tmp_path / "other")[P], weights(trained)[P])
 
 
-@pytest.mark.parametrize("step", [1, 7, 11, 23])
-def test_it_goes_on_after_an_interruption(trained, text, tmp_path, step):
-    def interrupt(progress: TrainingProgress) -> None:
+def interrupt(text: Path, out: Path, step: int) -> None:
+    """Train, and press Ctrl+C when a step is done."""
+
+    def on_progress(progress: TrainingProgress) -> None:
         if progress.what == "Training" and progress.done == step:
             raise KeyboardInterrupt
 
-    out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        train(text, out, SMALL, on_progress=interrupt)
+        train(text, out, SMALL, on_progress=on_progress)
+
+
+@pytest.mark.parametrize("step", [1, 7, 11, 23])
+def test_it_goes_on_after_an_interruption(trained, text, tmp_path, step):
+    out = tmp_path / "out"
+    interrupt(text, out, step)
     steps: list[int] = []
     assert train(text, out, SMALL, on_progress=lambda progress: steps.append(progress.done))
     assert steps[0] <= step + 1
@@ -173,13 +179,7 @@ def test_an_unfinished_run_cannot_undo_steps(text, unfinished):
 
 def test_what_there_is_so_far_opens(text, tmp_path):
     out = tmp_path / "out"
-
-    def interrupt(progress: TrainingProgress) -> None:
-        if progress.what == "Training" and progress.done == 12:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(text, out, SMALL, on_progress=interrupt)
+    interrupt(text, out, 12)
     history = read_history(out / "history.safetensors")
     assert history.steps.tolist() == [0, 1, 2, 5, 11]
     P = open_source(out).W_pos
@@ -275,12 +275,7 @@ def test_a_folder_with_something_else_in_it(text, tmp_path):
 
 @pytest.fixture
 def unfinished(text, tmp_path) -> Path:
-    def interrupt(progress: TrainingProgress) -> None:
-        if progress.done == 6 and progress.what == "Training":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(text, tmp_path / "out", SMALL, on_progress=interrupt)
+    interrupt(text, tmp_path / "out", 6)
     return tmp_path / "out"
 
 
