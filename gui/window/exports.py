@@ -10,12 +10,12 @@ from PySide6.QtGui import QGuiApplication
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
-from gui.panels.panel import ResultPanel
 from gui.state.camera import CameraPose
 from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_script import Sight
+    from gui.panels.panel import ResultPanel
     from gui.viewport.viewport import Viewport
     from gui.window.host import HostWindow
 
@@ -73,6 +73,8 @@ def results_in_sight(window: HostWindow) -> Iterator[tuple[str, ResultPanel]]:
 
     Hidden panels may show results of an earlier range.
     """
+    from gui.panels.panel import ResultPanel  # not needed for the first frame
+
     for name, panel in window.panels.items():
         if panel.visibleRegion().isEmpty():
             continue

@@ -27,7 +27,6 @@ from gui.panels.intents import (
     SaveTimelapse,
     ShowPanel,
 )
-from gui.panels.panel import ResultPanel, connect
 from gui.panels.table import PANELS
 from gui.services.controller import Controller
 from gui.state.values import Fields
@@ -149,6 +148,9 @@ class ResultDocks:
         self._docks[name].visibilityChanged.connect(on_seen)
 
     def _connect(self, panel: Panel) -> None:
+        # The first frame does not wait for it.
+        from gui.panels.panel import ResultPanel, connect
+
         if isinstance(panel, ResultPanel):
             panel.saver = self.saver
             connect(panel, self._controller, self._intend)
