@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QGridLayout,
     QHBoxLayout,
     QLayout,
     QProgressBar,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.export.save_result import lay_out_options
 from gui.export.turntable import About, Turn
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import hbox, vbox
@@ -99,25 +99,8 @@ class FilmForm(QDialog):
 
     def _lay_out(self, more: Sequence[tuple[str, QWidget | QLayout]]) -> None:
         """Add named rows below those common to all films."""
-        form = QGridLayout()
-        form.setHorizontalSpacing(2 * GRID)
-        form.setVerticalSpacing(GRID)
         common = (("Format", self.kind), ("Size", self.height_), ("Background", self.background))
-        for row, (name, part) in enumerate((*common, *more, ("", self._said))):
-            form.addWidget(label(name, "muted"), row, 0)
-            if isinstance(part, QLayout):
-                form.addLayout(part, row, 1)
-            else:
-                form.addWidget(part, row, 1)
-        buttons = QDialogButtonBox()
-        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
-        save.setDefault(True)
-        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        layout = vbox(form, buttons, parent=self, spacing=2 * GRID, margins=margins)
-        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+        lay_out_options(self, (*common, *more, ("", self._said)))
 
 
 class FilmDialog(FilmForm):

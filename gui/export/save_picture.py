@@ -11,8 +11,6 @@ from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QGridLayout,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,12 +18,11 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import whole_file
 from gui.export.grid_picture import picture_of_grid, picture_of_viewport
 from gui.export.pictures import PictureError
-from gui.export.save_result import ask_where
+from gui.export.save_result import ask_where, lay_out_options
 from gui.services.controller import Controller
 from gui.state.values import Notice
-from gui.style.theme import GRID, LIGHT, Theme, format_count
+from gui.style.theme import LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
-from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 
@@ -175,30 +172,14 @@ class PictureDialog(QDialog):
         self.scale.show_value(str(options.scale))
         self.background.show_value(options.background)
         self._pixels = label(role="small")
-        form = QGridLayout()
-        form.setHorizontalSpacing(2 * GRID)
-        form.setVerticalSpacing(GRID)
         choices = (self.what, self.scale, self.background)
-        for row, choice in enumerate(choices):
-            form.addWidget(label(choice.accessibleName(), "muted"), row, 0)
-            form.addWidget(choice, row, 1)
+        for choice in choices:
             choice.chosen.connect(self._on_changed)
-        form.addWidget(self._pixels, len(choices), 1)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        layout = vbox(form, self._make_buttons(), parent=self, spacing=2 * GRID, margins=margins)
-        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
-        self._on_changed()
-
-    def _make_buttons(self) -> QDialogButtonBox:
-        buttons = QDialogButtonBox()
-        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
-        save.setDefault(True)
+        rows = [(choice.accessibleName(), choice) for choice in choices]
+        buttons = lay_out_options(self, (*rows, ("", self._pixels)))
         copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
-        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
         copy.clicked.connect(self._on_copy)
-        return buttons
+        self._on_changed()
 
     def options(self) -> PictureOptions:
         """Return the chosen options."""

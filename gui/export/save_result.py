@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QGridLayout,
+    QLayout,
+    QMessageBox,
+    QWidget,
+)
 
 from geometry.checkpoints.number_files import write_numbers
 from geometry.checkpoints.whole_files import not_written, write_text
 from gui.services.jobs.jobs import T
+from gui.style.theme import GRID
+from gui.widgets.boxes import vbox
+from gui.widgets.label import label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,6 +113,30 @@ class ResultSaver:
         """Copy text to the clipboard."""
         QGuiApplication.clipboard().setText(text)
         self._session.status = "Copied as Python"
+
+
+def lay_out_options(
+    dialog: QDialog, rows: Iterable[tuple[str, QWidget | QLayout]]
+) -> QDialogButtonBox:
+    """Lay out a dialog for saving: named rows, and below them the returned buttons."""
+    form = QGridLayout()
+    form.setHorizontalSpacing(2 * GRID)
+    form.setVerticalSpacing(GRID)
+    for row, (name, part) in enumerate(rows):
+        form.addWidget(label(name, "muted"), row, 0)
+        if isinstance(part, QLayout):
+            form.addLayout(part, row, 1)
+        else:
+            form.addWidget(part, row, 1)
+    buttons = QDialogButtonBox()
+    buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole).setDefault(True)
+    buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+    buttons.accepted.connect(dialog.accept)
+    buttons.rejected.connect(dialog.reject)
+    margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+    layout = vbox(form, buttons, parent=dialog, spacing=2 * GRID, margins=margins)
+    layout.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
+    return buttons
 
 
 def ask_where(
