@@ -1,7 +1,9 @@
 """Histories on a Hub: twenty revisions by range, cut, cancelled, gone on with, and kept."""
 
+import functools
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,18 +30,29 @@ STEPS = [0, *range(100, 2000, 100)]
 SAFETENSORS, BIN = OPENAI[0], STANFORD[0]
 
 
+@pytest.fixture(scope="module")
+def revisions(tmp_path_factory) -> Callable[[str], dict[str, dict[str, Path]]]:
+    """The files of a model's twenty revisions, small ones, and of its main branch."""
+    folder = tmp_path_factory.mktemp("made")
+    names = [*(f"checkpoint-{step}" for step in STEPS), "main"]
+    return functools.cache(lambda name: {one: write_stand_in(folder, name, one) for one in names})
+
+
 @pytest.fixture
-def serve(loopback_hub, tmp_path) -> Callable[[str], str]:
-    """Serve a model with twenty revisions, small ones."""
+def serve(loopback_hub, revisions) -> Callable[[str], str]:
+    """Serve a model with all of them."""
 
     def add(name: str) -> str:
-        for step in STEPS:
-            revision = f"checkpoint-{step}"
-            loopback_hub.add(name, write_stand_in(tmp_path, name, revision), revision=revision)
-        loopback_hub.add(name, write_stand_in(tmp_path, name))
+        for revision, files in revisions(name).items():
+            loopback_hub.add(name, files, revision=revision)
         return name
 
     return add
+
+
+@pytest.fixture
+def network(loopback_hub, cache) -> Network:
+    return network_of(loopback_hub, cache)
 
 
 def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
@@ -49,8 +62,7 @@ def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
 
 
 @pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
-def test_twenty_revisions(name, serve, loopback_hub, cache):
-    network = network_of(loopback_hub, cache)
+def test_twenty_revisions(name, serve, loopback_hub, network):
     plan = plan_of(serve(name), network)
     assert plan.origin.kind == "hub"
     assert [one.step for one in plan.to_fetch] == STEPS
@@ -71,13 +83,12 @@ def test_twenty_revisions(name, serve, loopback_hub, cache):
 
 
 @pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
-def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_path, cache):
+def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_path, network):
     """Files as large as the real ones are."""
     files = write_true_size(tmp_path / "files", name)
     loopback_hub.add(name, files)
     for step in range(3):
         loopback_hub.add(name, files, revision=f"checkpoint-{step}")
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
     loopback_hub.forget_requests()
     history = Gathering(plan, network).run()
@@ -92,9 +103,8 @@ def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_
         assert stored < sent <= stored + BESIDE_BYTES
 
 
-def test_a_cut_connection_is_gone_on_with(serve, loopback_hub, cache):
+def test_a_cut_connection_is_gone_on_with(serve, loopback_hub, network):
     name = serve(SAFETENSORS)
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
     paths = [f"*/checkpoint-{step}/model.safetensors" for step in STEPS[::4]]
     cuts = [loopback_hub.fault(Fault.cut(2000), path=path) for path in paths]
@@ -104,9 +114,8 @@ def test_a_cut_connection_is_gone_on_with(serve, loopback_hub, cache):
         np.testing.assert_array_equal(history.table(i), positions_of(name, f"checkpoint-{step}"))
 
 
-def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, cache):
+def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, network):
     name = serve(BIN)
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
     loopback_hub.fault(Fault.status(503), path="*/pytorch_model.bin", times=None, after=15)
     gathering = Gathering(plan, network)
@@ -127,14 +136,13 @@ def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, cache)
 
     # Another start of the program, after the same fault.
     loopback_hub.forget_requests()
-    later = Gathering(plan_of(name, network_of(loopback_hub, cache)), network)
+    later = Gathering(plan_of(name, network_of(loopback_hub, network.cache.root)), network)
     assert later.run().n_snapshots == 20
     assert asked(loopback_hub) == ["refs"]
 
 
-def test_it_is_cancelled_at_once(serve, loopback_hub, cache):
+def test_it_is_cancelled_at_once(serve, loopback_hub, network):
     name = serve(SAFETENSORS)
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
     stalled = loopback_hub.fault(Fault.stall(100), path="*/model.safetensors", times=None, after=10)
     transfer, gathering = Transfer(), Gathering(plan, network)
@@ -161,8 +169,7 @@ def test_it_is_cancelled_at_once(serve, loopback_hub, cache):
     assert gathering.run().n_snapshots == 20
 
 
-def test_what_listens_may_end_it(serve, loopback_hub, cache):
-    network = network_of(loopback_hub, cache)
+def test_what_listens_may_end_it(serve, network):
     gathering = Gathering(plan_of(serve(SAFETENSORS), network), network)
 
     def on_progress(progress: Gathered) -> None:
@@ -174,8 +181,7 @@ def test_what_listens_may_end_it(serve, loopback_hub, cache):
     assert len(gathering.missing) > 0
 
 
-def test_at_most_four_at_once(serve, loopback_hub, cache, monkeypatch):
-    network = network_of(loopback_hub, cache)
+def test_at_most_four_at_once(serve, monkeypatch, network):
     plan = plan_of(serve(SAFETENSORS), network)
     together, most, lock = 0, 0, threading.Lock()
 
@@ -195,7 +201,7 @@ def test_at_most_four_at_once(serve, loopback_hub, cache, monkeypatch):
     assert 2 <= most <= 4
 
 
-def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_path, cache):
+def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_path, network):
     name = SAFETENSORS
     for step in (0, 10, 30):
         revision = f"checkpoint-{step}"
@@ -208,7 +214,6 @@ def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_pat
     for odd in ("dev", "checkpoint-last", "my-checkpoint-3", "refs/pr/1"):
         loopback_hub.add(name, other, revision=odd)
     loopback_hub.add(name, write_stand_in(tmp_path, name))
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network)
     assert [one.step for one in plan.snapshots] == [0, 10, 20, 30, 40, 50]
     gathering = Gathering(plan, network)
@@ -218,9 +223,8 @@ def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_pat
     assert gathering.skipped[1].why == "Its table is 64 × 32, not 64 × 24."
 
 
-def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, cache):
+def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, network):
     name = serve(SAFETENSORS)
-    network = network_of(loopback_hub, cache)
     Gathering(plan_of(name, network), network).run()
     other = write_stand_in(tmp_path, name, "checkpoint-77")
     loopback_hub.add(name, other, revision="checkpoint-100")
@@ -230,9 +234,8 @@ def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, 
     np.testing.assert_array_equal(history.table(1), positions_of(name, "checkpoint-77"))
 
 
-def test_a_model_without_checkpoints(loopback_hub, tmp_path, cache):
+def test_a_model_without_checkpoints(loopback_hub, tmp_path, network):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
-    network = network_of(loopback_hub, cache)
     origin = find_history(open_source(SAFETENSORS, network=network))
     assert origin is not None
     assert list_snapshots(origin, network) == ()
@@ -241,14 +244,13 @@ def test_a_model_without_checkpoints(loopback_hub, tmp_path, cache):
         list_snapshots(gone, network)
 
 
-def test_offline_there_is_what_was_fetched(serve, loopback_hub, cache):
+def test_offline_there_is_what_was_fetched(serve, loopback_hub, network):
     name = serve(BIN)
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network, 5)
     steps = [one.step for one in plan.snapshots]
     Gathering(plan, network).run()
     loopback_hub.forget_requests()
-    offline = network_of(loopback_hub, cache)
+    offline = network_of(loopback_hub, network.cache.root)
     offline.hub.offline = True
     kept = list_snapshots(plan.origin, offline)
     assert [one.step for one in kept] == steps
@@ -283,9 +285,8 @@ def test_steps_of_a_history_are_not_listed_among_the_models(serve, loopback_hub)
     assert [one.id for one in cached_models()] == [f"{name}@checkpoint-100"]
 
 
-def test_a_damaged_checkpoint_gets_another_chance(serve, loopback_hub, cache):
+def test_a_damaged_checkpoint_gets_another_chance(serve, loopback_hub, network):
     name = serve(SAFETENSORS)
-    network = network_of(loopback_hub, cache)
     plan = plan_of(name, network, 3)
     loopback_hub.fault(
         Fault.garble_content_range("bytes 5-9/10"), path="*/checkpoint-0/model.safetensors",
@@ -299,9 +300,8 @@ def test_a_damaged_checkpoint_gets_another_chance(serve, loopback_hub, cache):
     assert gathering.skipped == ()
 
 
-def test_nothing_is_to_be_had(loopback_hub, tmp_path, cache):
+def test_nothing_is_to_be_had(loopback_hub, tmp_path, network):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
     loopback_hub.add(SAFETENSORS, {"README.md": b"nothing"}, revision="checkpoint-1")
-    network = network_of(loopback_hub, cache)
     with pytest.raises(SourceError, match="None of the 1 checkpoints"):
         Gathering(plan_of(SAFETENSORS, network), network).run()
