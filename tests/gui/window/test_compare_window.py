@@ -1,24 +1,38 @@
-"""The table of models in the window: models come, take the open one's place, and go."""
+"""Models beside the open one in the window: the table of them, and their curves in panels."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
+from geometry.models.catalogue import read_catalogue
 from gui.panels.compare.words import MARK
+from gui.state.session import ComparedModel, ModelRow, Session
+from gui.window.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
+from tests.gui.compared_stage import other_curves
+from tests.gui.result_stage import named
+
+LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def window(application, write_table, helix, wait_until_idle):
+def settle(application, wait_until_idle):
+    return lambda: wait_until_idle(application)
+
+
+@pytest.fixture
+def window(application, write_table, helix, settle):
     """A tiny GPT-2 open, and beside it a bare table and a model made by formula."""
-    app = application
-    app.window.docks["compare"].raise_()
-    wait_until_idle(app)
+    application.window.docks["compare"].raise_()
+    settle()
     for source in (write_table(helix(90, 12, 3), "bare"), "synthetic:helix,n=128,d=32,turns=3"):
-        app.controller.comparing.add(str(source))
-        wait_until_idle(app)
-    return app
+        application.controller.comparing.add(str(source))
+        settle()
+    return application
 
 
 def column(app, title):
@@ -26,56 +40,55 @@ def column(app, title):
     return [rows.index(row, TITLES.index(title)).data() for row in range(rows.rowCount())]
 
 
-def test_models_beside_the_open_one_have_their_lines(window):
-    assert column(window, "Model") == ["tiny-gpt2", "bare", "synthetic helix, 3 turns"]
-    assert column(window, "Range") == ["1–199", "1–89", "1–127"]
+MODELS, RANGES = ["tiny-gpt2", "bare", "synthetic helix, 3 turns"], ["1–199", "1–89", "1–127"]
+
+
+def test_models_beside_the_open_one_have_their_lines(window, settle):
+    assert column(window, "Model") == MODELS
+    assert column(window, "Range") == RANGES
     assert column(window, "Turns")[2] == "2.98"
     assert window.session.notice is None
+    window.session.positions = (20, 120)  # of the open one, measured anew
+    settle()
+    assert column(window, "Range") == ["20–120", *RANGES[1:]]
 
 
-def test_enter_makes_a_model_the_open_one_and_its_line_stays(window, qtbot, wait_until_idle):
-    table = window.window.panels["compare"].content.table
+def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
+    window, qtbot, settle
+):
+    panel = window.window.panels["compare"]
+    table = panel.content.table
     window.window.activateWindow()
     table.values.setFocus()
     qtbot.waitUntil(table.values.hasFocus)
     table.values.selectRow(1)
     QTest.keyClick(table.values, Qt.Key.Key_Return)
-    wait_until_idle(window)
+    settle()
     assert table.values.hasFocus()
     assert table.marked.row.name == "bare"
     assert window.session.model.name == "bare"
-    assert column(window, "Model") == ["tiny-gpt2", "bare", "synthetic helix, 3 turns"]
+    assert column(window, "Model") == MODELS
     assert column(window, "") == ["", MARK, ""]
-    assert column(window, "Range") == ["1–199", "1–89", "1–127"]
-    assert "bare is the open one" in window.window.panels["compare"].header.caption.text()
-
-
-def test_delete_takes_a_model_away(window, wait_until_idle):
-    table = window.window.panels["compare"].content.table
-    table.values.selectRow(1)
+    assert column(window, "Range") == RANGES
+    assert "bare is the open one" in panel.header.caption.text()
+    table.values.selectRow(0)
     QTest.keyClick(table.values, Qt.Key.Key_Delete)
-    wait_until_idle(window)
-    assert column(window, "Model") == ["tiny-gpt2", "synthetic helix, 3 turns"]
+    settle()
+    assert column(window, "Model") == MODELS[1:]
     assert len(window.session.compared) == 1
 
 
-def test_the_button_offers_models_in_a_menu_below_it(window, wait_until_idle):
+def test_the_button_offers_models_in_a_menu_below_it(window, settle):
     button = window.window.panels["compare"].buttons["Add model…"]
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button, LEFT)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     assert menu.pos() == button.mapToGlobal(QPoint(0, button.height()))
     (sample,) = [one for one in menu.actions() if "sample" in one.text().lower()]
     sample.trigger()
     menu.close()
-    wait_until_idle(window)
+    settle()
     assert column(window, "Model")[-1] == "sample"
-
-
-def test_a_range_of_the_open_model_is_measured_anew(window, wait_until_idle):
-    window.session.positions = (20, 120)
-    wait_until_idle(window)
-    assert column(window, "Range") == ["20–120", "1–89", "1–127"]
 
 
 def test_real_models_and_tiny_ones(
@@ -96,12 +109,12 @@ def test_real_models_and_tiny_ones(
 
 
 def test_a_range_that_is_dragged_with_many_models_is_measured_once(
-    window, write_table, helix, wait_until_idle
+    window, write_table, helix, settle
 ):
     for number in range(5):
         path = write_table(helix(60 + number, 8, number), f"m{number}")
         window.controller.comparing.add(str(path))
-    wait_until_idle(window)
+    settle()
     panel, asked = window.window.panels["compare"], []
     panel.asked.connect(lambda question, fetch: asked.append(question))
     window.session.dragging = True
@@ -110,7 +123,171 @@ def test_a_range_that_is_dragged_with_many_models_is_measured_once(
         QApplication.processEvents()
     assert asked == []
     window.session.dragging = False
-    wait_until_idle(window)
+    settle()
     assert column(window, "Range")[0] == "1–180"
     assert {question.rows[0].positions for question in asked} == {(1, 180)}
     assert len(column(window, "Model")) == 8
+
+
+# ---- curves of the others in panels, each asked for once it is seen --------------------------
+
+
+@pytest.fixture
+def other(application, write_table, helix):
+    """A table that can be laid over the open model: what was opened before it."""
+    source = str(write_table(helix(260), "other"))
+    application.session.recent = (application.session.recent[0], source)
+    return source
+
+
+@pytest.fixture
+def compared(application, settle, write_table, helix):
+    """The application with two tables beside its model."""
+    for rows, name in ((120, "short"), (260, "long")):
+        application.controller.comparing.add(str(write_table(helix(rows), name)))
+    settle()
+    return application
+
+
+def show(compared, settle, name):
+    compared.window.docks[name].raise_()
+    settle()
+    return compared.window.panels[name]
+
+
+def names(panel):
+    return {curve.name for curve in named(panel, "Singular values").curves if curve.name}
+
+
+def plot(norms):
+    return norms.content.painted[0].widget
+
+
+def overlay_menu(window):
+    """Press "Overlay…" in Norms and return the menu that comes up."""
+    QTest.mouseClick(window.panels["norms"].buttons["Overlay…"], LEFT)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    return menu
+
+
+def pick(menu, title):
+    action = next(action for action in menu.actions() if action.text() == title)
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+
+
+def test_panels_ask_once_they_are_seen(compared, settle):
+    sessions = [c.session for c in compared.session.compared]
+    assert all("spectra" not in session.answers for session in sessions)
+    panel = show(compared, settle, "spectra")
+    assert names(panel) == {"short", "long"}
+    for session, other in zip(sessions, panel.view().others, strict=True):
+        sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
+        found = other.result.found[0].singular_values
+        np.testing.assert_allclose(found, sigma, atol=1e-8 * sigma[0])
+
+
+def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
+    norms = compared.window.panels["norms"]
+    settle()
+    assert plot(norms).view.spans()[0][1] > 259
+    panel = show(compared, settle, "spectra")
+    key = compared.session.compared[1].key
+    QTest.mouseClick(panel.legend.chips[key], LEFT)
+    assert names(panel) == {"short"}
+    show(compared, settle, "norms")
+    assert plot(norms).view.spans()[0][1] > 259, "hidden in the other panel alone"
+    assert names(show(compared, settle, "spectra")) == {"short"}
+
+
+def test_the_open_model_and_another_change_places(compared, settle):
+    panel = show(compared, settle, "spectra")
+    key = compared.session.compared[1].key
+    colors = dict(compared.session.compared_colors)
+    assert compared.controller.comparing.make_main(key)
+    settle()
+    assert names(panel) == {"short", "tiny-gpt2"}
+    sigma = np.linalg.svd(compared.session.model.W_pos, compute_uv=False)
+    drawn = named(panel, "Singular values").curves[0]
+    np.testing.assert_allclose(drawn.y, sigma, atol=1e-8 * sigma[0])
+    assert dict(compared.session.compared_colors) == colors
+
+
+def test_a_model_that_goes_takes_its_curves_and_work_along(compared, settle):
+    panel = show(compared, settle, "lookback")
+    compared.controller.comparing.remove(compared.session.compared[0].key)
+    settle()
+    assert {curve.name for curve in other_curves(panel)} == {"long"}
+    compared.controller.comparing.clear()
+    settle()
+    assert not panel.legend.isVisible()
+    assert not other_curves(panel)
+
+
+# ---- models without a view -----------------------------------------------------------------
+
+
+def test_a_model_is_laid_over_in_panels_alone(application, settle, other):
+    session, window = application.session, application.window
+    pick(overlay_menu(window), "other.npy")
+    settle()
+    (one,) = session.compared
+    assert not one.in_grid
+    assert len(window.grid.cells) == 1
+    assert not window.grid.bar.isVisible()
+    assert plot(window.panels["norms"]).view.spans()[0][1] > 259
+    menu = overlay_menu(window)
+    assert [action.text() for action in menu.actions() if action.isChecked()] == ["other.npy"]
+    pick(menu, "Take all out")
+    assert session.compared == ()
+
+
+def test_one_that_is_laid_over_can_get_a_view(application, settle, other):
+    session, window = application.session, application.window
+    application.controller.comparing.add(other, in_grid=False)
+    settle()
+    window.side_by_side.choose()
+    pick(QApplication.activePopupWidget(), "other.npy")
+    settle()
+    assert [one.in_grid for one in session.compared] == [True]
+    assert len(window.grid.cells) == 2
+
+
+def test_where_no_other_model_is_here_the_menu_says_so(application):
+    application.session.models, application.session.recent = (), application.session.recent[:1]
+    menu = overlay_menu(application.window)
+    (action,) = menu.actions()
+    assert "No other model" in action.text()
+    assert not action.isEnabled()
+    menu.close()
+
+
+def test_what_cannot_be_laid_over_is_one_sentence(application, settle, tmp_path):
+    session = application.session
+    broken = tmp_path / "broken.npy"
+    broken.write_bytes(b"this is no table")
+    session.recent = (session.recent[0], str(broken))
+    pick(overlay_menu(application.window), "broken.npy")
+    settle()
+    assert session.compared == ()
+    assert application.window.notice_bar.isVisible()
+    assert "broken.npy" in session.notice.text
+
+
+def test_models_at_hand_are_those_that_are_here(tmp_path):
+    entries = read_catalogue()
+    here, cached, away = entries[:3]
+    file = tmp_path / "table.npy"
+    file.write_bytes(b"")
+    session = Session()
+    session.models = (
+        ModelRow(here, "installed"), ModelRow(cached, "cached"), ModelRow(away, "online"),
+    )  # fmt: skip
+    gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
+    session.recent = (here.id, str(file), gone, away.id, too_long)
+    session.model = SimpleNamespace(source=here.id)
+    assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
+    session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)
+    assert models_at_hand(session) == ((str(file), "table.npy"),)
+    session.model = None
+    assert here.id in dict(models_at_hand(session))

@@ -10,7 +10,7 @@ from gui.window.palette import ROWS, Item, Palette, matching, positions_meant
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
-def item(title: str, kind: str = "View") -> Item:
+def item(title, kind="View"):
     return Item(title, kind, lambda: None)
 
 
@@ -56,22 +56,21 @@ def palette(application, qtbot):
     window.activateWindow()
     qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
 
-    def opened(focus=None):
+    def opened(typed="", focus=None):
         QTest.keyClick(focus or window, Qt.Key.Key_K, CONTROL)
-        shown = [w for w in window.findChildren(Palette) if w.isVisible()]
-        assert len(shown) == 1
-        return shown[0]
+        (shown,) = [w for w in window.findChildren(Palette) if w.isVisible()]
+        QTest.keyClicks(shown.field, typed)
+        return shown
 
     return opened
 
 
-def titles(palette: Palette) -> list[str]:
+def titles(palette):
     return [palette.list.topLevelItem(i).text(0) for i in range(palette.list.topLevelItemCount())]
 
 
 def test_a_command_by_its_letters(application, palette):
-    shown = palette()
-    QTest.keyClicks(shown.field, "parallel")
+    shown = palette("parallel")
     assert titles(shown) == ["Use parallel projection"]
     assert shown.list.topLevelItem(0).text(2) == "P"
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
@@ -79,8 +78,7 @@ def test_a_command_by_its_letters(application, palette):
 
 
 def test_arrows_walk_and_a_click_chooses(application, palette):
-    shown = palette()
-    QTest.keyClicks(shown.field, "show")
+    shown = palette("show")
     first, second = titles(shown)[:2]
     assert shown.list.currentItem().text(0) == first
     QTest.keyClick(shown.field, Qt.Key.Key_Down)
@@ -93,38 +91,24 @@ def test_arrows_walk_and_a_click_chooses(application, palette):
     assert application.window.panels["spectra"].isVisible()
 
 
-def test_positions(application, palette, wait_until_idle):
-    shown = palette()
-    QTest.keyClicks(shown.field, "20-60")
-    QTest.keyClick(shown.field, Qt.Key.Key_Enter)
+def test_positions_and_a_model(application, palette, wait_until_idle):
+    QTest.keyClick(palette("20-60").field, Qt.Key.Key_Enter)
     wait_until_idle(application)
     assert application.session.positions == (20, 60)
-    shown = palette()
-    QTest.keyClicks(shown.field, "33")
-    QTest.keyClick(shown.field, Qt.Key.Key_Enter)
+    QTest.keyClick(palette("33").field, Qt.Key.Key_Enter)
     assert application.session.selection == (33,)
-
-
-def test_a_model(application, palette, wait_until_idle):
-    shown = palette()
-    QTest.keyClicks(shown.field, "open helixscope sample")
-    QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette("open helixscope sample").field, Qt.Key.Key_Return)
     wait_until_idle(application)
     assert application.session.model.source == "sample"
 
 
-def test_escape_closes_and_nothing_is_done(application, palette):
-    shown = palette()
-    QTest.keyClick(shown.field, Qt.Key.Key_Escape)
-    assert not application.window.findChildren(Palette) or not shown.isVisible()
-
-
-def test_what_is_called_nothing_is_said(palette):
-    shown = palette()
-    QTest.keyClicks(shown.field, "qqqq")
+def test_what_is_called_nothing_is_said_and_escape_closes(palette, application):
+    shown = palette("qqqq")
     assert shown.nothing.isVisible()
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
     assert shown.isVisible()
+    QTest.keyClick(shown.field, Qt.Key.Key_Escape)  # which closes it
+    assert not application.window.findChildren(Palette) or not shown.isVisible()
 
 
 def test_a_text_field_leaves_it_its_key(application, palette):
@@ -132,7 +116,7 @@ def test_a_text_field_leaves_it_its_key(application, palette):
     field.setFocus()
     QTest.keyClicks(field, "hello")
     before = field.toPlainText()
-    shown = palette(QApplication.focusWidget())
+    shown = palette(focus=QApplication.focusWidget())
     assert shown.field.hasFocus()
     assert field.toPlainText() == before
 

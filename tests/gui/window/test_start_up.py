@@ -2,24 +2,22 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
 from gui.window.settings.settings import Settings
-from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "tests" / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 GPT2 = "openai-community/gpt2"
 SLOW = {"torch", "transformers", "tokenizers", "huggingface_hub", "httpx2"}
 
 
 def test_torch_and_transformers_are_not_imported_before_the_first_curve(
-    gpt2_folder: Path, tmp_path: Path, monkeypatch
-) -> None:
+    gpt2_folder, tmp_path, monkeypatch
+):
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     done = subprocess.run(
@@ -34,8 +32,8 @@ def test_torch_and_transformers_are_not_imported_before_the_first_curve(
 
 
 def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
-    loopback_hub: LoopbackHub, tmp_path: Path, run_python: Callable[[str], str]
-) -> None:
+    loopback_hub, tmp_path, run_python
+):
     """Not the lists of models that are made after the first frame either."""
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "made", GPT2))
     session = Session()

@@ -25,14 +25,19 @@ def application(start_application, write_gpt2):
     return start_application(write_gpt2())
 
 
-def kept(application) -> list[Path]:
-    return sorted(application.settings.unsaved.glob("*"))
+def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application, monkeypatch):
+    packed = []
 
+    def pack(work):
+        packed.append(pack_work(work))
+        return packed[-1]
 
-def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
+    monkeypatch.setattr("gui.services.work_files.work_file.pack_work", pack)
     unsaved = application.findChild(UnsavedWork)
     unsaved.keep()
-    _, work = sorted(kept(application), key=lambda file: file.suffix == ".helix")
+    (work,) = application.settings.unsaved.glob("*.helix")
+    assert packed == [work.read_bytes()]  # once
+    assert len([*application.settings.unsaved.glob("*")]) == 2  # it and who holds it
     written = work.stat().st_mtime_ns
     unsaved.keep()
     assert work.stat().st_mtime_ns == written  # nothing has changed
@@ -41,20 +46,7 @@ def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
     assert read_work(work).fields["selection"] == (5,)
     assert left_over(application.settings.unsaved) is None  # this process holds it
     application.close()
-    assert kept(application) == []
-
-
-def test_what_has_changed_is_packed_once(application, monkeypatch):
-    packed = []
-
-    def pack(work):
-        packed.append(pack_work(work))
-        return packed[-1]
-
-    monkeypatch.setattr("gui.services.work_files.work_file.pack_work", pack)
-    application.findChild(UnsavedWork).keep()
-    (file,) = application.settings.unsaved.glob("*.helix")
-    assert packed == [file.read_bytes()]
+    assert list(application.settings.unsaved.glob("*")) == []
 
 
 def test_what_cannot_be_kept_is_given_up(application, caplog):
@@ -115,7 +107,7 @@ def crashed(write_gpt2, tmp_path):
     folder.mkdir(parents=True)
     work = Work(str(write_gpt2()), (1, 199), {})
 
-    def leave(name: str, *, age: float = 0, **changes) -> Path:
+    def leave(name, *, age=0, **changes):
         file = folder / f"{name}.helix"
         write_work(replace(work, **changes), file)
         os.utime(file, (1e9 - age, 1e9 - age))
@@ -124,17 +116,18 @@ def crashed(write_gpt2, tmp_path):
     return leave
 
 
-def everything(folder: Path) -> list[str]:
+def everything(folder):
     return sorted(str(one.relative_to(folder)) for one in folder.rglob("*"))
 
 
-def restart(start_application, folder, **how):
-    return start_application(settings=Settings(folder.parent / "settings.ini"), **how)
+@pytest.fixture
+def restart(start_application, tmp_path):
+    return lambda **how: start_application(
+        settings=Settings(tmp_path / "crashed" / "settings.ini"), **how
+    )
 
 
-def test_a_folder_where_nothing_can_be_taken_stops_no_start(
-    start_application, crashed, monkeypatch, caplog
-):
+def test_a_folder_where_nothing_can_be_taken_stops_no_start(restart, crashed, monkeypatch, caplog):
     file = crashed("a")
 
     def refuse(_):
@@ -142,7 +135,7 @@ def test_a_folder_where_nothing_can_be_taken_stops_no_start(
 
     with monkeypatch.context() as read_only:
         read_only.setattr(UnixFileLock, "_acquire", refuse)
-        application = restart(start_application, file.parent)
+        application = restart()
         application.close()
     assert "cannot be taken" in caplog.text
     assert everything(file.parent) == ["a.helix"]
@@ -163,12 +156,12 @@ def test_what_cannot_be_moved_or_read_now_waits(crashed, monkeypatch, caplog):
     assert left_over(folder) is not None
 
 
-def test_of_several_windows_each_start_shows_one(start_application, crashed):
+def test_of_several_windows_each_start_shows_one(restart, crashed):
     folder = crashed("older", age=60, positions=(3, 60)).parent
     crashed("newer", positions=(2, 70))
-    first = restart(start_application, folder)
+    first = restart()
     assert first.session.positions == (2, 70)
-    second = restart(start_application, folder)
+    second = restart()
     assert second.session.positions == (3, 60)
     for one in (first, second):
         one.findChild(UnsavedWork).keep()
@@ -178,35 +171,35 @@ def test_of_several_windows_each_start_shows_one(start_application, crashed):
     assert everything(folder) == []
 
 
-def test_until_it_is_shown_and_kept_anew_it_stays(start_application, crashed):
+def test_until_it_is_shown_and_kept_anew_it_stays(restart, crashed):
     file = crashed("a")
-    application = restart(start_application, file.parent)
+    application = restart()
     assert everything(file.parent) == [TRIED, f"{TRIED}/a.helix"]
     assert left_over(file.parent) is None  # should showing it end the process
     application.findChild(UnsavedWork).keep()
     assert TRIED not in everything(file.parent)
 
 
-def test_a_model_that_cannot_be_opened_now_is_tried_again(start_application, crashed, tmp_path):
+def test_a_model_that_cannot_be_opened_now_is_tried_again(restart, crashed, tmp_path):
     away = tmp_path / "tiny-gpt2"
     file = crashed("a", positions=(30, 90))
     away.rename(away.with_name("unmounted"))
-    application = restart(start_application, file.parent, wait=False)
+    application = restart(wait=False)
     application.jobs.deliver("open", 20_000)
     assert application.session.model is None
     application.findChild(UnsavedWork).keep()
     application.close()
     assert everything(file.parent) == ["a.helix"]
     away.with_name("unmounted").rename(away)
-    application = restart(start_application, file.parent)
+    application = restart()
     assert application.session.positions == (30, 90)
 
 
 def test_work_whose_model_is_gone_gives_way_to_another_but_stays(
-    start_application, crashed, tmp_path, write_table, wait_until_idle
+    restart, crashed, tmp_path, write_table, wait_until_idle
 ):
     file = crashed("a", source=str(tmp_path / "gone"))
-    application = restart(start_application, file.parent, wait=False)
+    application = restart(wait=False)
     application.jobs.deliver("open", 20_000)
     application.controller.open(str(write_table()))
     wait_until_idle(application)
