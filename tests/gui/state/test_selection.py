@@ -27,6 +27,13 @@ def test_an_extension_ends_at_the_clicked_position_however_long():
     assert len(extended) == select.SELECTION_LIMIT + 1
 
 
+def test_gathering_keeps_the_order():
+    assert select.gather((9, 3, 5), (3, 4)) == (3, 4)
+    assert select.gather((9, 3, 5), (3, 4), add=True) == (9, 5, 3, 4)
+    assert select.gather((9, 3, 5), (3, 4), remove=True) == (9, 5)
+    assert select.gather((9, 3, 5), (), add=True, remove=True) == (9, 3, 5)
+
+
 def test_make_current_and_without():
     assert select.make_current((3, 1, 2), 1) == (3, 2, 1)
     assert select.without((3, 1, 2), 1, 3) == (2,)

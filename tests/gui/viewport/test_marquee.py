@@ -5,7 +5,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.state.selection import gather
 from tests.gui.viewport_mouse import LEFT, drag, pickable
 
 KEYS = Qt.KeyboardModifier
@@ -155,13 +154,6 @@ def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, applicatio
     qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(260, 90))
     wait_until_idle(application)
     assert accent_pixels() == 0
-
-
-def test_gathering_keeps_the_order():
-    assert gather((9, 3, 5), (3, 4)) == (3, 4)
-    assert gather((9, 3, 5), (3, 4), add=True) == (9, 5, 3, 4)
-    assert gather((9, 3, 5), (3, 4), remove=True) == (9, 5)
-    assert gather((9, 3, 5), (), add=True, remove=True) == (9, 3, 5)
 
 
 # ---- models side by side ---------------------------------------------------------------

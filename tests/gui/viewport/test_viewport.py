@@ -231,23 +231,6 @@ def test_spin_turns_until_escape(viewport, qtbot, settle):
     assert np.array_equal(direction(viewport), stopped)
 
 
-def test_dragged_range_never_jumps(viewport, qtbot):
-    session = viewport.session
-    session.dragging = True
-    shown = viewport.scene.displayed[100:180].copy()
-    size = np.ptp(shown, axis=0).max()
-    for first in range(1, 60, 3):
-        session.positions = (first, 199)
-        viewport.interactor.grabFramebuffer()
-        viewport._draw()
-        now = viewport.scene.displayed[100:180].copy()
-        # The mean moves with the range; the shape may not turn over.
-        step = (now - now.mean(axis=0)) - (shown - shown.mean(axis=0))
-        assert np.abs(step).max() < 0.25 * size
-        shown = now
-    session.dragging = False
-
-
 def test_release_eases_to_the_true_components(viewport, settle):
     session = viewport.session
     drag_range(session, settle)
@@ -314,15 +297,3 @@ def test_camera_stays_where_the_user_put_it(viewport, application, settle):
     viewport.camera.frame()
     settle()
     assert extent(viewport) > 0.3 * viewport.height()
-
-
-def test_hundreds_of_changes_add_no_actors(viewport):
-    session = viewport.session
-    count = viewport.interactor.renderer.GetViewProps().GetNumberOfItems()
-    for i in range(200):
-        session.positions = (i % 50, 199)
-        session.selection = (i, i + 1) if i < 198 else (3,)
-        session.outside = "faint" if i % 2 else "hidden"
-        session.color_by = "norm" if i % 3 else "position"
-        viewport._draw()
-    assert viewport.interactor.renderer.GetViewProps().GetNumberOfItems() == count

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QWidget,
-)  # fmt: skip
+)
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.export.save_picture import PictureDialog, PictureOptions
@@ -104,7 +104,7 @@ def test_a_long_text_can_be_read_and_left(parent):
     assert read == ["one\ntwo"]
 
 
-def test_picture_options_are_those_that_were_chosen(parent):
+def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbot):
     dialog = PictureDialog(PictureOptions(), QSize(700, 500), parent)
     assert dialog.options() == PictureOptions()
     assert any("1\N{THIN SPACE}400 × 1\N{THIN SPACE}000" in text for text in words(dialog))
@@ -114,10 +114,6 @@ def test_picture_options_are_those_that_were_chosen(parent):
     QTest.mouseClick(dialog.what.buttons["window"], LEFT)
     assert not dialog.background.isEnabled()
     assert any("4\N{THIN SPACE}000 × 2\N{THIN SPACE}800" in text for text in words(dialog))
-
-
-def test_enter_in_a_choice_saves(parent, qtbot):
-    dialog = PictureDialog(PictureOptions(), QSize(700, 500), parent)
     dialog.show()
     with qtbot.waitSignal(dialog.accepted):
         QTest.keyClick(dialog.scale.buttons["2"], Qt.Key.Key_Return)

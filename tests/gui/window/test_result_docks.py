@@ -96,9 +96,8 @@ def test_hover_goes_from_panel_to_panel(application, window, bar, settle):
     settle()
     heatmap = named(window._panels["similarity"], "Cosine of every two positions")
     heatmap.cellHovered.emit((20, 30))
-    assert application.session.hover == 30
     heatmap.cellClicked.emit(20, 30, NONE)
-    assert application.session.selection == (20, 30)
+    assert (application.session.hover, application.session.selection) == (30, (20, 30))
 
 
 def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
@@ -161,10 +160,14 @@ def test_the_buttons_stand_beside_the_tabs_and_not_on_them(window, bar, qtbot):
     assert buttons.y() == bar.mapTo(window, QPoint(0, 0)).y()
 
 
-def test_reset_brings_all_tabs_back(window, bar, qtbot):
+def test_reset_brings_all_docks_back(window, bar, qtbot):
+    for dock in window.docks.values():
+        dock.close()
     window.docks["spectra"].setFloating(True)
-    window.docks["capture"].close()
     window.commands.by_name["reset_layout"].trigger()
+    shown = {name for name, dock in window.docks.items() if dock.isVisible()}
+    assert shown == {dock.name for dock in DOCKS if not dock.closed}
+    assert not any(dock.isFloating() for dock in window.docks.values())
     titles = {dock.title for dock in DOCKS if dock.area == BOTTOM}
     qtbot.waitUntil(
         lambda: {b.tabText(i) for b in bars(window) for i in range(b.count())} == titles
@@ -208,12 +211,3 @@ def test_panels_built_later_have_the_theme_of_now(application, window, bar):
     assert window._panels["spectra"].theme.name == "dark"
     application.choose_theme("light")
     assert window._panels["spectra"].theme.name == "light"
-
-
-def test_keys_above_nine_open_nothing(window):
-    before = {name: dock.isVisible() for name, dock in window.docks.items()}
-    window.docks[LAZY[-1]].hide()
-    QTest.keyClicks(window.viewport.interactor, ":")
-    assert not window.docks[LAZY[-1]].isVisible()
-    window.docks[LAZY[-1]].show()
-    assert {name: dock.isVisible() for name, dock in window.docks.items()} == before

@@ -114,30 +114,30 @@ def test_shortcuts_that_lead_to_a_field_and_numbers_to_a_panel(window):
         focus = window.focusWidget()
         assert isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit)
         assert window.panels[field].isAncestorOf(focus)
+    window.docks[DOCKS[9].name].hide()
     for number, dock in enumerate(DOCKS[:9], start=1):
         window.docks[dock.name].hide()
         view.setFocus()
         QTest.keyClicks(view, str(number))
         assert window.docks[dock.name].isVisible()
+    before = [dock for dock in window.docks.values() if dock.isVisible()]
+    QTest.keyClicks(view, ":")  # as if it came after nine
+    assert before == [dock for dock in window.docks.values() if dock.isVisible()]
 
 
 def test_plain_keys_work_from_the_viewport(application, window, fired):
-    view = window.viewport.interactor
+    view, session = window.viewport.interactor, application.session
     view.setFocus()
     application.controller.select((50,))
-    for key, selection in (
-        (Qt.Key.Key_Right, (51,)), (Qt.Key.Key_Left, (50,)),
-        (Qt.Key.Key_Up, (60,)), (Qt.Key.Key_Down, (50,)),
-    ):  # fmt: skip
-        QTest.keyClick(view, key)
-        assert application.session.selection == selection
+    for key, position in (("Right", 51), ("Left", 50), ("Up", 60), ("Down", 50)):
+        QTest.keyClick(view, getattr(Qt.Key, f"Key_{key}"))
+        assert session.selection == (position,)
     QTest.keyClicks(view, "fizyxpoc+-")
     assert fired[4:] == [
         "frame", "view_isometric", "view_xy", "view_xz", "view_yz", "parallel", "faint",
         "focus_on_selection", "zoom_in", "zoom_out",
     ]  # fmt: skip
-    assert application.session.projection == "parallel"
-    assert application.session.outside == "faint"
+    assert (session.projection, session.outside) == ("parallel", "faint")
 
 
 def test_escape_stops_closes_and_clears_one_after_the_other(application, window, qtbot):

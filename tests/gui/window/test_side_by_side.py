@@ -57,16 +57,17 @@ def test_an_empty_window_shows_them_all(empty, wait_until_idle):
     assert empty.session.notice is None
 
 
-def test_another_model_makes_room_for_them(start, write_gpt2, wait_until_idle):
+def test_another_model_makes_room_for_them_and_one_of_them_stays_where_it_is(
+    start, sources, write_gpt2, wait_until_idle
+):
     application = start(write_gpt2())
     application.controller.comparing.add(str(application.session.model.source))
     show_nine(application)
     wait_until_idle(application)
     assert names(application) == ["gpt2-0", "gpt2-1", "gpt2-2"]
-
-
-def test_one_that_is_open_stays_where_it_is(start, sources, wait_until_idle):
-    application = start(sources[1])
+    application.controller.comparing.clear()
+    application.controller.open(sources[1])
+    wait_until_idle(application)
     show_nine(application)
     wait_until_idle(application)
     assert names(application) == ["gpt2-1", "gpt2-0", "gpt2-2"]

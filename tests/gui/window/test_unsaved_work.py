@@ -116,6 +116,13 @@ def crashed(write_gpt2, tmp_path):
     return leave
 
 
+def refusing(number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
 def everything(folder):
     return sorted(str(one.relative_to(folder)) for one in folder.rglob("*"))
 
@@ -129,12 +136,8 @@ def restart(start_application, tmp_path):
 
 def test_a_folder_where_nothing_can_be_taken_stops_no_start(restart, crashed, monkeypatch, caplog):
     file = crashed("a")
-
-    def refuse(_):
-        raise OSError(errno.EROFS, "Read-only file system")
-
     with monkeypatch.context() as read_only:
-        read_only.setattr(UnixFileLock, "_acquire", refuse)
+        read_only.setattr(UnixFileLock, "_acquire", refusing(errno.EROFS))
         application = restart()
         application.close()
     assert "cannot be taken" in caplog.text
@@ -144,13 +147,9 @@ def test_a_folder_where_nothing_can_be_taken_stops_no_start(restart, crashed, mo
 
 def test_what_cannot_be_moved_or_read_now_waits(crashed, monkeypatch, caplog):
     folder = crashed("a").parent
-
-    def refuse(*_):
-        raise OSError(errno.EIO, "Input/output error")
-
     for owner, name in ((Path, "read_bytes"), (os, "replace")):
         with monkeypatch.context() as broken:
-            broken.setattr(owner, name, refuse)
+            broken.setattr(owner, name, refusing(errno.EIO))
             assert left_over(folder) is None
         assert "a.helix" in everything(folder)
     assert left_over(folder) is not None

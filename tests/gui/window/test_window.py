@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
 from gui.commands.application import _Interrupt
-from gui.window.docks import DOCKS
 from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton
@@ -44,23 +44,17 @@ def drop(window, path):
     QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
-@pytest.mark.parametrize(
-    ("screen", "size"),
-    [
+def test_the_first_window_is_no_larger_than_the_screen(window):
+    for screen, size in (
         ((1920, 1080), (1440, 900)),
         ((1440, 900), (1440, 900 - TITLE_BAR)),  # else the title bar pushed the last line out
         ((1280, 760), (1280, 760 - TITLE_BAR)),
-    ],
-)
-def test_the_first_window_is_no_larger_than_the_screen(screen, size):
-    assert first_size(QSize(*screen)) == QSize(*size)
-
-
-def test_a_window_without_a_layout_has_that_size(window):
+    ):
+        assert first_size(QSize(*screen)) == QSize(*size)
     assert window.size() == first_size(window.screen().availableSize())
 
 
-@pytest.mark.parametrize("what", ["folder", "file"])
+@pytest.mark.parametrize("what", ["folder", "file", "dropped"])
 def test_a_model_is_asked_for_and_opened(
     window, settle, qtbot, write_gpt2, write_table, monkeypatch, what
 ):
@@ -68,6 +62,8 @@ def test_a_model_is_asked_for_and_opened(
         folder = write_gpt2("asked for")
         monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
         window.commands.by_name["open_folder"].trigger()
+    elif what == "dropped":
+        drop(window, write_table(name="asked for"))
     else:
         file = write_table(name="asked for")
         monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
@@ -75,13 +71,7 @@ def test_a_model_is_asked_for_and_opened(
     settle()
     assert window.session.model.name == "asked for"
     assert window.windowTitle().startswith("asked for")
-
-
-def test_drop_opens(window, settle, write_table):
-    drop(window, write_table(name="dropped"))
-    settle()
-    assert window.session.model.name == "dropped"
-    assert window.session.recent[0].endswith("dropped.npy")
+    assert Path(window.session.recent[0]).stem == "asked for"
 
 
 def test_bad_source_is_told_and_nothing_is_lost(window, settle, tmp_path, qtbot):
@@ -204,16 +194,6 @@ def test_failing_start_shows_the_empty_state_and_why(start_application, tmp_path
     application = start_application(tmp_path / "nowhere")
     assert application.window.notice_bar.isVisible()
     assert application.window.empty_state.isVisible()
-
-
-def test_reset_layout_brings_everything_back(window):
-    for dock in window.docks.values():
-        dock.close()
-    window.docks["spectra"].setFloating(True)
-    window.commands.by_name["reset_layout"].trigger()
-    shown = {name for name, dock in window.docks.items() if dock.isVisible()}
-    assert shown == {dock.name for dock in DOCKS if not dock.closed}
-    assert not any(dock.isFloating() for dock in window.docks.values())
 
 
 def test_interrupt_in_the_terminal_closes_an_idle_window(application, qtbot):

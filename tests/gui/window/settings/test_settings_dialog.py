@@ -26,7 +26,7 @@ from tests.gui.window.settings.settings_stage import (
     question,
     rows,
     text,
-)  # fmt: skip
+)
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
