@@ -9,16 +9,15 @@ a window that is the model with all that is computed of it, in the window also i
 
 import gc
 import math
-import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from bench_open import coordinates
 from checkpoints import SMALL, write_gpt2
+from memory import resident_megabytes
 from PySide6.QtWidgets import QApplication
-from ratios import Report
+from ratios import Report, scratch
 from windows import Frames, our_window, rest, rotation, run_until
 
 from gui.commands.application import Application, prepare_qt
@@ -29,10 +28,10 @@ from gui.state.session import Session
 from gui.viewport.viewport import Viewport
 
 GRID_SIZE = (1400, 900)
-REPEATS, BLOCKS, FRAMES = 7, 6, 8
+REPEATS, BLOCKS = 7, 6
 
 
-class AllFrames:
+class AllFrames(Frames):
     """Waits for a frame of each of several viewports."""
 
     def __init__(self, qt: QApplication, viewports: tuple[Viewport, ...]) -> None:
@@ -108,13 +107,10 @@ def race_frames(report: Report, qt: QApplication, folders: list[Path]) -> None:
             application.window.raise_()
             rest(qt, application)
             turn, release = rotation(application.window.viewport)
-            measured[name] += [frames.after(turn) for _ in range(FRAMES)][1:]
+            measured[name] += frames.block(turn)
             release()
     report.note(f"views of {viewport.interactor.width()}×{viewport.interactor.height()} pixels")
-    least, alone = min(measured["nine"]), min(measured["one"])
-    report.add("nine views turning together, vs one", least, alone, at_most=10.8)
-    medians = (statistics.median(measured[name]) for name in ("nine", "one"))
-    report.add("    medians", *medians, at_most=math.inf)
+    report.add_times("nine views turning together, vs one", measured["nine"], measured["one"], 10.8)
     ours.close()
     single.close()
 
@@ -141,23 +137,11 @@ def weigh(report: Report, qt: QApplication, folders: list[Path]) -> None:
     application.close()
 
 
-def resident_megabytes() -> float:
-    """Return what the process has in memory now, in MB (10⁶ bytes)."""
-    gc.collect()
-    status = Path("/proc/self/status").read_text("utf-8")
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) * 1024 / 1e6
-
-
 def main() -> int:
     report = Report("Models side by side")
     qt = prepare_qt()
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        folders = []
-        for number in range(MOST):
-            folder = Path(name) / str(number)
-            folder.mkdir()
-            folders.append(write_gpt2(folder, SMALL, sparse=True))
+    with scratch() as folder:
+        folders = [write_gpt2(folder / str(k), SMALL, sparse=True) for k in range(MOST)]
         weigh(report, qt, folders)
         race_opening(report, qt, folders)
         race_frames(report, qt, folders)

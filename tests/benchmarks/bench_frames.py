@@ -8,8 +8,6 @@ Scrubbing through a training is measured against rotating the same curve.
 
 import json
 import math
-import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain, cycle
@@ -18,14 +16,13 @@ from pathlib import Path
 import numpy as np
 from bench_pca import JUMPS, read_table
 from PySide6.QtWidgets import QApplication, QWidget
-from ratios import Report
+from ratios import Report, scratch
 from safetensors.numpy import save_file
 from windows import SIZE, BareWindow, Frames, our_window, rotation, run_until
 
 from gui.commands.application import Application, prepare_qt
 
-# Turn by turn, but not frame by frame: to raise a window repaints it.
-BLOCKS, FRAMES = 8, 8
+BLOCKS = 8
 SETTLE_S = 0.1
 MANY = 100_000
 SNAPSHOTS = 40
@@ -47,13 +44,17 @@ class Stage:
         ours, bare = [], []
         for _ in range(BLOCKS):
             self._settle(self.ours.window)
-            ours += [self._our_frames.after(change) for _ in range(FRAMES)][1:]
+            ours += self._our_frames.block(change)
             self._settle(self.bare.window)
-            empty = self.bare.interactor.update
-            bare += [self._bare_frames.after(empty) for _ in range(FRAMES)][1:]
-        self.report.add(title, min(ours), min(bare), at_most=at_most)
-        medians = statistics.median(ours), statistics.median(bare)
-        self.report.add("    medians", *medians, at_most=math.inf)
+            bare += self._bare_frames.block(self.bare.interactor.update)
+        self.report.add_times(title, ours, bare, at_most)
+
+    def turn(self, title: str, at_most: float) -> None:
+        """Report our frames while the mouse turns the curve."""
+        turn, release = rotation(self.viewport)
+        self.compare(title, turn, at_most)
+        release()
+        run_until(self.qt, lambda: self.ours.idle)
 
     def scrub(self, title: str, at_most: float) -> None:
         """Report frames of scrubbing through a training beside those of rotating, turn by turn."""
@@ -65,17 +66,12 @@ class Stage:
         scrubbed, turned = [], []
         self._settle(window)
         for _ in range(BLOCKS):
-            scrubbed += [
-                self._our_frames.after(lambda: slider.setValue(next(snapshots)))
-                for _ in range(FRAMES)
-            ][1:]
+            scrubbed += self._our_frames.block(lambda: slider.setValue(next(snapshots)))
             turn, release = rotation(self.viewport)
-            turned += [self._our_frames.after(turn) for _ in range(FRAMES)][1:]
+            turned += self._our_frames.block(turn)
             release()
             run_until(self.qt, lambda: self.ours.idle)
-        self.report.add(title, min(scrubbed), min(turned), at_most=at_most)
-        medians = statistics.median(scrubbed), statistics.median(turned)
-        self.report.add("    medians", *medians, at_most=at_most)
+        self.report.add_times(title, scrubbed, turned, at_most, median_at_most=at_most)
 
     def _settle(self, window: QWidget) -> None:
         """Raise a window and let it, and the one that it covers, repaint what that takes."""
@@ -88,13 +84,6 @@ class Stage:
         positions = self.ours.window.panels["positions"]
         return lambda: positions.rangeRequested.emit(*next(ranges))
 
-    def rotating(self, title: str, at_most: float) -> None:
-        """Report our frames while the mouse turns the view."""
-        turn, release = rotation(self.viewport)
-        self.compare(title, turn, at_most)
-        release()
-        run_until(self.qt, lambda: self.ours.idle)
-
     def close(self) -> None:
         self.bare.close()
         self.ours.close()
@@ -104,8 +93,8 @@ def main() -> int:
     report = Report(f"Frames, {SIZE[0]}×{SIZE[1]}, against an empty viewport")
     qt = prepare_qt()
     name, table = read_table()
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
-        stage = Stage(qt, report, written(table, Path(folder)))
+    with scratch() as folder:
+        stage = Stage(qt, report, written(table, folder))
         report.note(f"on {name}, {_renderer(stage)}")
         session = stage.ours.session
         session.dragging = True
@@ -119,12 +108,12 @@ def main() -> int:
         stage.compare("    with the other positions faint", stage.ticks(small), math.inf)
         session.outside, session.dragging = "hidden", False
         run_until(qt, lambda: stage.ours.idle)
-        stage.rotating("rotating with the mouse", 1.5)
+        stage.turn("rotating with the mouse", 1.5)
         stage.close()
-        stage = Stage(qt, report, written(many_positions(), Path(folder)))
-        stage.rotating(f"{MANY:,} points, rotating", 12.0)
+        stage = Stage(qt, report, written(many_positions(), folder))
+        stage.turn(f"{MANY:,} points, rotating", 12.0)
         stage.close()
-        stage = Stage(qt, report, trained(Path(folder) / "trained"))
+        stage = Stage(qt, report, trained(folder / "trained"))
         stage.scrub(f"scrubbing {SNAPSHOTS} snapshots, against rotating", 1.5)
         stage.close()
     return report.close()

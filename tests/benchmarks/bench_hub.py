@@ -15,7 +15,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from checkpoints import SMALL, write_gpt2
-from ratios import Report, interleave
+from ratios import Report, interleave, scratch
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import HEAD_BYTES, Hub
@@ -47,14 +46,12 @@ class Counted:
 
     def take(self) -> tuple[int, int]:
         """Requests and bytes sent since the last time."""
-        assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         requests, nbytes = self._read().split()
         return int(requests), int(nbytes)
 
     def _read(self) -> str:
-        assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
 
 
@@ -69,7 +66,6 @@ def served(folder: Path, latency_s: float = 0.0) -> Iterator[Counted]:
         hub = Counted(process)
         os.environ["HF_ENDPOINT"] = hub.url
         yield hub
-        assert process.stdin is not None
         process.stdin.close()
 
 
@@ -136,10 +132,9 @@ def nine_to_one(coordinates: Callable[[str], object]) -> tuple[float, float]:
 
 def main() -> int:
     report = Report("Opening a model from the Hub")
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         # Nothing of the user's is looked at: no token, no cache.
-        os.environ |= {"HF_HOME": name, "XDG_CACHE_HOME": name, "HF_TOKEN": ""}
+        os.environ |= {"HF_HOME": str(folder), "XDG_CACHE_HOME": str(folder), "HF_TOKEN": ""}
         made = write_gpt2(folder, SMALL, sparse=True)
         weights = made / "model.safetensors"
         report.note(f"{made.name}: {weights.stat().st_size / 1e6:,.0f} MB")

@@ -5,13 +5,11 @@ multiplies: positions with W_Q and W_K, then each head's queries with its keys. 
 open model: it reads the weights, normalises, multiplies, softens all scores, and sums them by lag.
 """
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_pca import read_table
-from ratios import Report, interleave
-from safetensors.numpy import save_file
+from checkpoints import write_tensors
+from ratios import Report, interleave, scratch
 
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.kernels import HeadKernels, attention_map, head_kernels
@@ -27,20 +25,13 @@ RANGE = (1, 1023)
 def write_checkpoint(folder: Path) -> None:
     """Write P and a first layer as a GPT-2 checkpoint."""
     random = np.random.default_rng(3)
-    config = (
-        '{"model_type": "gpt2", "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12}'
-    )
-    (folder / "config.json").write_text(config, "utf-8")
-    _, W_pos = read_table()
     tensors = {
-        "wpe.weight": W_pos,
         "h.0.attn.c_attn.weight": random.standard_normal((D_MODEL, 3 * D_MODEL)) * 0.2,
         "h.0.attn.c_attn.bias": random.standard_normal(3 * D_MODEL) * 0.1,
         "h.0.ln_1.weight": random.uniform(0.05, 0.5, D_MODEL),
         "h.0.ln_1.bias": random.standard_normal(D_MODEL) * 0.1,
     }
-    arrays = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
-    save_file(arrays, folder / "model.safetensors")
+    write_tensors(folder, tensors)
 
 
 def ours(model: PositionalModel) -> HeadKernels:
@@ -59,9 +50,9 @@ def products(x: np.ndarray, W_Q: np.ndarray, W_K: np.ndarray) -> None:
 
 def main() -> int:
     report = Report("Where heads look by position alone")
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        write_checkpoint(Path(name))
-        model = open_source(name)
+    with scratch() as folder:
+        write_checkpoint(folder)
+        model = open_source(folder)
         x = attention_input(model, AttentionLayer(model.layers), model.W_pos).astype(np.float32)
         weights = [model.weight(which).astype(np.float32) for which in ("W_Q", "W_K")]
         report.note("GPT-2 small: 12 heads, 1,024 positions")

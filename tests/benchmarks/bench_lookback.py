@@ -5,19 +5,17 @@ a step of the slider of N, which moves the carried positions in the viewport and
 plots. And a frame of the movement while it is played.
 """
 
-import statistics
-import tempfile
 from itertools import chain, cycle
 from pathlib import Path
 
 import numpy as np
 from bench_pca import read_table
-from ratios import Report
+from ratios import Report, scratch
 from windows import SIZE, Frames, our_window, run_until
 
 from gui.commands.application import Application, prepare_qt
 
-BLOCKS, FRAMES = 8, 8
+BLOCKS = 8
 WHOLE = (1, 1023)
 
 
@@ -37,55 +35,48 @@ class Stage:
         """Move the range slider by some ticks, and back."""
         session, positions = self.app.session, self.app.window.panels["positions"]
         session.dragging = True
-        took = [
-            self._frames.after(lambda: positions.rangeRequested.emit(*next(ranges)))
-            for _ in range(FRAMES)
-        ]
+        took = self._frames.block(lambda: positions.rangeRequested.emit(*next(ranges)))
         positions.rangeRequested.emit(*WHOLE)
         session.dragging = False
         run_until(self.qt, lambda: self.app.idle and self.panel.result.positions == WHOLE)
-        return took[1:]
+        return took
 
     def lags(self, lags: cycle) -> list[float]:
         """Move the slider of N by some steps."""
         slider = self.panel.controls.number.slider
-        took = [self._frames.after(lambda: slider.setValue(next(lags))) for _ in range(FRAMES)]
+        took = self._frames.block(lambda: slider.setValue(next(lags)))
         run_until(self.qt, lambda: self.app.idle)
-        return took[1:]
+        return took
 
     def played(self, shares: cycle) -> list[float]:
         """Draw the positions at some shares of their way."""
         panel = self.panel
         panel.configure(play=True)
         panel.playback.stop()
-        moved = panel.playback.moved
-        took = [self._frames.after(lambda: moved.emit(next(shares))) for _ in range(FRAMES)]
+        took = self._frames.block(lambda: panel.playback.moved.emit(next(shares)))
         panel.configure(play=False)
-        return took[1:]
+        return took
 
 
 def main() -> int:
     report = Report(f"Looking back, {SIZE[0]}×{SIZE[1]}, against a slider tick")
     name, table = read_table()
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
-        file = Path(folder) / "table.npy"
+    with scratch() as folder:
+        file = folder / "table.npy"
         np.save(file, table)
         stage = Stage(file)
         report.note(f"on {name}")
         ranges = cycle([(first, 1023) for first in chain(range(2, 15), range(15, 1, -1))])
         every = cycle(chain(range(51, 120), range(120, 50, -1)))
         shares = cycle(np.linspace(0.0, 0.99, 30))
-        ticked: list[float] = []
-        stepped: list[float] = []
-        played: list[float] = []
+        ticked, stepped, played = [], [], []
         for _ in range(BLOCKS):
             ticked += stage.ticks(ranges)
             stepped += stage.lags(every)
             played += stage.played(shares)
         stage.app.close()
     for title, took in (("another N to painted frame", stepped), ("a frame of the play", played)):
-        report.add(title, min(took), min(ticked), at_most=2)
-        report.add("    medians", statistics.median(took), statistics.median(ticked))
+        report.add_times(title, took, ticked, 2)
     return report.close()
 
 

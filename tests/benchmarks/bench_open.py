@@ -10,7 +10,6 @@ full.
 
 import gc
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 from checkpoints import SMALL, XL, write_gpt2
 from children import run_child
 from PySide6.QtWidgets import QApplication
-from ratios import Report
+from ratios import Report, scratch
 from windows import our_window, rest, run_until
 
 from geometry.models.sources import open_source
@@ -82,8 +81,7 @@ class Painter:
 def main() -> int:
     report = Report("Opening a checkpoint")
     qt = prepare_qt()
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         small = write_gpt2(folder, SMALL, sparse=False)
         xl = write_gpt2(folder, XL, sparse=True)
         for made in (small, xl):

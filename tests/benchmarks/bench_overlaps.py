@@ -9,13 +9,12 @@ read the same file and use both cores.
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_pca import read_table
-from ratios import Report, interleave
-from safetensors.numpy import load_file, save_file
+from checkpoints import write_tensors
+from ratios import Report, interleave, scratch
+from safetensors.numpy import load_file
 
 from geometry.claims.measurements import Measurements
 from geometry.measures.directions import Directions
@@ -35,13 +34,7 @@ def write_checkpoint(folder: Path) -> None:
     U = random.standard_normal((VOCABULARY, D_MODEL), dtype=np.float32)
     U = np.linalg.qr(U)[0]
     V = np.linalg.qr(random.standard_normal((D_MODEL, D_MODEL)))[0].astype(np.float32)
-    config = (
-        '{"model_type": "gpt2", "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12}'
-    )
-    (folder / "config.json").write_text(config, "utf-8")
-    _, W_pos = read_table()
-    tensors = {"wte.weight": (U * values) @ V, "wpe.weight": W_pos.astype(np.float32)}
-    save_file(tensors, folder / "model.safetensors")
+    write_tensors(folder, {"wte.weight": (U * values) @ V})
 
 
 def ours(folder: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -94,8 +87,7 @@ def peak_of(folder: Path) -> float:
 
 def main() -> int:
     report = Report("Overlaps of positions and tokens")
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         write_checkpoint(folder)
         notebook(folder)  # its imports
         mine, theirs_ms = interleave(lambda: ours(folder), lambda: notebook(folder), repeats=7)

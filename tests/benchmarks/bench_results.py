@@ -8,7 +8,6 @@
 - Showing a heatmap whose numbers are there, against pyqtgraph drawing an image of its size.
 """
 
-import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 from bench_overlaps import write_checkpoint
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from ratios import Report, interleave
+from ratios import Report, interleave, scratch
 from windows import our_window, run_until
 
 from geometry.claims.report import report
@@ -140,9 +139,9 @@ def main() -> int:
     )
     table.add("report on MiniLM, vs the bare Gram decompositions", ours, grams, at_most=4)
     qt = prepare_qt()
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
-        write_checkpoint(Path(name))
-        waited, took = wait_while_computing(qt, Path(name))
+    with scratch() as folder:
+        write_checkpoint(folder)
+        waited, took = wait_while_computing(qt, folder)
     table.note(f"the ledger of GPT-2's size took {took:.1f} s")
     table.add("the event loop meanwhile, 99th percentile", waited, None, limit=50)
     ours, bare, shape = show_heatmaps(qt)

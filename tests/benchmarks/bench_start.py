@@ -4,25 +4,20 @@ Both are processes of their own, started turn by turn; the time runs from their 
 what ``main.py open FOLDER`` does, at a first start.
 """
 
-import math
-import statistics
-import tempfile
-from pathlib import Path
-
 from checkpoints import SMALL, write_gpt2
 from children import run_child
-from ratios import Report
+from ratios import Report, scratch
 
 REPEATS = 9
 
 
 def main() -> int:
     report = Report("Start to the first painted curve")
-    with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
-        checkpoint = write_gpt2(Path(folder), SMALL, sparse=True)
+    with scratch() as folder:
+        checkpoint = write_gpt2(folder, SMALL, sparse=True)
         ours, bare, imported = [], [], ""
         for number in range(REPEATS + 1):
-            settings = Path(folder) / str(number)
+            settings = folder / str(number)
             settings.mkdir()
             painted = run_child("child_ours.py", str(checkpoint), settings=settings)
             empty = run_child("child_bare.py", settings=settings)
@@ -30,8 +25,7 @@ def main() -> int:
             if number:  # the first ones read everything from the disk
                 ours.append(1e3 * float(painted["seconds"]))
                 bare.append(1e3 * float(empty["seconds"]))
-    report.add("start to painted curve", min(ours), min(bare), at_most=1.3)
-    report.add("    medians", statistics.median(ours), statistics.median(bare), at_most=math.inf)
+    report.add_times("start to painted curve", ours, bare, 1.3)
     slow = [name for name in ("torch", "transformers") if name in imported.split(",")]
     report.add("torch and transformers imported by then", len(slow), None, unit="", limit=0)
     return report.close()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from bench_pca import read_table
+from safetensors.numpy import save_file
 
 from tests import true_sizes
 
@@ -22,17 +23,10 @@ XL = Shape("gpt2-xl", 48, 1600)
 
 
 def write_gpt2(folder: Path, shape: Shape, *, sparse: bool) -> Path:
-    """Write a checkpoint folder whose positions are GPT-2 small's (or like them).
+    """Write a checkpoint folder with all tensors of the original, its positions GPT-2 small's.
 
-    Parameters
-    ----------
-    folder
-        Where to make it.
-    shape
-        Names and shapes of all tensors are those of the original file.
-    sparse
-        Leave everything but the positions a hole in the file, which takes no room on the disk:
-        for one that is opened by us and never loaded in full. Else all weights are random.
+    A sparse one has a hole in the file for everything else, which takes no room on the disk: for
+    what is opened by us and never loaded in full. Else all weights are random.
     """
     noise = 0.02 * np.random.default_rng(1).standard_normal(1 << 22).astype(np.float32)
     true_sizes.write_gpt2(
@@ -40,6 +34,14 @@ def write_gpt2(folder: Path, shape: Shape, *, sparse: bool) -> Path:
         noise=None if sparse else noise,
     )  # fmt: skip
     return folder / shape.name
+
+
+def write_tensors(folder: Path, tensors: dict[str, np.ndarray]) -> None:
+    """Write the positions and some more tensors of a GPT-2 small, in single precision."""
+    true_sizes.write_config(folder, SMALL.n_layer, SMALL.d_model)
+    tensors = {"wpe.weight": read_table()[1], **tensors}
+    arrays = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+    save_file(arrays, folder / "model.safetensors")
 
 
 def _positions(d_model: int) -> np.ndarray:

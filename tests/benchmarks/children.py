@@ -10,16 +10,9 @@ HERE = Path(__file__).parent
 
 
 def run_child(script: str, *arguments: str, settings: Path) -> dict[str, str]:
-    """Run a child script and return what it prints, and "seconds" from its start to "first".
+    """Run a script of this folder; return what it prints, and "seconds" from its start to "first".
 
-    Parameters
-    ----------
-    script
-        File name in this folder.
-    arguments
-        Its command line.
-    settings
-        An empty folder: a first start, and nothing of the user's is touched.
+    ``settings`` is an empty folder: a first start, and nothing of the user's is touched.
     """
     environment = os.environ | {
         "XDG_CONFIG_HOME": str(settings), "XDG_STATE_HOME": str(settings),

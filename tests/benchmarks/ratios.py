@@ -21,15 +21,26 @@ object on each line. The exit status is 1 when a target was missed.
 import argparse
 import gc
 import json
+import math
+import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 COLUMNS = "{:<52} | {:>11} | {:>11} | {:>7} | {}"
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder that goes with the block."""
+    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
+        yield Path(name)
 
 
 def interleave(
@@ -43,7 +54,7 @@ def interleave(
         raise ValueError(f"expected at least 7 repeats, got {repeats}")
     ours()
     baseline()
-    best = [float("inf"), float("inf")]
+    best = [math.inf, math.inf]
     gc.collect()
     gc.disable()
     try:
@@ -58,29 +69,22 @@ def interleave(
 
 
 class Report:
-    """A table of ratios, printed row by row, and its rows as JSON when ``--json FILE`` is given.
+    """A table of ratios, printed row by row, and its rows as JSON when ``--json FILE`` is given."""
 
-    Parameters
-    ----------
-    title
-        What is measured; one line above the table.
-    arguments
-        Command line without the program's name; ``sys.argv`` by default.
-    """
-
-    def __init__(self, title: str, arguments: list[str] | None = None) -> None:
+    def __init__(self, title: str) -> None:
         parser = argparse.ArgumentParser(description=title)
         parser.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
-        self._file: Path | None = parser.parse_args(arguments).json
+        self._file: Path | None = parser.parse_args().json
         self._title = title
         self._missed = 0
-        self._print(f"\n{title}")
-        self._print(COLUMNS.format("quantity", "ours", "baseline", "ratio", "target"))
-        self._print("-" * 110)
+        self.note(f"\n{title}")
+        self.note(COLUMNS.format("quantity", "ours", "baseline", "ratio", "target"))
+        self.note("-" * 110)
 
     def note(self, text: str) -> None:
         """Print a line that tells what the rows were measured on."""
-        self._print(text)
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
 
     def add(
         self,
@@ -93,22 +97,10 @@ class Report:
         at_most: float | None = None,
         limit: float | None = None,
     ) -> None:
-        """Add a row and check it against its target, of which there is one or none.
+        """Add a row, both sides in `unit`, and check it against its one target, if it has one.
 
-        Parameters
-        ----------
-        quantity
-            What was measured.
-        ours, baseline
-            The two measurements, in `unit`; no baseline for an absolute limit.
-        unit
-            Unit of both.
-        at_least
-            Target for baseline / ours ("times faster").
-        at_most
-            Target for ours / baseline ("times the cost").
-        limit
-            Target for ours itself.
+        ``at_least`` is for baseline / ours ("times faster"), ``at_most`` for ours / baseline
+        ("times the cost"), ``limit`` for ours itself.
         """
         ratio, target, met = None, "", True
         if baseline is not None:
@@ -120,7 +112,7 @@ class Report:
         elif limit is not None:
             target, met = f"≤ {limit:g} {unit}", ours <= limit
         self._missed += not met
-        self._print(
+        self.note(
             COLUMNS.format(
                 quantity,
                 f"{ours:.4g} {unit}",
@@ -130,6 +122,20 @@ class Report:
             )
         )
         self._write(quantity, ours, baseline, unit, ratio, target, met)
+
+    def add_times(
+        self,
+        quantity: str,
+        ours: Sequence[float],
+        baseline: Sequence[float],
+        at_most: float,
+        *,
+        median_at_most: float = math.inf,
+    ) -> None:
+        """Add a row of the least times of each side, and one of their medians."""
+        self.add(quantity, min(ours), min(baseline), at_most=at_most)
+        medians = statistics.median(ours), statistics.median(baseline)
+        self.add("    medians", *medians, at_most=median_at_most)
 
     def close(self) -> int:
         """Return the exit status: 1 when a target was missed, else 0."""
@@ -142,8 +148,3 @@ class Report:
         row = dict(zip(keys, (self._title, quantity, ours, baseline, *rest), strict=True))
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-    @staticmethod
-    def _print(line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()

@@ -17,6 +17,8 @@ from gui.window.settings.settings import Settings
 
 SIZE = (1400, 900)
 """Width and height of the viewports that are compared."""
+FRAMES = 8
+"""How many are measured before it is the other side's turn: to raise a window repaints it."""
 PATIENCE_S = 60.0
 QUIET_S = 0.25
 """How long nothing is painted by a window at rest."""
@@ -116,13 +118,7 @@ def rotation(viewport: Viewport) -> tuple[Callable[[], None], Callable[[], None]
 
 
 class Frames:
-    """Waits for a viewport's frames: what is rendered after a change, and then on the screen.
-
-    Parameters
-    ----------
-    qt, interactor
-        The application and the viewport.
-    """
+    """Waits for a viewport's frames: what is rendered after a change, and then on the screen."""
 
     def __init__(self, qt: QApplication, interactor: QtInteractor) -> None:
         self._qt = qt
@@ -146,6 +142,10 @@ class Frames:
             if time.perf_counter() - start > PATIENCE_S:
                 raise TimeoutError(f"no frame came within {PATIENCE_S:g} s")
         return (time.perf_counter() - start) * 1e3
+
+    def block(self, change: Callable[[], object]) -> list[float]:
+        """Make a change some times; return what each took but the first."""
+        return [self.after(change) for _ in range(FRAMES)][1:]
 
 
 def _size(interactor: QtInteractor) -> tuple[int, int]:
