@@ -2,12 +2,11 @@
 
 import os
 import stat
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gui.export.film import Film, FilmError, film_size, order_of
+from gui.export.film import Film, FilmError, order_of
 from tests.films import read_gif, read_mp4
 
 SIZE = (96, 64)
@@ -51,11 +50,6 @@ def test_the_palette_is_that_of_the_first_and_the_last_frame(tmp_path):
     film, _ = read_gif(write(tmp_path / "film.gif", given))
     assert [int(frame[0, 0, 0]) for frame in film[[0, -1]]] == [0, 120]
     assert {int(frame[0, 0, 0]) for frame in film} == {0, 120}
-
-
-def test_sizes():
-    assert film_size((801, 600), Path("x.mp4")) == (802, 600)
-    assert film_size((801, 601), Path("x.gif")) == (801, 601)
 
 
 def test_an_error_leaves_what_was_there(tmp_path):

@@ -11,6 +11,7 @@ from geometry.models.sources import open_source
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.style.theme import DARK, LIGHT
+from tests.gui.scene_stage import rgb
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 900, 700
@@ -86,8 +87,7 @@ def colourful(picture):
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_it_shows_the_curve_on_the_themes_background(theme, request):
     picture = pixels(request.getfixturevalue(theme.name))
-    background = [int(theme.viewport[i : i + 2], 16) for i in (1, 3, 5)]
-    assert picture[5, 5].tolist() == background
+    np.testing.assert_array_equal(picture[5, 5], rgb(theme.viewport))
     assert 0.01 < colourful(picture).mean() < 0.5
     # The first positions are blue, the last ones are red.
     red, _, blue = np.moveaxis(picture[50:-80, :700], 2, 0)

@@ -8,17 +8,11 @@ from scipy.spatial.transform import Rotation
 
 from gui.scene.hud import drawable
 from gui.style.theme import DARK, LIGHT, SMALL
+from tests.gui.scene_stage import rgb
 
 TOKENS = (
-    " hello",
-    "WWWWWWWW",
-    "iiiiiiii",
-    "@MMMM@",
-    "日本語トークン",
-    "<|endoftext|>",
-    "\n\n\t",
-    "½²…",
-)
+    " hello", "WWWWWWWW", "iiiiiiii", "@MMMM@", "日本語トークン", "<|endoftext|>", "\n\n\t", "½²…",
+)  # fmt: skip
 
 
 def box(text, renderer):
@@ -40,15 +34,15 @@ def covers(a, b, slack=0.0):
     )
 
 
-def assert_apart(found, slack=0.0):
+def placed(stage, texts, slack=1.0):
+    """Where texts are: inside the picture, and none over another one."""
+    found, (width, height) = boxes(stage, texts), stage.plotter.window_size
     for (a, place_a), (b, place_b) in itertools.combinations(found.items(), 2):
         assert not covers(place_a, place_b, slack), f"{a!r} {place_a} covers {b!r} {place_b}"
-
-
-def assert_inside(found, size):
     for text, (left, right, bottom, top) in found.items():
-        inside = left >= 0 and bottom >= 0 and right <= size[0] and top <= size[1]
-        assert inside, f"{text!r} at {left, right, bottom, top} of {size}"
+        inside = left >= 0 and bottom >= 0 and right <= width and top <= height
+        assert inside, f"{text!r} at {left, right, bottom, top} of {width, height}"
+    return found
 
 
 def fixed(scene):
@@ -63,10 +57,8 @@ def test_labels_do_not_cover_each_other(opened, controller, stage, scale):
     made = stage(size=(int(640 * scale), int(480 * scale)), scale=scale)
     for view in ("article", "xy", "xz", "yz"):
         made.show(opened, view)
-        found = boxes(made, made.scene._marks.labels.texts)
+        found = placed(made, made.scene._marks.labels.texts, slack=scale)
         assert len(found) > 10
-        assert_apart(found, slack=scale)
-        assert_inside(found, made.plotter.window_size)
         assert any(text.startswith("position 77") for text in found)
 
 
@@ -79,10 +71,7 @@ def test_wide_tokens_do_not_cover_each_other(opened, stage):
     made = stage(size=(900, 700))
     for view in ("article", "xy"):
         made.show(opened, view)
-        found = boxes(made, made.scene._marks.labels.texts)
-        assert len(found) > 5
-        assert_apart(found, slack=1)
-        assert_inside(found, made.plotter.window_size)
+        assert len(placed(made, made.scene._marks.labels.texts)) > 5
 
 
 def test_labels_leave_caption_colour_bar_and_arrows_free(opened, controller, stage):
@@ -108,10 +97,7 @@ def test_arrow_labels_are_inside_and_apart_however_the_camera_stands(opened, sta
         camera.SetPosition(*(focal + distance * rotation[0]))
         camera.SetViewUp(*rotation[1])
         made.draw()
-        found = boxes(made, made.scene.arrows.labels)
-        assert len(found) == 3
-        assert_inside(found, made.plotter.window_size)
-        assert_apart(found, slack=1)
+        assert len(placed(made, made.scene.arrows.labels)) == 3
 
 
 @pytest.mark.parametrize("view", ["article", "isometric", "xy", "xz", "yz"])
@@ -120,9 +106,7 @@ def test_nothing_covers_anything_in_the_named_views(opened, stage, view, size):
     opened.color_by = "residual"
     made = stage(size=size)
     made.show(opened, view)
-    found = boxes(made, [*made.scene.arrows.labels, *fixed(made.scene)])
-    assert_inside(found, made.plotter.window_size)
-    assert_apart(found, slack=1)
+    placed(made, [*made.scene.arrows.labels, *fixed(made.scene)])
 
 
 @pytest.mark.parametrize("size", [(640, 480), (1600, 1200), (320, 240)])
@@ -134,10 +118,8 @@ def test_caption_and_bar_are_inside_and_grow_with_the_scale(opened, stage, size,
     pixels = (int(size[0] * scale), int(size[1] * scale))
     made = stage(size=pixels, scale=scale)
     made.show(opened)
-    found = boxes(made, fixed(made.scene))
+    found = placed(made, fixed(made.scene), slack=0)
     assert "\n".join(made.scene.state.caption) in found
-    assert_inside(found, pixels)
-    assert_apart(found)
     height = {text: place[3] - place[2] for text, place in found.items()}
     one_line = height["Off-subspace residual"] / scale
     # Letters with their ascenders and descenders: about as high as the font's size.
@@ -152,8 +134,7 @@ def test_the_caption_can_be_read_in_the_picture(opened, stage):
         left, right, bottom, top = box(made.scene._caption, made.plotter.renderer).astype(int)
         height = picture.shape[0]
         patch = picture[height - top : height - bottom, left:right]
-        tone = np.array([int(theme.muted[i : i + 2], 16) for i in (1, 3, 5)])
-        assert (np.abs(patch - tone).max(axis=2) < 16).mean() > 0.03
+        assert (np.abs(patch - rgb(theme.muted)).max(axis=2) < 16).mean() > 0.03
         assert (patch == picture[0, 0]).all(axis=2).mean() > 0.4
 
 

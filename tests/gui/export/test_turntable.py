@@ -194,12 +194,6 @@ def test_cancel_leaves_no_file(application, finish, tmp_path):
     assert not list(tmp_path.glob("*.mp4*"))
 
 
-def test_what_cannot_be_written_is_a_notice(application, finish, tmp_path):
-    application.window.turntables.save(tmp_path / "none" / "a.gif", SMALL, QUICK)
-    finish()
-    assert "could not be written" in application.session.notice.text
-
-
 def test_one_film_at_a_time(application, finish, tmp_path, monkeypatch):
     monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
     turntables = application.window.turntables

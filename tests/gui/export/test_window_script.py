@@ -11,7 +11,6 @@ from geometry.history.here import history_here
 from geometry.models.sources import open_source
 from gui.export.timelapse_film import timeline_session
 from gui.export.window_script import SCALE, Sight, script
-from gui.scene.picking import Projection
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
@@ -24,6 +23,7 @@ from gui.style.theme import COLORMAPS, THEMES
 from gui.window.exports import window_script
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.dialogs import press_key
+from tests.gui.scene_stage import rgb
 from tests.scripts import check_imports, run_script
 
 SIGHT = Sight(
@@ -40,19 +40,19 @@ def run(tmp_path, monkeypatch):
     return run_script
 
 
-def read(path) -> np.ndarray:
+def read(path):
     with Image.open(path) as picture:
         return np.array(picture.convert("RGB")).astype(int)
 
 
-def sight(session: Session, theme: str = "light") -> Sight:
+def sight(session, theme="light"):
     """From where all of a session's curve is seen."""
     state = resolve_scene(session)
     points = state.coordinates[slice(*state.positions)] @ state.turn.T
     return Sight(view_pose("article", points, state.turn, 4 / 3), SIGHT.size, theme)
 
 
-def seen(session: Session) -> Projection:
+def seen(session):
     """How the scene of a session is seen from there."""
     plotter = pv.Plotter(off_screen=True, window_size=SIGHT.size)
     scene = HelixScene(plotter, THEMES["light"])
@@ -64,7 +64,7 @@ def seen(session: Session) -> Projection:
     return projection
 
 
-def assert_drawn(picture: np.ndarray, session: Session, seen: Projection, theme: str) -> None:
+def assert_drawn(picture, session, seen, theme):
     """The points of the shown range are where they are seen, most in their colours."""
     state = resolve_scene(session)
     ground = THEMES[theme].viewport
@@ -75,13 +75,10 @@ def assert_drawn(picture: np.ndarray, session: Session, seen: Projection, theme:
     inside = (x >= 0) & (x < picture.shape[1]) & (y >= 0) & (y < picture.shape[0])
     assert inside.mean() > 0.5
     found = picture[picture.shape[0] - 1 - y[inside], x[inside]]
-    apart = [np.abs(found - np.array(color)).max(axis=1) for color in (
-        [int(ground[i : i + 2], 16) for i in (1, 3, 5)],
-        point_colors(state.scale, ground)[first : last + 1, :3].astype(int)[inside],
-    )]  # fmt: skip
-    assert (apart[0] > 20).all()
+    assert (np.abs(found - rgb(ground)).max(axis=1) > 20).all()
+    expected = point_colors(state.scale, ground)[first : last + 1, :3].astype(int)[inside]
     # Selected ones are marked, labels lie over some, and near ones over those that are far.
-    assert np.median(apart[1]) <= 8
+    assert np.median(np.abs(found - expected).max(axis=1)) <= 8
     empty = np.abs(picture - picture[0, 0]).max(axis=2) < 8
     assert 0.5 < empty.mean() < 0.999
 

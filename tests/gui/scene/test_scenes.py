@@ -140,11 +140,16 @@ def test_axes_are_equal(opened, stage):
 # ---- marks -----------------------------------------------------------------------------
 
 
-def ring_colours(picture, centre):
-    """The pixels on the ring around a point."""
+def has(picture, tone):
+    return (np.abs(picture.astype(int) - rgb(tone)).max(axis=2) < 12).any()
+
+
+def ringed(picture, centre, tone):
+    """How much of the ring around a point is in a tone."""
     angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
     ring = centre + RING_RADIUS * np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.array([colour_at(picture, xy) for xy in ring])
+    colours = np.array([colour_at(picture, xy) for xy in ring])
+    return (np.abs(colours - rgb(tone)).max(axis=1) < 12).mean()
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
@@ -156,10 +161,8 @@ def test_selected_and_hovered_points_have_rings_in_their_tones(opened, controlle
     picture = made.show(opened)
     xy, _ = made.pixels()
     for position, tone in ((50, theme.accent), (120, theme.accent), (90, theme.hover)):
-        near = np.abs(ring_colours(picture, xy[position]) - rgb(tone)).max(axis=1) < 12
-        assert near.mean() > 0.6
-    near = np.abs(ring_colours(picture, xy[150]) - rgb(theme.accent)).max(axis=1) < 12
-    assert not near.any()
+        assert ringed(picture, xy[position], tone) > 0.6
+    assert ringed(picture, xy[150], theme.accent) == 0
 
 
 def test_marks_follow_the_camera_and_go_away(opened, controller, stage):
@@ -169,11 +172,9 @@ def test_marks_follow_the_camera_and_go_away(opened, controller, stage):
     made.plotter.camera.Azimuth(40)
     picture = made.draw()
     xy, _ = made.pixels()
-    accent = np.abs(ring_colours(picture, xy[50]) - rgb(LIGHT.accent)).max(axis=1) < 12
-    assert accent.mean() > 0.6
+    assert ringed(picture, xy[50], LIGHT.accent) > 0.6
     controller.select(())
-    picture = made.show(opened)
-    assert not (np.abs(picture.astype(int) - rgb(LIGHT.accent)).max(axis=2) < 12).any()
+    assert not has(made.show(opened), LIGHT.accent)
 
 
 def test_hidden_positions_have_no_marks(opened, controller, stage):
@@ -182,7 +183,7 @@ def test_hidden_positions_have_no_marks(opened, controller, stage):
     opened.hover = 190
     picture = stage().show(opened)
     for tone in (LIGHT.accent, LIGHT.hover):
-        assert not (np.abs(picture.astype(int) - rgb(tone)).max(axis=2) < 12).any()
+        assert not has(picture, tone)
 
 
 # ---- in place --------------------------------------------------------------------------
@@ -259,8 +260,7 @@ def test_a_released_scene_draws_on_but_places_nothing(opened, controller, stage)
     made.scene.release()
     controller.select((50,))
     made.scene.show(resolve_scene(opened))
-    picture = made.draw()
-    assert not (np.abs(picture.astype(int) - rgb(LIGHT.accent)).max(axis=2) < 12).any()
+    assert not has(made.draw(), LIGHT.accent)
 
 
 def test_the_camera_is_left_alone_by_updates(opened, controller, stage):
