@@ -96,11 +96,8 @@ def test_a_single_place_can_be_framed(points):
     assert pose.parallel_scale > 0
     seen = on_screen(points, pose, 1.5, parallel=False)
     np.testing.assert_allclose(seen, 0, atol=1e-6)
-
-
-def test_there_is_no_other_view():
     with pytest.raises(KeyError):
-        view_pose("from nowhere", np.eye(3), np.eye(3), 1.0)
+        view_pose("from nowhere", points, np.eye(3), 1.0)
 
 
 # ---- from one pose to another ----------------------------------------------------------
@@ -156,30 +153,22 @@ def test_a_pose_is_read_back_as_it_was_applied():
     assert_same(CameraPose.of(camera_at(first)), first)
 
 
-def _random_pose(rng):
-    way = rng.normal(size=3)
-    up = np.cross(way, rng.normal(size=3))
-    return CameraPose(
-        3 * way, rng.normal(size=3), up / np.linalg.norm(up), float(rng.uniform(0.5, 3))
-    )
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_a_look_at_one_curve_is_the_same_look_at_a_larger_one_elsewhere(seed):
     rng = np.random.default_rng(seed)
     points, aspect = rng.normal(size=(50, 3)), float(rng.uniform(0.4, 2.5))
-    pose = _random_pose(rng)
-    outlook = Outlook.of(pose, points, aspect)
+    start = pose(seed)
+    outlook = Outlook.of(start, points, aspect)
     back = outlook.at(points, aspect)
-    for one, other in ((pose, back), (outlook, Outlook.of(back, points, aspect))):
+    for one, other in ((start, back), (outlook, Outlook.of(back, points, aspect))):
         for name in one.__slots__:
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-9)
     # Seven times as large and somewhere else: everything is where it was on the screen.
     move = np.array([5.0, -3.0, 2.0])
     other = outlook.at(7 * points + move, aspect)
-    np.testing.assert_allclose(other.position, 7 * pose.position + move, atol=1e-9)
-    np.testing.assert_allclose(other.focal_point, 7 * pose.focal_point + move, atol=1e-9)
-    np.testing.assert_allclose(other.parallel_scale, 7 * pose.parallel_scale, atol=1e-9)
+    np.testing.assert_allclose(other.position, 7 * start.position + move, atol=1e-9)
+    np.testing.assert_allclose(other.focal_point, 7 * start.focal_point + move, atol=1e-9)
+    np.testing.assert_allclose(other.parallel_scale, 7 * start.parallel_scale, atol=1e-9)
 
 
 def test_framing_a_curve_is_to_look_at_it_from_where_all_of_it_is_seen():

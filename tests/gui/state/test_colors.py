@@ -66,39 +66,31 @@ def test_norms_are_cut_where_a_few_would_leave_the_rest_in_one_colour(opened):
     assert color_scale(opened).title == "Norm, centred"
 
 
-def test_a_scale_without_outliers_is_shown_in_full(session, controller, write_table):
+def test_norms_without_outliers_are_shown_in_full(session, controller, write_table):
+    """And those that differ by rounding alone are one colour."""
     table = np.zeros((50, 4))
     table[:, 0] = np.linspace(1, 2, 50)
+    session.color_by = "norm"
     controller.open(str(write_table(table)))
-    session.color_by = "norm"
     scale = color_scale(session)
-    assert scale.limits == (1.0, 2.0)
-    assert scale.labels == ("1.00", "2.00")
-
-
-def test_norms_that_differ_by_rounding_are_one_colour(session, controller, write_table):
-    controller.open(str(write_table(sinusoid("marian", 512, 512))))
-    session.color_by = "norm"
+    assert (scale.limits, scale.labels) == ((1.0, 2.0), ("1.00", "2.00"))
+    controller.open(str(write_table(sinusoid("marian", 512, 512), "same")))
     scale = color_scale(session)
     assert 0 < np.ptp(session.norms.values) < 1e-12
     assert scale.limits[1] - scale.limits[0] == 1.0
     assert scale.labels == ("16.00", "17.00")
 
 
-def test_the_residual_is_that_of_the_shown_components(opened):
-    opened.color_by = "residual"
-    scale = color_scale(opened)
-    np.testing.assert_allclose(scale.values, opened.curve.residual, atol=1e-6)
-    assert scale.title == "Off-subspace residual"
-
-
-def test_a_component_colours_all_positions(opened, controller):
+def test_residual_and_components_colour_all_positions(opened, controller):
     controller.color_by("component", 4)
     scale = color_scale(opened)
-    np.testing.assert_allclose(
-        scale.values, opened.curve.pca.project(opened.model.W_pos)[:, 3], atol=1e-5
-    )
+    expected = opened.curve.pca.project(opened.model.W_pos)[:, 3]
+    np.testing.assert_allclose(scale.values, expected, atol=1e-5)
     assert scale.title == "PC 4"
+    opened.change(color_by="residual", colormap="viridis")
+    scale = color_scale(opened)
+    np.testing.assert_allclose(scale.values, opened.curve.residual, atol=1e-6)
+    assert (scale.title, scale.colormap) == ("Off-subspace residual", "viridis")
 
 
 @pytest.mark.parametrize("quantity", ["position", "norm", "residual", "component"])
@@ -110,8 +102,3 @@ def test_degenerate_tables_have_a_scale(session, controller, write_table, quanti
     assert scale.values.shape == (len(table),)
     assert np.isfinite(scale.values).all()
     assert scale.limits[0] < scale.limits[1]
-
-
-def test_the_map_is_the_one_that_was_chosen(opened):
-    opened.colormap = "viridis"
-    assert color_scale(opened).colormap == "viridis"

@@ -6,19 +6,21 @@ from geometry.checkpoints.errors import RangeError
 from gui.state import selection as select
 
 
-def test_a_click_selects_one():
-    assert select.click((4, 2), 7) == (7,)
-
-
-def test_shift_adds_and_takes_out():
-    assert select.click((4, 2), 7, toggle=True) == (4, 2, 7)
-    assert select.click((4, 2), 4, toggle=True) == (2,)
-
-
-def test_control_and_shift_extend_from_the_current_one():
-    assert select.click((9, 4), 7, toggle=True, extend=True) == (9, 4, 5, 6, 7)
-    assert select.click((9, 4), 2, extend=True) == (9, 4, 3, 2)
-    assert select.click((), 2, toggle=True, extend=True) == (2,)
+@pytest.mark.parametrize(
+    ("before", "clicked", "keys", "after"),
+    [
+        ((4, 2), 7, {}, (7,)),
+        # Shift adds and takes out.
+        ((4, 2), 7, {"toggle": True}, (4, 2, 7)),
+        ((4, 2), 4, {"toggle": True}, (2,)),
+        # Control and Shift extend from the current one.
+        ((9, 4), 7, {"toggle": True, "extend": True}, (9, 4, 5, 6, 7)),
+        ((9, 4), 2, {"extend": True}, (9, 4, 3, 2)),
+        ((), 2, {"toggle": True, "extend": True}, (2,)),
+    ],
+)
+def test_clicks(before, clicked, keys, after):
+    assert select.click(before, clicked, **keys) == after
 
 
 def test_an_extension_ends_at_the_clicked_position_however_long():

@@ -6,6 +6,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from gui.widgets.flow_row import FlowRow
 
 
+def box(width, height):
+    made = QLabel()
+    made.setFixedSize(width, height)
+    return made
+
+
 @pytest.fixture
 def row(qtbot):
     """Three boxes of 100 × 20, 8 apart, over a filler; the window's page takes the height."""
@@ -18,9 +24,7 @@ def row(qtbot):
     holder = QWidget()
     row = FlowRow(holder)
     for _ in range(3):
-        box = QLabel()
-        box.setFixedSize(100, 20)
-        row.addWidget(box)
+        row.addWidget(box(100, 20))
     page.addWidget(holder)
     page.addWidget(QWidget(), 1)
     row.window = window
@@ -36,19 +40,13 @@ def corners(row, width):
     return [row.itemAt(i).widget().pos().toTuple() for i in range(row.count())]
 
 
-def test_side_by_side_while_there_is_room(row):
+def test_wrapped_where_there_is_no_room(row):
     assert corners(row, 400) == [(0, 0), (108, 0), (216, 0)]
     assert row.parentWidget().height() == 20
-
-
-def test_wrapped_where_there_is_not(row):
     assert corners(row, 230) == [(0, 0), (108, 0), (0, 28)]
     assert row.parentWidget().height() == 48
     assert corners(row, 120) == [(0, 0), (0, 28), (0, 56)]
-
-
-def test_hidden_ones_take_no_room(row):
-    row.itemAt(1).widget().hide()
+    row.itemAt(1).widget().hide()  # takes no room
     assert corners(row, 400)[2] == (108, 0)
     assert row.sizeHint().width() == 208
 
@@ -60,17 +58,14 @@ def test_a_row_within_a_row_wraps_too(qtbot):
     inner = QWidget()
     nested = FlowRow(inner, 4)
     for _ in range(4):
-        box = QLabel()
-        box.setFixedSize(50, 10)
-        nested.addWidget(box)
+        nested.addWidget(box(50, 10))
     flow.addWidget(inner)
     assert flow.heightForWidth(300) == 10
     assert flow.heightForWidth(110) == 24
 
 
 def test_items_can_be_taken_out(row):
-    item = row.takeAt(0)
-    assert item is not None
+    assert row.takeAt(0) is not None
     assert row.count() == 2
     assert row.takeAt(5) is None
     assert row.itemAt(-1) is None

@@ -1,8 +1,10 @@
 """A number that is dragged or typed: one value, told once."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.number_slider import NumberSlider
@@ -45,10 +47,6 @@ def test_showing_tells_nobody_and_keeps_within_bounds(number):
 
 
 def test_the_wheel_is_the_panels_until_it_has_the_focus(number, qtbot):
-    from PySide6.QtCore import QPoint, QPointF
-    from PySide6.QtGui import QWheelEvent
-    from PySide6.QtWidgets import QApplication
-
     def turn():
         event = QWheelEvent(
             QPointF(20, 8), QPointF(20, 8), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,

@@ -106,21 +106,18 @@ def test_nothing_moves_while_a_model_is_fetched(panel):
     assert places() == before
 
 
-def test_an_open_line_in_sight_stays_in_sight(panel):
-    panel.session.model = SimpleNamespace(source="distilbert/distilgpt2", commit=None)
-    assert panel.list.viewport().rect().contains(panel.list.rect_of("distilbert/distilgpt2"))
-    panel.list.verticalScrollBar().setValue(0)
+def test_an_open_line_in_sight_stays_there_and_one_out_of_sight_does_not_pull_the_list(panel):
+    source, list_ = "distilbert/distilgpt2", panel.list
+    panel.session.model = SimpleNamespace(source=source, commit=None)
+    assert list_.viewport().rect().contains(list_.rect_of(source))
+    list_.verticalScrollBar().setValue(0)
     panel.resize(264, 360)
     panel.session.recent = tuple(f"/home/x/run-{k}" for k in range(4))
-    assert panel.list.viewport().rect().contains(panel.list.rect_of("distilbert/distilgpt2"))
-
-
-def test_an_open_line_out_of_sight_does_not_pull_the_list(panel):
-    panel.session.model = SimpleNamespace(source="distilbert/distilgpt2", commit=None)
+    assert list_.viewport().rect().contains(list_.rect_of(source))
     panel.resize(264, 240)
-    panel.list.verticalScrollBar().setValue(0)
+    list_.verticalScrollBar().setValue(0)
     panel.session.recent = panel.session.recent[:1]
-    assert panel.list.verticalScrollBar().value() == 0
+    assert list_.verticalScrollBar().value() == 0
 
 
 def test_digits_do_not_move_what_follows_them(panel):
