@@ -4,21 +4,17 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication
 
 from gui.window.main_window import MainWindow
-from tests.command_line import GPT2, ROOT, Command, assert_refused, assert_silent
-from tests.loopback_hub import LoopbackHub
+from tests.command_line import GPT2, ROOT, assert_refused, assert_silent
 
 
 @pytest.fixture
-def opened(command: Command, qapp: QApplication, nothing_left_behind: None) -> Iterator[Command]:
+def opened(command, qapp, nothing_left_behind):
     """Run the command `open`, and take away what the end of its process would."""
     handlers, palette = logging.getLogger().handlers[:], qapp.palette()
     yield lambda *arguments: command("open", *arguments)
@@ -34,9 +30,7 @@ def opened(command: Command, qapp: QApplication, nothing_left_behind: None) -> I
         handler.close()
 
 
-def test_picture_of_the_window(
-    environment: dict[str, str], write_gpt2: Callable, tmp_path: Path
-) -> None:
+def test_picture_of_the_window(environment, write_gpt2, tmp_path):
     """As `make run` without a display starts it."""
     out = tmp_path / "window.png"
     words = ("open", write_gpt2(), "--positions", "5-150", "--picture", out)
@@ -53,18 +47,13 @@ def test_picture_of_the_window(
     assert len(colors) > 50
 
 
-def test_picture_that_cannot_be_written(opened: Command, write_gpt2: Callable) -> None:
+def test_what_cannot_be_opened_or_written(opened, write_gpt2):
     done = opened(write_gpt2(), "--picture", "no/such/folder.png")
     assert_refused(done, "helixscope: The picture could not be written")
-
-
-def test_source_that_cannot_be_opened(opened: Command) -> None:
     assert_refused(opened("nowhere", "--picture", "window.png"))
 
 
-def test_a_model_of_the_hub(
-    opened: Command, loopback_hub: LoopbackHub, gpt2_commit: str, tmp_path: Path
-) -> None:
+def test_a_model_of_the_hub(opened, loopback_hub, gpt2_commit, tmp_path):
     out, again = tmp_path / "window.png", tmp_path / "again.png"
     assert_silent(opened(GPT2, "--picture", out))
     assert out.read_bytes().startswith(b"\x89PNG")
