@@ -167,14 +167,6 @@ def test_numbers(small):
     assert (numbers["chance"] == 0.75).all()
 
 
-def test_figure(small):
-    (axes,) = small.figure()().axes
-    assert (axes.lines[0].get_ydata() == small.result.by_rank[29]).all()
-    assert axes.lines[1].get_ydata()[0] == 0.75
-    assert axes.get_xlabel() == "Index j of E's singular direction"
-    assert axes.get_ylabel() == "Captured by P's first 30"
-
-
 def test_python_prints_the_same(small, stage):
     small.configure(name="W_K", layer=1, k=5)
     printed = run_script(stage.python())

@@ -19,7 +19,7 @@ from gui.plots.spec import Image, Plot
 from gui.services.compared_curves import compared_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.compared_stage import ComparedStage, drawn_names
 from tests.gui.result_stage import (
     ResultStage,
     double_click,
@@ -357,8 +357,28 @@ def test_the_figure_is_drawn_of_the_view(name, show):
     figure = stage.panel.figure()()
     figure.canvas.draw()
     assert figure.axes or figure.texts
-    parts = stage.panel.spec.plots(stage.panel.view(LIGHT))
-    assert any(isinstance(part, Plot | Image) for part in parts) or stage.panel.spec.body
+    spec, parts = stage.panel.spec, stage.panel.spec.plots(stage.panel.view(LIGHT))
+    assert any(isinstance(part, Plot | Image) for part in parts) or spec.body
+    drawn = [p for p in parts if isinstance(p, Image) or (isinstance(p, Plot) and p.curves)]
+    if type(spec).figure is not kit.PanelSpec.figure:
+        drawn = []
+    assert len(figure.axes) >= len(drawn)
+    for part, axes in zip(drawn, figure.axes, strict=False):
+        for axis, title in ((part.x, axes.get_xlabel()), (part.y, axes.get_ylabel())):
+            assert title.casefold() == (axis.printed or axis.title).casefold()
+        if isinstance(part, Image):
+            np.testing.assert_array_equal(axes.images[0].get_array(), part.values)
+            assert axes.images[0].get_clim() == part.levels
+            continue
+        assert (axes.get_xscale(), axes.get_yscale()) == tuple(
+            "log" if axis.log else "linear" for axis in (part.x, part.y)
+        )
+        for curve in part.curves:
+            known = (curve.x > 0) | (not part.x.log)
+            known &= (curve.y > 0) | (not part.y.log)
+            assert any(np.array_equal(line.get_ydata(), curve.y[known]) for line in axes.lines)
+        for rule in part.rules:
+            assert any(rule.at in (*line.get_xdata(), *line.get_ydata()) for line in axes.lines)
 
 
 @pytest.mark.parametrize("name", PANELS)
@@ -395,9 +415,19 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     (wanted,) = stage.intents
     assert wanted.hidden == {(name, 1)}
     stage.session.hidden_curves = wanted.hidden
-    assert {curve.name for curve in curves(panel)} == {"short"}
+    assert {curve.name for curve in curves(panel)} == drawn_names(panel) == {"short"}
+    assert not any(column.startswith("long: ") for column in panel.numbers())
+    # It stays hidden when all is drawn anew.
+    panel.set_theme(DARK)
+    stage.controller.request_positions(3, 60)
+    stage.session.compared[1].session.positions = (5, 35)
+    stage.session.compared = stage.session.compared[::-1]
+    assert drawn_names(panel) == {"short"}
+    assert not panel.legend.chips[1].isChecked()
     others.remove(2)
     assert not curves(panel)
     others.remove(1)
     assert not panel.legend.isVisible()
     assert "Beside it" not in panel.python()
+    names = printed_names(panel.figure()())
+    assert not any(one.startswith(("long", "short", "open")) for one in names)

@@ -238,16 +238,15 @@ def test_python_prints_the_share_of_E(minilm):
     assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
 
 
-def test_numbers_and_figure_hold_what_is_drawn(gpt2):
+def test_numbers_hold_what_is_drawn(gpt2):
     click_row(table(gpt2), 4)
     numbers = gpt2.numbers()
     np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
     assert "right_1" not in numbers
     assert len(numbers["union_of_large_entries"]) == 20
-    left, right = gpt2.figure()().axes
-    np.testing.assert_array_equal(left.lines[0].get_ydata(), gpt2.result.over_position[3])
-    np.testing.assert_array_equal(right.lines[0].get_ydata(), gpt2.result.over_index[3])
-    assert right.get_xlabel() == "Embedding index"
+    left, right = (over_position(gpt2).curves, over_index(gpt2).curves)
+    np.testing.assert_array_equal(left[0].y, gpt2.result.over_position[3])
+    np.testing.assert_array_equal(right[0].y, gpt2.result.over_index[3])
 
 
 def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):

@@ -231,15 +231,6 @@ def test_numbers(small):
     assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
 
 
-def test_figure(small):
-    left, right, bar = small.figure()().axes
-    assert left.images[0].get_array().shape == (100, 100)
-    assert left.get_xlim() == (19.5, 119.5)
-    assert (right.lines[0].get_ydata() == small.result.by_lag).all()
-    assert (left.get_xlabel(), right.get_xlabel()) == ("Position j", "Lag Δ (positions)")
-    assert bar.get_ylabel() == "cos(Pᵢ, Pⱼ)"
-
-
 @pytest.mark.parametrize("rows", ["raw", "projected"])
 def test_python_prints_the_same(small, stage, rows):
     small.configure(rows=rows)

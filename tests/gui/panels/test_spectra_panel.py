@@ -245,17 +245,6 @@ def test_numbers(small):
     assert (numbers["P_singular_value"] == small.result.found[0].singular_values).all()
 
 
-def test_figure(small):
-    figure = small.figure()()
-    (axes,) = figure.axes
-    assert axes.get_xscale() == axes.get_yscale() == "log"
-    assert axes.get_xlabel() == "Index i of the singular value"
-    assert axes.get_ylabel() == "Singular value σᵢ"
-    drawn = [line.get_ydata()[0] for line in axes.lines if len(line.get_ydata())]
-    assert small.result.found[0].singular_values[0] in drawn
-    assert "small" in axes.get_title(loc="left")
-
-
 def test_python_prints_the_same(small, stage):
     QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
     printed = run_script(stage.python()).splitlines()

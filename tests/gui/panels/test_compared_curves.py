@@ -1,0 +1,256 @@
+"""Compared models in the panels under the viewport: the legend of their curves, names, scripts."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.compared_legend import shares
+from gui.panels.kit import all_numbers
+from gui.services.compared_curves import compared_curves, unique_names
+from gui.services.controller import Controller
+from gui.state.answer import Answer
+from gui.state.session import ComparedModel, Session
+from gui.style.theme import format_number
+from tests.gui.compared_stage import Beside, drawn_names
+from tests.gui.hand_jobs import HandJobs
+from tests.scripts import run_script
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def beside(qtbot, tmp_path):
+    made = []
+
+    def make(panel_class, **options):
+        made.append(Beside(qtbot, panel_class, tmp_path, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+# The legend.
+
+
+def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
+    made = beside("spectra")
+    panel = made.add_both()
+    with qtbot.waitActive(panel):
+        panel.activateWindow()
+    made.chips[1].setFocus()
+    QTest.keyClick(made.chips[1], Qt.Key.Key_Space)
+    assert drawn_names(panel) == {"short"}
+    assert QApplication.focusWidget() is made.chips[1], "drawn anew, it is the same button"
+    QTest.keyClick(made.chips[1], Qt.Key.Key_Tab)
+    assert QApplication.focusWidget() is made.chips[2]
+
+
+def test_tooltips_tell_model_range_and_numbers(beside):
+    made = beside("lookback")
+    made.add_both()
+    tip = made.chips[1].toolTip()
+    found = made.session.compared[0].session.answers["lookback"].result.turned.found
+    assert made.panel.controls.number.value == 48, "the largest of the open model"
+    said = f"N = 48: R² {format_number(found.r2['screw'][47])}, turns "
+    assert tip.startswith(f"long · positions 2–70\n{said}")
+    assert tip.endswith("Press to hide its curve")
+    assert made.panel.legend.words.text() == "R² of rotation + shift:"
+
+
+def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
+    made = beside("spectra")
+    made.others.add(made.sources[0], (2, 70))
+    made.others.add(made.sources[0], (10, 30))
+    assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
+
+
+def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
+    made = beside("layernorm")
+    made.others.add(write_table(helix(40, 16), "bare"))
+    assert made.chips[1].shown_text == "bare –"
+    assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
+    assert drawn_names(made.panel) == set()
+
+
+def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix):
+    made = beside("spectra")
+    jobs, other = HandJobs(), Session()
+    controller = Controller(other, jobs)
+    made.session.compared = (ComparedModel(7, "slow", "slow", other),)
+    assert made.chips[7].shown_text == "slow …"
+    assert "being read" in made.chips[7].toolTip()
+    controller.open(str(write_table(helix(40), "slow")))
+    jobs.deliver_all()
+    assert drawn_names(made.panel) == {"slow"}
+    assert made.chips[7].shown_text == "slow"
+    controller.close()
+
+
+@pytest.mark.parametrize("width", [420, 700, 1600])
+def test_the_legend_is_one_row_whatever_the_width(beside, width):
+    made = beside("spectra", size=(width, 300))
+    made.add_both()
+    for _ in range(6):
+        made.others.add(made.sources[0])
+    QApplication.processEvents()
+    legend = made.legend
+    chips = list(legend.chips.values())
+    assert len(chips) == 8
+    assert len({chip.y() for chip in chips}) == 1
+    assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
+    assert chips[-1].geometry().right() <= legend.width()
+
+
+def test_widths_share_a_room():
+    assert shares([30, 100, 20], 200) == [30, 100, 20]
+    assert shares([30, 100, 90], 120) == [30, 45, 45]
+    assert shares([], 50) == []
+    assert sum(shares([80] * 7, 100)) <= 100
+
+
+# What can be taken away.
+
+
+def test_numbers_of_models_of_one_name_are_kept_apart():
+    models = [("a", {"x": np.full(n, n), "y": np.full(n, -n)}) for n in (2, 3, 4)]
+    models.append(("b", {"x": np.zeros(5)}))
+    others = [SimpleNamespace(name=name, numbers=columns) for name, columns in models]
+    view = SimpleNamespace(numbers={"x": np.zeros(1)}, others=others)
+    columns = all_numbers(SimpleNamespace(numbers=lambda one: one.numbers), view)
+    assert {name: len(values) for name, values in columns.items()} == {
+        "x": 1, "a: x": 2, "a: y": 2, "a (2): x": 3, "a (2): y": 3, "a (3): x": 4, "a (3): y": 4,
+        "b: x": 5,
+    }  # fmt: skip
+    assert columns["a (3): y"][0] == -4
+
+
+@pytest.mark.parametrize(
+    ("names", "apart"),
+    [
+        ("", []),
+        ("a b", ["a", "b"]),
+        ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
+    ],
+)
+def test_what_is_called_the_same_gets_numbers(names, apart):
+    assert unique_names(names.split()) == apart
+
+
+def test_a_number_that_a_model_has_by_itself_is_no_others():
+    found = unique_names(["a", "a (2)", "a", "a (2)"])
+    assert found[:2] == ["a", "a (2)"]
+    assert len(set(found)) == 4
+
+
+def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
+    session = Session()
+
+    def named(key, name, positions):
+        other = Session()
+        other.change(model=SimpleNamespace(name=name), positions=positions)
+        return ComparedModel(key, name, name, other)
+
+    session.compared = (
+        named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),
+        named(4, "gpt2", (0, 9)),
+    )  # fmt: skip
+    names = [curve.name for curve in compared_curves(session, "", lambda _: None)]
+    assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
+
+
+def test_python_prints_what_is_drawn_of_each_model(beside):
+    made = beside("lookback")
+    made.add_both()
+    QTest.mouseClick(made.chips[2], LEFT)
+    script = made.stage.python()
+    assert str(made.sources[0]) in script
+    assert str(made.sources[1]) not in script
+    alone, other = script.split("# Beside it, long:")
+    assert run_script(script).startswith(run_script(alone))
+    line = made.lines("R²")["long"]
+    r2 = line.y[np.flatnonzero(line.x == made.panel.controls.number.value)[0]]
+    assert float(run_script(other).split()[1]) == pytest.approx(r2)
+
+
+# When they are asked.
+
+
+def test_nothing_is_asked_while_nobody_looks(beside):
+    made = beside("spectra")
+    made.panel.set_in_front(False)
+    made.add_both()
+    assert all("spectra" not in c.session.answers for c in made.session.compared)
+    made.panel.set_in_front(True)
+    assert drawn_names(made.panel) == {"long", "short"}
+
+
+def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
+    made = beside("lookback")
+    made.add_both()
+    other = made.session.compared[0].session
+    other.dragging = True
+    other.positions = (10, 60)
+    assert other.answers["lookback"].question.positions == (2, 70)
+    assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
+    other.dragging = False
+    assert other.answers["lookback"].question.positions == (10, 60)
+    assert made.lines("R²")["long"].x[-1] < 51
+
+
+def test_of_heads_only_the_open_models_are_shown(beside):
+    made = beside("lookback")
+    panel = made.add_both()
+    space = panel.controls.widgets["space"].buttons
+    QTest.mouseClick(space["heads"], LEFT)
+    assert drawn_names(panel) == set()
+    assert not panel.legend.isVisible()
+    QTest.mouseClick(space["3"], LEFT)
+    assert drawn_names(panel) == {"long", "short"}
+
+
+@pytest.mark.parametrize("panel_class", ["spectra", "lookback"])
+def test_neither_a_drag_nor_a_panel_that_nobody_sees_draws_anything(
+    beside, panel_class, monkeypatch
+):
+    made = beside(panel_class)
+    panel = made.add_both()
+    drawn = []
+    monkeypatch.setattr(panel, "_draw", lambda: drawn.append(True))
+    others = [compared.session for compared in made.session.compared]
+    for other in others:
+        other.dragging = True
+        for first in range(10):
+            other.positions = (first, 40)
+    assert not drawn
+    panel.set_in_front(False)
+    for other in others:
+        other.dragging = False
+        other.positions = (1, 35)
+    assert not drawn
+    panel.set_in_front(True)
+    assert drawn
+
+
+def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
+    made = beside("spectra")
+    panel = made.add_both()
+    asked = []
+    panel.comparedAsked.connect(lambda *said: asked.append(said))
+    other = made.session.compared[0].session
+    question = panel.spec.compared_question(panel.view().scope, panel.choices)
+    other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
+    assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
+    assert "Press to fetch 154" in made.chips[1].toolTip()
+    QTest.mouseClick(made.chips[1], LEFT)
+    assert asked == [(1, question, True)]
+    assert drawn_names(panel) == {"long", "short"}
+    assert made.session.hidden_curves == frozenset()
