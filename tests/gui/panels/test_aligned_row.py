@@ -189,12 +189,6 @@ def test_why_not_is_said(row, opened, other):
     assert not row.copy.isEnabled()
 
 
-def test_nothing_is_heard_after_the_release(row, opened):
-    row.release()
-    opened.alignment = CurveAlignment(OfRange((5, 50)))
-    assert shown(row) == set()
-
-
 def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
     row = AlignedRow(session, LIGHT)
     qtbot.addWidget(row, before_close_func=AlignedRow.release)

@@ -62,16 +62,15 @@ def models(tmp_path_factory):
 
 
 @pytest.fixture
-def show(qtbot, models):
+def show(stage_of, models):
     """Return a stage with a panel, by its name, and a model open in it."""
+    return lambda name: stage_of(name, models["open"], size=(1000, 320))
 
-    def make(name, source="open"):
-        stage = ResultStage(qtbot, name, size=(1000, 320))
-        if source:
-            stage.open(models[source])
-        return stage
 
-    return make
+@pytest.fixture
+def alone(qtbot):
+    """Return a stage with a panel, by its name, and nothing open; it may be closed."""
+    return lambda name: ResultStage(qtbot, name, size=(1000, 320))
 
 
 @pytest.fixture
@@ -79,8 +78,8 @@ def compared(show, models):
     """Return a stage with a panel, a model open in it, and two others beside that."""
     made = []
 
-    def make(name):
-        stage = show(name)
+    def make(name, stage=None):
+        stage = stage or show(name)
         others = ComparedStage(stage.session)
         made.append(others)
         others.add(models["long"], (2, 70))
@@ -176,16 +175,16 @@ def test_choices_that_make_no_sense_are_left_out(name, models):
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_without_a_model_it_says_what_it_would_show(name, show):
-    stage = show(name, source="")
+def test_without_a_model_it_says_what_it_would_show(name, alone):
+    stage = alone(name)
     assert stage.panel.words.message.text() == stage.panel.spec.empty
     assert stage.panel.result is None
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_a_bare_table_is_shown_or_a_sentence(name, show, tmp_path):
+def test_a_bare_table_is_shown_or_a_sentence(name, alone, tmp_path):
     np.save(tmp_path / "table.npy", np.random.default_rng(3).normal(size=(40, 12)))
-    stage = show(name, source="")
+    stage = alone(name)
     stage.open(tmp_path / "table.npy")
     assert stage.answer.state in ("ready", "impossible")
     if stage.answer.state == "impossible":
@@ -221,8 +220,10 @@ def test_themes_and_the_mouse(name, show):
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_a_closed_panel_hears_nothing(name, compared, monkeypatch):
-    stage, _ = compared(name)
+def test_a_closed_panel_hears_nothing(name, alone, compared, models, monkeypatch):
+    stage = alone(name)
+    stage.open(models["open"])
+    compared(name, stage)
     panel = stage.panel
     panel.release()
     drawn = []

@@ -17,6 +17,7 @@ from gui.panels.side.inspector import InspectorPanel
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from gui.widgets.position_table import PositionTableView
+from tests.gui.on_screen import put_on_screen
 
 N_POSITIONS = 64
 
@@ -68,25 +69,16 @@ def open_table(session: Session, positions=(1, 63)) -> None:
 
 @pytest.fixture
 def make(qtbot):
-    panels = []
-
     def build(session: Session) -> InspectorPanel:
-        panel = InspectorPanel(session, LIGHT)
+        panel = put_on_screen(qtbot, InspectorPanel(session, LIGHT), 280, 640)
         answers = Answers(session)
         panel.selectionRequested.connect(answers.select)
         panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
         panel.answers = answers
-        panel.resize(280, 640)
-        qtbot.addWidget(panel)
-        with qtbot.waitExposed(panel):
-            panel.show()
         panel.activateWindow()
-        panels.append(panel)
         return panel
 
-    yield build
-    for panel in panels:
-        panel.release()
+    return build
 
 
 def spot(table: PositionTableView, row: int, column: int = 0) -> QPoint:
@@ -359,12 +351,3 @@ def test_everything_fits_a_narrow_dock(make, session, width):
     assert panel.width() == width
     for table in (panel.beside, panel.nearest, panel.listed):
         assert table.horizontalHeader().length() <= table.viewport().width()
-
-
-def test_a_released_panel_hears_nothing(make, session):
-    panel = make(session)
-    panel.answers.select((30,))
-    panel.release()
-    session.selection = (12,)
-    panel.answers.describe()
-    assert panel.card.title.text() == "30"

@@ -1,19 +1,22 @@
 """The positions panel, through real events, on a small synthetic table."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QFocusEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QHelpEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
+from gui.panels.side.components import put_on_axis
 from gui.panels.side.presets import longest_run, range_presets
 from gui.state.session import Session
 from gui.style.theme import DARK
-from tests.gui.positions_stage import fill, follow, record, shown, table
+from tests.gui.positions_stage import N, fill, follow, record, shown, table
+from tests.gui.result_stage import enter
 
 
 @pytest.fixture
@@ -150,20 +153,13 @@ def test_an_end_typed_beyond_the_other_moves_the_range_along(panel, field, typed
     panel.session.positions = (60, 100)
     heard = record(panel)
     follow(panel)
-    box = getattr(panel, field)
-    box.setFocus()
-    box.selectAll()
-    QTest.keyClicks(box, typed)
-    QTest.keyClick(box, Qt.Key.Key_Return)
+    enter(getattr(panel, field), typed)
     assert heard == [("range", *expected)]
     assert (panel.first.value(), panel.last.value()) == expected
 
 
 def test_a_request_that_nobody_grants_leaves_the_controls_as_they_were(panel):
-    panel.first.setFocus()
-    panel.first.selectAll()
-    QTest.keyClicks(panel.first, "77")
-    QTest.keyClick(panel.first, Qt.Key.Key_Return)
+    enter(panel.first, "77")
     assert panel.first.value() == 1
     assert panel.slider.value() == (1, 199)
 
@@ -249,12 +245,6 @@ def test_both_themes_paint(panel, dress):
     assert picture.pixelColor(2, picture.height() - 2).lightness() != 255
 
 
-def test_a_released_panel_hears_nothing(panel):
-    panel.release()
-    panel.session.positions = (3, 4)
-    assert panel.first.value() == 1
-
-
 def test_a_click_beside_the_handles_fetches_the_nearer_one(panel):
     heard = record(panel)
     follow(panel)
@@ -301,3 +291,98 @@ def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
     turn_wheel()
     assert [words[0] for words in heard] == ["range"]
     assert panel.session.positions[1] - panel.session.positions[0] == 40
+
+
+# ---- the components ------------------------------------------------------------------------
+
+
+def test_choosing_a_shown_component_swaps_the_two(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    combo = panel.components.combos[0]
+    combo.setFocus()
+    QTest.keyClick(combo, Qt.Key.Key_Down)
+    assert heard == [("components", (2, 1, 3))]
+    assert [box.currentIndex() + 1 for box in panel.components.combos] == [2, 1, 3]
+    assert put_on_axis((1, 2, 3), 2, 7) == (1, 2, 7)
+
+
+def click_bar(panel, qtbot, component: int) -> None:
+    at = panel.components.bars.slot(component).center().toPoint()
+    qtbot.mouseClick(panel.components.bars, Qt.MouseButton.LeftButton, pos=at)
+
+
+def test_clicking_bars_cycles_through_the_axes(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    for component in (4, 5, 6, 7):
+        click_bar(panel, qtbot, component)
+    assert [words[1] for words in heard] == [(1, 2, 4), (1, 5, 4), (6, 5, 4), (6, 5, 7)]
+    click_bar(panel, qtbot, 6)
+    assert heard[-1] == ("components", (5, 6, 7))
+
+
+def test_the_total_is_that_of_the_shown_components(panel):
+    ratios = panel.session.pca.explained_variance_ratio
+    panel.session.components = (1, 2, 4)
+    expected = 100 * (ratios[0] + ratios[1] + ratios[3])
+    assert panel.components.foot.text() == f"PC 1 + 2 + 4 = {expected:.1f}\N{NO-BREAK SPACE}%"
+    assert panel.components.bars.shares() == pytest.approx(ratios[:10])
+
+
+def test_the_tooltip_of_a_bar_has_its_share(panel):
+    bars = panel.components.bars
+    at = bars.slot(2).center().toPoint()
+    QApplication.sendEvent(bars, QHelpEvent(QEvent.Type.ToolTip, at, bars.mapToGlobal(at)))
+    assert "of the variance, on y" in bars.describe(2)
+    assert "show it on an axis" in bars.describe(7)
+
+
+def test_a_range_of_few_positions_has_few_bars(panel):
+    W_pos = table()
+    panel.session.positions = (10, 12)
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (10, 12)), (1, 2, 3))
+    assert len(panel.components.bars.shares()) <= 3
+    assert panel.components.foot.text().startswith("PC 1 + 2 + 3 = 100.0")
+
+
+def test_the_badge_tells_when_the_basis_was_fitted(panel):
+    W_pos = table()
+    panel.session.dragging = True
+    panel.session.positions = (5, 150)
+    assert panel.components.foot.note() == "fast fit, dragging"
+    panel.session.curve = place_curve(
+        W_pos, replace(fit_pca(W_pos, (5, 150)), exact=False), (1, 2, 3)
+    )
+    assert panel.components.foot.note() == "fast fit, dragging"
+    panel.session.dragging = False
+    assert panel.components.foot.note() == "refitting…"
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
+    assert panel.components.foot.note() == "exact fit 5–150"
+
+
+def test_bars_follow_a_drag_calmly_and_catch_up_at_its_end(panel, qtbot):
+    W_pos = table()
+    before = panel.components.foot.text()
+    panel.session.dragging = True
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 9)), (1, 2, 3))
+    assert panel.components.foot.text() == before
+    qtbot.waitUntil(lambda: panel.components.foot.text() != before)
+    during = panel.components.foot.text()
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
+    panel.session.dragging = False
+    assert panel.components.foot.text() != during
+
+
+def test_bars_that_a_fast_fit_leaves_out_wait_for_the_exact_one(panel):
+    W_pos = table()
+    before = panel.components.bars.shares()
+    partial = replace(fit_pca(W_pos, (5, 150), 3), exact=False)
+    panel.session.curve = place_curve(W_pos, partial, (1, 2, 3))
+    shares = panel.components.bars.shares()
+    assert shares[:3] == pytest.approx(partial.explained_variance_ratio)
+    assert shares[3:] == before[3:]
+    assert "at the last exact fit" in panel.components.bars.describe(5)
+    panel.session.model = SimpleNamespace(n_positions=N, d_model=16, source="b", name="b")
+    panel.session.curve = place_curve(W_pos, replace(partial), (1, 2, 3))
+    assert len(panel.components.bars.shares()) == 3

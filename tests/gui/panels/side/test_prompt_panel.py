@@ -13,6 +13,7 @@ from geometry.models.tokens import TokenizedPrompt
 from gui.panels.side.prompt import PromptPanel
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT
+from tests.gui.on_screen import put_on_screen
 
 ADAM = TokenizedPrompt(
     (50256, 15496, 616, 1438, 318, 7244),
@@ -29,24 +30,15 @@ def session() -> Session:
 
 @pytest.fixture
 def make(qtbot):
-    panels = []
-
     def build(session: Session) -> PromptPanel:
-        panel = PromptPanel(session, LIGHT)
+        panel = put_on_screen(qtbot, PromptPanel(session, LIGHT), 280, 260)
         panel.promptRequested.connect(lambda text: setattr(session, "prompt", text))
         panel.selectionRequested.connect(lambda chosen: setattr(session, "selection", chosen))
         panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
-        panel.resize(280, 260)
-        qtbot.addWidget(panel)
-        with qtbot.waitExposed(panel):
-            panel.show()
         panel.activateWindow()
-        panels.append(panel)
         return panel
 
-    yield build
-    for panel in panels:
-        panel.release()
+    return build
 
 
 def show_adam(session: Session) -> None:
@@ -285,10 +277,3 @@ def test_a_real_tokenizer(make, session, gpt2_folder):
     ]
     assert session.tokens == ADAM
     assert panel.flow.chips[0].special
-
-
-def test_a_released_panel_hears_nothing(make, session):
-    panel = make(session)
-    panel.release()
-    show_adam(session)
-    assert panel.flow.chips == ()

@@ -164,9 +164,3 @@ def test_fits_its_place_in_the_left_column(panel, dress):
     panel.session.color_by = "component"
     assert panel.minimumSizeHint().width() <= 240
     assert panel.sizeHint().height() <= 160
-
-
-def test_a_released_panel_hears_nothing(panel):
-    panel.release()
-    panel.session.colormap = "viridis"
-    assert panel.colormap.currentData() == "jet"

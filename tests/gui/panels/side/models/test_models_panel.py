@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.models.catalogue import CatalogueEntry, read_catalogue
+from geometry.models.catalogue import CatalogueEntry
 from gui.panels.side.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
@@ -87,14 +87,6 @@ def test_lists_recent_paths_then_the_catalogue_in_its_groups(panel):
     texts = [panel.list.model().index(row, 0).data() for row in rows]
     headings = [text for text in texts if text not in titles(panel)]
     assert headings == ["Recent", "OpenAI's GPT-2", "Stanford's GPT-2 small", "Encoders"]
-
-
-def test_each_line_says_where_the_model_is(panel):
-    states = {line.title: line.state for line in panel.list.lines()}
-    assert states["GPT-2 small"] == "cached"
-    assert states["GPT-2 medium"] == "↓ 3.1\N{NO-BREAK SPACE}MB"
-    assert states["all-MiniLM-L6-v2"] == "here"
-    assert states["run-7"] == "checkpoints"
 
 
 def test_the_tooltip_has_the_rest(panel):
@@ -325,12 +317,6 @@ def test_with_nothing_to_list_it_says_what_to_do(qtbot):
     assert panel.list.isVisible()
 
 
-def test_the_whole_catalogue_is_listed(qtbot):
-    rows = tuple(ModelRow(entry, "online") for entry in read_catalogue())
-    panel = shown(qtbot, Session(models=rows))
-    assert titles(panel) == [entry.title for entry in read_catalogue()]
-
-
 def test_fits_the_left_column_and_paints_in_the_dark(panel, dress):
     dress(DARK)
     panel.set_theme(DARK)
@@ -339,9 +325,3 @@ def test_fits_the_left_column_and_paints_in_the_dark(panel, dress):
     assert panel.minimumHeight() <= 200
     list_middle = panel.list.grab().toImage()
     assert list_middle.pixelColor(list_middle.width() // 2, 3).lightness() < 60
-
-
-def test_a_released_panel_hears_nothing(panel):
-    panel.release()
-    panel.session.models = ()
-    assert len(titles(panel)) == 6

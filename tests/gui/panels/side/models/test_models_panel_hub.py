@@ -184,16 +184,6 @@ def test_another_text_ends_the_search_under_way(panel, heard):
     assert heard == [("search", "gpt2 dutch"), ("search", "")]
 
 
-def test_what_was_found_for_another_text_is_not_shown(panel):
-    panel.session.change(found=DUTCH, found_for="gpt2 dutch")
-    QTest.keyClicks(panel.search, "gpt2 dutc")
-    assert titles(panel) == ["Search the Hub for “gpt2 dutc”"]
-    QTest.keyClicks(panel.search, "h")
-    assert titles(panel) == [one.id for one in DUTCH]
-    panel.search.clear()
-    assert DUTCH[0].id not in titles(panel)
-
-
 def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
     QTest.keyClicks(panel.search, "gpt2")
     panel.search.setText("stanford")
@@ -252,12 +242,6 @@ def test_where_its_line_can_be_seen_it_is_not_said_twice(panel):
     type_into(panel, "opt 125")
     assert not panel.list.offer.isVisible()
     assert panel.list.lines()[-1].kind == "search"
-
-
-def test_first_where_nothing_matches(panel):
-    type_into(panel, "nanogpt nl")
-    assert [line.kind for line in panel.list.lines()] == ["search"]
-    assert not panel.list.offer.isVisible()
 
 
 def test_it_goes_with_the_search_and_with_the_offer(panel, session):
