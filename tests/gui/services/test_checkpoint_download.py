@@ -232,11 +232,10 @@ def test_another_model_begins_anew(fetched, controller, write_table):
 # ---- in time -----------------------------------------------------------------------------
 
 
-def test_looking_is_told_of_once_it_takes_long_and_can_be_given_up(session, hand_jobs, hub):
-    controller = Controller(session, hand_jobs)
-    controller.open(NAME)
-    hand_jobs.deliver_all()
-    controller.gatherer.look()
+def test_looking_is_told_of_once_it_takes_long_and_can_be_given_up(
+    session, hand_jobs, looked_by_hand
+):
+    controller = looked_by_hand
     assert session.gathering is None
     hand_jobs.drag_on(LIST)
     assert session.gathering.stage == "looking"
@@ -244,19 +243,23 @@ def test_looking_is_told_of_once_it_takes_long_and_can_be_given_up(session, hand
     assert session.gathering is None
     assert LIST not in hand_jobs.waiting
     assert not controller.gatherer.cancel()
-    controller.close()
 
 
-def test_closing_gives_up(session, hand_jobs, hub):
-    controller = Controller(session, hand_jobs)
-    controller.open(NAME)
-    hand_jobs.deliver_all()
-    controller.gatherer.look()
+def test_closing_gives_up(hand_jobs, looked_by_hand):
     hand_jobs.deliver(LIST)
-    controller.gatherer.gather(5)
+    looked_by_hand.gatherer.gather(5)
     assert GATHER in hand_jobs.waiting
-    controller.close()
+    looked_by_hand.close()
     assert GATHER not in hand_jobs.waiting
+
+
+@pytest.fixture
+def looked_by_hand(by_hand, hand_jobs, hub):
+    """A controller with the model open, whose checkpoints are listed; its jobs are delivered."""
+    by_hand.open(NAME)
+    hand_jobs.deliver_all()
+    by_hand.gatherer.look()
+    return by_hand
 
 
 @pytest.fixture
@@ -303,11 +306,8 @@ def test_another_model_stops_it(on_threads, hub, qtbot, write_table):
     assert session.history is None
 
 
-def test_what_has_come_is_not_shown_once_it_goes_on(session, hand_jobs, hub):
-    controller = Controller(session, hand_jobs)
-    controller.open(NAME)
-    hand_jobs.deliver_all()
-    controller.gatherer.look()
+def test_what_has_come_is_not_shown_once_it_goes_on(session, hand_jobs, looked_by_hand):
+    controller = looked_by_hand
     hand_jobs.deliver(LIST)
     controller.gatherer.gather(5)
     hand_jobs.compute(GATHER)
@@ -317,4 +317,3 @@ def test_what_has_come_is_not_shown_once_it_goes_on(session, hand_jobs, hub):
     assert SO_FAR not in hand_jobs.waiting
     hand_jobs.deliver(GATHER)
     assert session.history.n_snapshots == 5
-    controller.close()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from geometry.pca import range_pca
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.services import fitting
@@ -28,16 +29,6 @@ def fits(monkeypatch):
 
     monkeypatch.setattr(fitting, "fit_pca", counted)
     return made
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs, write_table):
-    """The small helix open in a session whose jobs are delivered by the test."""
-    made = Controller(session, hand_jobs)
-    made.open(str(write_table()))
-    hand_jobs.deliver_all()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -76,8 +67,8 @@ def test_a_range_is_put_in_order_and_kept_inside(opened, controller):
         assert opened.positions == opened.curve.pca.positions == got
 
 
-def test_a_typed_range_is_shown_at_once_and_then_exactly(session, by_hand, hand_jobs):
-    by_hand.request_positions(10, 180)
+def test_a_typed_range_is_shown_at_once_and_then_exactly(session, helix_by_hand, hand_jobs):
+    helix_by_hand.request_positions(10, 180)
     assert session.curve.pca.positions == (10, 180)
     assert not session.curve.pca.exact
     assert session.status == "Fitting positions 10–180 exactly…"
@@ -85,10 +76,10 @@ def test_a_typed_range_is_shown_at_once_and_then_exactly(session, by_hand, hand_
     assert_shows_exactly(session)
 
 
-def test_a_drag_fits_fast_and_its_end_exactly_once(session, by_hand, hand_jobs, fits):
+def test_a_drag_fits_fast_and_its_end_exactly_once(session, helix_by_hand, hand_jobs, fits):
     session.dragging = True
     for first in range(2, 40):
-        by_hand.request_positions(first, 199)
+        helix_by_hand.request_positions(first, 199)
         assert session.curve.pca.positions == (first, 199)
     assert not hand_jobs.waiting
     assert fits == []
@@ -130,11 +121,13 @@ def test_the_component_that_colours_is_fitted_while_dragging(opened, controller)
     assert len(opened.curve.pca.components) >= 5
 
 
-def test_a_fit_that_fails_is_a_notice_and_the_curve_stays(session, by_hand, hand_jobs, monkeypatch):
+def test_a_fit_that_fails_is_a_notice_and_the_curve_stays(
+    session, helix_by_hand, hand_jobs, monkeypatch
+):
     def broken(W_pos, positions, n_components):
         raise np.linalg.LinAlgError("SVD did not converge")
 
-    by_hand.request_positions(10, 180)
+    helix_by_hand.request_positions(10, 180)
     monkeypatch.setattr(fitting, "fit_pca", broken)
     hand_jobs.deliver_all()
     assert session.notice.text.startswith("The components could not be fitted: LinAlgError")
@@ -145,11 +138,11 @@ def test_a_fit_that_fails_is_a_notice_and_the_curve_stays(session, by_hand, hand
 # ---- late results ----------------------------------------------------------------------
 
 
-def test_an_exact_fit_of_an_older_range_is_dropped(session, by_hand, hand_jobs):
-    by_hand.request_positions(10, 180)
+def test_an_exact_fit_of_an_older_range_is_dropped(session, helix_by_hand, hand_jobs):
+    helix_by_hand.request_positions(10, 180)
     hand_jobs.compute("exact")
     session.dragging = True
-    by_hand.request_positions(11, 180)
+    helix_by_hand.request_positions(11, 180)
     curve = session.curve
     hand_jobs.deliver("exact")
     assert session.curve is curve
@@ -159,10 +152,10 @@ def test_an_exact_fit_of_an_older_range_is_dropped(session, by_hand, hand_jobs):
     assert session.positions == (11, 180)
 
 
-def test_large_tables_are_fitted_in_the_background(session, large, by_hand, hand_jobs):
+def test_large_tables_are_fitted_in_the_background(session, large, helix_by_hand, hand_jobs):
     session.dragging = True
     curve = session.curve
-    by_hand.request_positions(10, 180)
+    helix_by_hand.request_positions(10, 180)
     assert session.curve is curve
     assert set(hand_jobs.waiting) == {"range"}
     hand_jobs.deliver("range")
@@ -172,12 +165,12 @@ def test_large_tables_are_fitted_in_the_background(session, large, by_hand, hand
     assert_shows_exactly(session)
 
 
-def test_a_steady_drag_of_a_large_table_is_followed(session, large, by_hand, hand_jobs):
+def test_a_steady_drag_of_a_large_table_is_followed(session, large, helix_by_hand, hand_jobs):
     """The ticks come faster than the fits: each fit is shown, and the next is of the newest."""
     session.dragging = True
     shown_ranges = []
     for tick in range(2, 60):
-        by_hand.request_positions(tick, 199)
+        helix_by_hand.request_positions(tick, 199)
         if tick % 10 == 0:
             hand_jobs.deliver("range")
             shown_ranges.append(session.curve.pca.positions[0])
@@ -190,22 +183,24 @@ def test_a_steady_drag_of_a_large_table_is_followed(session, large, by_hand, han
 
 
 def test_a_fit_in_the_background_that_fails_does_not_stop_the_next(
-    session, large, by_hand, hand_jobs, monkeypatch
+    session, large, helix_by_hand, hand_jobs, monkeypatch
 ):
     session.dragging = True
     with monkeypatch.context() as patch:
         patch.setattr("geometry.pca.range_pca.RangePCA.fit", lambda *a, **k: 1 / 0)
-        by_hand.request_positions(10, 180)
+        helix_by_hand.request_positions(10, 180)
         hand_jobs.deliver("range")
     assert "ZeroDivisionError" in session.notice.text
-    by_hand.request_positions(11, 180)
+    helix_by_hand.request_positions(11, 180)
     hand_jobs.deliver("range")
     assert session.curve.pca.positions == (11, 180)
 
 
-def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(session, large, by_hand, hand_jobs):
+def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(
+    session, large, helix_by_hand, hand_jobs
+):
     session.dragging = True
-    by_hand.request_positions(10, 180)
+    helix_by_hand.request_positions(10, 180)
     hand_jobs.compute("range")
     session.dragging = False
     hand_jobs.deliver("exact")
@@ -214,11 +209,11 @@ def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(session, large, by
 
 
 def test_a_fit_of_the_model_before_is_dropped(
-    session, large, by_hand, hand_jobs, write_table, helix
+    session, large, helix_by_hand, hand_jobs, write_table, helix
 ):
-    by_hand.open(str(write_table(helix(200, 30, seed=2), "other")))
+    helix_by_hand.open(str(write_table(helix(200, 30, seed=2), "other")))
     hand_jobs.compute("open")
-    by_hand.request_positions(1, 150)
+    helix_by_hand.request_positions(1, 150)
     hand_jobs.compute("range")
     hand_jobs.compute("exact")
     hand_jobs.deliver("open")
@@ -321,3 +316,97 @@ def test_any_drag_ends_in_the_truth(model, ranges, keep):
     session.keep_turned = False
     assert_shows_exactly(session)
     controller.close()
+
+
+# ---- models beside the open one: nothing is prepared for them on the GUI thread ------------
+
+
+@pytest.fixture
+def beside(helix_by_hand, hand_jobs, write_table, helix):
+    """The session of a model beside the small helix, whose ranges are linked to nothing yet."""
+    helix_by_hand.comparing.add(str(write_table(helix(300, 20, 11), "long")), (1, 299))
+    hand_jobs.deliver_all()
+    return helix_by_hand.session.compared[0].session
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """The tables whose fast fits were prepared."""
+    made = []
+    for name in ("NarrowTable", "ReducedTable"):
+        kind = getattr(range_pca, name)
+
+        def counted(table, kind=kind):
+            made.append(len(table))
+            return kind(table)
+
+        monkeypatch.setattr(range_pca, name, counted)
+    return made
+
+
+def assert_is_exact(session, positions):
+    assert session.curve.pca.exact
+    assert session.curve.pca.positions == session.positions == positions
+    assert session.curve.components == session.components
+    np.testing.assert_array_equal(session.turn, EYE)
+    assert session.status == "Ready"
+
+
+def test_a_model_beside_is_fitted_once_and_off_the_gui_thread_when_it_is_linked(
+    session, helix_by_hand, hand_jobs, beside, prepared, monkeypatch
+):
+    helix_by_hand.request_positions(20, 190)
+    session.components = (2, 3, 4)
+    hand_jobs.deliver_all()
+    fits = []
+    monkeypatch.setattr(fitting, "fit_pca", lambda *a: fits.append(a[1]) or fit_pca(*a))
+    session.ranges_linked = True
+    assert (beside.positions, beside.components) == ((20, 190), (2, 3, 4))
+    assert (beside.curve.pca.positions, fits) == ((1, 299), [])
+    assert hand_jobs.started.count("view 1 exact") == 2, "of the whole range, and of this one"
+    hand_jobs.deliver_all()
+    assert fits == [(20, 190)]
+    assert_is_exact(beside, (20, 190))
+    assert 300 not in prepared, "nobody drags"
+
+
+def test_a_short_range_is_shown_at_once(helix_by_hand, hand_jobs, beside):
+    helix_by_hand.comparing.request_positions(1, 100, 160)
+    assert beside.curve.pca.positions == (100, 160)
+    hand_jobs.deliver_all()
+    assert_is_exact(beside, (100, 160))
+
+
+def test_a_drag_of_linked_ranges_prepares_in_the_background(
+    session, helix_by_hand, hand_jobs, beside, prepared
+):
+    session.ranges_linked = True
+    hand_jobs.deliver_all()
+    session.dragging = True
+    for first in (5, 6, 7):
+        helix_by_hand.request_positions(first, 199)
+        assert session.curve.pca.positions == (first, 199)
+    assert beside.curve.pca.positions == (1, 199)
+    assert 300 not in prepared
+    assert set(hand_jobs.waiting) == {"view 1 range"}
+    hand_jobs.deliver("view 1 range")
+    assert prepared.count(300) == 1
+    assert beside.curve.pca.positions == (7, 199)
+    helix_by_hand.request_positions(8, 199)
+    assert beside.curve.pca.positions == (8, 199)
+    session.dragging = False
+    hand_jobs.deliver_all()
+    assert_is_exact(beside, (8, 199))
+    assert prepared.count(300) == 1
+
+
+def test_what_is_fitted_in_the_background_never_takes_the_place_of_what_is_newer(
+    session, helix_by_hand, hand_jobs, beside
+):
+    session.ranges_linked = session.dragging = True
+    helix_by_hand.request_positions(5, 199)
+    hand_jobs.compute("view 1 range")  # and is on its way
+    helix_by_hand.request_positions(6, 199)
+    assert beside.curve.pca.positions == (6, 199)
+    hand_jobs.deliver_all()
+    assert beside.curve.pca.positions == (6, 199)

@@ -4,12 +4,12 @@ import pytest
 
 from geometry.checkpoints.transfer import Cancelled
 from geometry.models.catalogue import find_entry
-from gui.services.controller import Controller
 from gui.services.hub_search import HUB_GROUP
 from tests.loopback_hub import Fault
 
 FOUND = ("searching", "found", "found_for", "search_failed")
 NOTHING = ("", (), "", "")
+pytestmark = pytest.mark.usefixtures("hub")
 
 
 @pytest.fixture
@@ -17,13 +17,6 @@ def hub(loopback_hub):
     for name in ("openai-community/gpt2", "someone/gpt2-of-theirs", "someone/else"):
         loopback_hub.add(name, {"config.json": b"{}"})
     return loopback_hub
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs, hub):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
 
 
 def said(session):

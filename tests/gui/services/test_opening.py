@@ -24,13 +24,6 @@ def is_same(session, before):
     return all(getattr(session, name) is value for name, value in before.items())
 
 
-@pytest.fixture
-def by_hand(session, hand_jobs):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
-
-
 # ---- opening ---------------------------------------------------------------------------
 
 

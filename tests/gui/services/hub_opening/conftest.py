@@ -3,7 +3,6 @@
 import pytest
 
 from geometry.models import catalogue
-from gui.services.controller import Controller
 from tests.gui.services.hub_opening.hub_models import GPT2, serve_two
 
 
@@ -15,13 +14,6 @@ def no_packages(monkeypatch):
 @pytest.fixture
 def hub(loopback_hub, tmp_path):
     return serve_two(loopback_hub, tmp_path / "made")
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs, hub):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from gui.services.work_files.reopening import take_work
 from gui.services.work_files.work_file import WorkError, read_bookmarks, write_bookmarks
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
-from tests.gui.services.work_files.test_work_file import WORK
+from tests.gui.services.work_files.test_work_file import WORK, run_until_killed
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
 
@@ -357,17 +354,8 @@ for n in count(len(bookmarks._session.bookmarks) + 1):
 
 def test_killed_at_any_moment_none_is_lost(session, bookmarks, file):
     rng = np.random.default_rng(0)
-    for _ in range(4):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, file], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
-        )
-        for _ in range(int(rng.integers(1, 12))):
-            told = int(writer.stdout.readline())
-        writer.send_signal(signal.SIGKILL)
-        rest = writer.stdout.read().split()
-        writer.stdout.close()
-        writer.wait()
-        told = int(rest[-1]) if rest else told
+    for _ in range(3):
+        told = run_until_killed(WRITER, file, 12, rng)
         found, left_out = read_bookmarks(file)
         assert left_out == 0
         assert [one.name for one in found] == [f"View {n}" for n in range(1, len(found) + 1)]
