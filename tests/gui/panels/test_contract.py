@@ -169,6 +169,9 @@ def test_choices_that_make_no_sense_are_left_out(name, models):
     assert kit.usable(spec, {**nonsense, "nobody knows this": 1}, model) == {}
     with pytest.raises(TypeError, match="nobody"):
         kit.changed(spec, spec.defaults, {"nobody": 1})
+    for field in (control.field for control in spec.controls if not control.shared):
+        with pytest.raises((TypeError, ValueError, AttributeError)):
+            kit.changed(spec, spec.defaults, {field: "no such choice"})
 
 
 # ---- what a panel shows ----------------------------------------------------------------------
@@ -178,6 +181,8 @@ def test_choices_that_make_no_sense_are_left_out(name, models):
 def test_without_a_model_it_says_what_it_would_show(name, alone):
     stage = alone(name)
     assert stage.panel.words.message.text() == stage.panel.spec.empty
+    assert not stage.panel.words.button.isVisible()
+    assert not stage.panel.header.more.isEnabled()
     assert stage.panel.result is None
 
 

@@ -93,38 +93,27 @@ def test_it_can_be_given_up_after_each_curve():
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "said"),
+    ("after", "kind", "fields", "said"),
     [
-        ("line", {}, "onto two points"),
-        ("line", {"token_norm": 5.0}, "into an arc, crowded at its ends: "),
-        ("line", {"token_norm": 99.0}, "hardly bends it"),
-        ("line", {"offset": 4.0}, "into an arc"),
-        ("circle", {"turns": 0.9}, "All rows are equally long: LayerNorm only scales it."),
-        ("circle", {}, "only scales it. But 301 positions meet others."),
-        ("circle", {"noise": 0.1, "turns": 0.9}, "nearly equally long"),
-        ("helix", {"token_norm": 99.0}, "hardly changes it"),
-        ("helix", {"climb": 0.3}, "Its turns stay apart, closer towards the ends"),
-        ("helix", {"turns": 40.0, "climb": 0.02}, "come too near each other"),
+        (True, "line", {}, "onto two points"),
+        (True, "line", {"token_norm": 5.0}, "into an arc, crowded at its ends: "),
+        (True, "line", {"token_norm": 99.0}, "hardly bends it"),
+        (True, "line", {"offset": 4.0}, "into an arc"),
+        (True, "circle", {"turns": 0.9}, "All rows are equally long: LayerNorm only scales it."),
+        (True, "circle", {}, "only scales it. But 301 positions meet others."),
+        (True, "circle", {"noise": 0.1, "turns": 0.9}, "nearly equally long"),
+        (True, "helix", {"token_norm": 99.0}, "hardly changes it"),
+        (True, "helix", {"climb": 0.3}, "Its turns stay apart, closer towards the ends"),
+        (True, "helix", {"turns": 40.0, "climb": 0.02}, "come too near each other"),
+        (False, "line", {}, "ends are far out"),
+        (False, "circle", {"turns": 0.9}, "a place of its own"),
+        (False, "circle", {}, "301 positions meet others"),
+        (False, "helix", {}, "its turns do not meet"),
+        (False, "helix", {"turns": 40.0, "climb": 0.001}, "hard to tell apart already"),
     ],
 )
-def test_a_sentence_for_what_is_left(kind, fields, said):
-    text = reading(experiment(settings(**fields)), kind, after=True)
-    assert said in text
-    assert text.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "said"),
-    [
-        ("line", {}, "ends are far out"),
-        ("circle", {"turns": 0.9}, "a place of its own"),
-        ("circle", {}, "301 positions meet others"),
-        ("helix", {}, "its turns do not meet"),
-        ("helix", {"turns": 40.0, "climb": 0.001}, "hard to tell apart already"),
-    ],
-)
-def test_a_sentence_for_each_curve_as_it_is_made(kind, fields, said):
-    text = reading(experiment(settings(**fields)), kind, after=False)
+def test_a_sentence_for_each_curve_before_and_after_layernorm(after, kind, fields, said):
+    text = reading(experiment(settings(**fields)), kind, after=after)
     assert said in text
     assert text.endswith(".")
 

@@ -17,7 +17,6 @@ from gui.panels.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
 from gui.plots.position_curves import envelope
 from gui.services.questions import QuestionContext
-from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, double_click, drag, hover
 from tests.scripts import run_script
@@ -345,17 +344,6 @@ def test_a_click_on_the_line_selects_and_escape_ends_a_drag(norms):
     assert session.norms_after == held
 
 
-def test_the_cursor_says_that_the_line_can_be_dragged(norms):
-    viewport = norms.plot.viewport()
-    for point, shape in (
-        (norms.at(50, 2), Qt.CursorShape.CrossCursor),
-        (norms.line, Qt.CursorShape.SizeHorCursor),
-        (norms.at(50, 2), Qt.CursorShape.CrossCursor),
-    ):
-        hover(viewport, point)
-        assert viewport.cursor().shape() == shape
-
-
 # ---- other models --------------------------------------------------------------------------
 
 
@@ -424,12 +412,6 @@ def test_residuals_are_of_this_model_alone(three):
     long = next(one for one in three.session.compared if one.name == "long").session.model
     steps = row_lengths(long.W_pos).of("step", centred=False)
     np.testing.assert_array_equal(three.plot.curves[1].y, steps)
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_colours_are_the_themes(three, theme):
-    three.panel.set_theme(theme)
-    assert [curve.color for curve in three.plot.curves] == [theme.text, *SERIES[theme.name][1:3]]
 
 
 def test_overlay_asks_for_a_model_without_a_view(norms):

@@ -178,5 +178,3 @@ def test_another_panel_can_ask_for_a_curve(shape):
     shape.panel.configure(in_view=True)
     (guide,) = shape.session.shown_guides
     assert "the line" in guide.caption
-    with pytest.raises(ValueError, match="spiral"):
-        shape.panel.configure(curve="spiral")

@@ -7,9 +7,9 @@ from PySide6.QtTest import QTest
 
 from geometry.measures.lookback_range import look_back_range
 from gui.panels.kit import usable
-from gui.panels.lookback.question import LookBackOf
+from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import Beside
 from tests.gui.panels.lookback.conftest import SIZE
 from tests.gui.panels.lookback.lookback_stage import (
@@ -24,6 +24,7 @@ from tests.gui.panels.lookback.lookback_stage import (
     readings,
 )
 from tests.gui.result_stage import ResultStage, drag, enter, named
+from tests.scripts import run_script
 
 # What is shown.
 
@@ -203,3 +204,82 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
 )
 def test_choices_that_make_no_sense_are_left_out(heads, field, value):
     assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}
+
+
+# Heads.
+
+
+def test_heads_are_listed_with_the_lag_they_prefer(heads, gpt2):
+    assert heads.view().question == HeadsLookBackOf((1, 63), "even_odd")
+    back = heads.result.back
+    assert [row.position for row in head_table(heads).rows] == [0, 1]
+    lag = heads.controls.number.value
+    for head, row in enumerate(head_table(heads).rows):
+        r2 = [side[head].r2["screw"][lag - 1] for side in (back.queries, back.keys)]
+        assert row.cells == (str(head), str(back.preferred[head]), *map(format_number, r2))
+    assert guide(gpt2) is None
+    assert not heads.controls.play.isEnabled()
+    assert "head 0, N = " in heads.caption()
+
+
+def test_a_click_shows_a_head(heads):
+    table = head_table(heads)
+    at = table.visualRect(table.model().index(1, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, NONE, at)
+    assert heads.choices.head == 1
+    found = curves(heads, "R²")
+    np.testing.assert_allclose(found["queries"].y, heads.result.back.queries[1].r2["screw"])
+    np.testing.assert_allclose(found["keys"].y, heads.result.back.keys[1].r2["screw"])
+    assert "head 1, N = " in heads.caption()
+
+
+def test_the_list_of_heads_follows_the_lag(heads, qtbot):
+    before = head_table(heads).rows
+    heads.controls.number.slider.setValue(2)
+    qtbot.waitUntil(lambda: head_table(heads).rows != before)
+    assert head_table(heads).rows[0].cells[2] == format_number(
+        heads.result.back.queries[0].r2["screw"][1]
+    )
+
+
+def test_a_bare_table_has_no_heads_but_positions(panel):
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
+    assert "bare table" in panel.words.message.text()
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
+    assert panel.result is not None
+
+
+# What can be taken away.
+
+
+@pytest.mark.parametrize("space", ["3", "6", "all"])
+def test_numbers_and_figure(noisy, tmp_path, monkeypatch, space):
+    panel = noisy.panel
+    QTest.mouseClick(panel.controls.widgets["space"].buttons[space], LEFT)
+    numbers = np.load(noisy.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
+    np.testing.assert_allclose(numbers["lag"], panel.result.lags)
+    np.testing.assert_allclose(numbers["r2_screw"], panel.result.back.found.r2["screw"])
+    angles = [name for name in numbers if name.endswith("_deg")]
+    assert len(angles) == {"3": 2, "6": 3, "all": 0}[space]
+    figure = panel.figure()()
+    assert len(figure.axes) == (1 if space == "all" else 2)
+    assert figure.axes[0].get_ylim()[0] >= -0.6
+
+
+def test_figure_and_numbers_of_heads(heads, gpt2, tmp_path, monkeypatch):
+    numbers = np.load(gpt2.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
+    assert numbers["query_r2"].shape == (len(heads.result.lags), 2)
+    np.testing.assert_array_equal(numbers["preferred_lag"], heads.result.back.preferred)
+    labels = [text.get_text() for text in heads.figure()().axes[0].get_legend().texts]
+    assert labels == ["queries", "keys"]
+
+
+@pytest.mark.parametrize("space", ["3", "all", "heads"])
+def test_python_prints_what_is_shown(gpt2, space):
+    panel = gpt2.panel
+    QTest.mouseClick(panel.controls.widgets["space"].buttons[space], LEFT)
+    printed = run_script(gpt2.python())
+    lag = panel.controls.number.value
+    back = panel.result.back
+    found = back.queries[1] if space == "heads" else back.found
+    assert str(found.r2["screw"][found.index(lag)])[:9] in printed

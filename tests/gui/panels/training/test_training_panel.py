@@ -12,7 +12,6 @@ from gui.panels.training.player import Player
 from gui.panels.training.spec import places_of
 from gui.plots.qt_painter import PaintedPlot
 from gui.plots.spec import Curve, Line
-from gui.style.theme import DARK
 from gui.window.result_docks import carry_out
 from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
@@ -332,12 +331,6 @@ def test_checkpoints_of_a_folder_play_and_others_can_be_chosen(stage, tmp_path):
     assert not body.plots.isVisible()
     QTest.mouseClick(body.checkpoints, LEFT)
     assert body.plots.isVisible()
-
-
-def test_another_theme_recolours_the_curves(stage):
-    before = curves(stage, "share, R²")[0].color
-    stage.panel.set_theme(DARK)
-    assert curves(stage, "share, R²")[0].color != before
 
 
 def test_figure_with_a_panel_for_each_quantity(stage):
