@@ -1,16 +1,37 @@
-"""The table of models through real events: lines, sorting, keys, what is on its way."""
+"""The table of models: lines, sorting, keys, what is on its way, what can be taken away."""
 
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
 from gui.panels.compare.table import ALONE
-from gui.panels.compare.words import MARK, NO_NUMBER, PENDING, written
+from gui.panels.compare.words import (
+    CHARACTERS,
+    MARK,
+    NO_NUMBER,
+    PENDING,
+    compare_figure,
+    in_order,
+    latex,
+    markdown,
+    named,
+    numbers,
+    written,
+)
 from gui.services.answers import Answers
-from gui.style.theme import LIGHT
+from gui.style.theme import DARK, LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
+from tests.scripts import run_script
 
-# ---- lines --------------------------------------------------------------------------------------
+# ---- lines -----------------------------------------------------------------------------------
 
 
 def test_a_line_for_each_model_with_all_its_numbers(three):
@@ -93,7 +114,7 @@ def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
     assert not stage.panel.content.alone.isVisible()
 
 
-# ---- what is on its way --------------------------------------------------------------------------
+# ---- what is on its way -----------------------------------------------------------------------
 
 
 def test_one_that_is_being_read_says_so_and_comes(three, write_table):
@@ -159,3 +180,315 @@ def test_on_threads_they_come_too(qtbot, thread_jobs, write_table, helix):
     qtbot.waitUntil(lambda: stage.column("Model") == ["helix", "m0", "m1", "m2"])
     qtbot.waitUntil(lambda: PENDING not in stage.column("Turns"))
     assert NO_NUMBER not in stage.column("Turns")
+
+
+# ---- by mouse and keys -------------------------------------------------------------------------
+
+
+Key = Qt.Key
+
+
+def title(stage, name):
+    return stage.table.rows.headerData(TITLES.index(name), Qt.Orientation.Horizontal)
+
+
+# ---- sorting ----------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_title_sorts_falling_then_rising_then_not(three):
+    assert three.column("Positions") == ["200", "120", "150"]
+    three.click_title("Positions")
+    assert three.column("Model") == ["helix", "walk", "short"]
+    assert title(three, "Positions") == "Positions ▾\n"
+    three.click_title("Positions")
+    assert three.column("Model") == ["short", "walk", "helix"]
+    assert title(three, "Positions") == "Positions ▴\n"
+    three.click_title("Positions")
+    assert three.column("Model") == ["helix", "short", "walk"]
+    assert title(three, "Positions") == "Positions\n"
+
+
+def test_names_sort_by_the_alphabet_first(three, write_table):
+    three.beside(write_table(name="Alpha"), "Alpha")
+    three.click_title("Model")
+    assert three.column("Model") == ["Alpha", "helix", "short", "walk"]
+
+
+def test_every_column_sorts_by_its_values_and_not_by_its_texts(three):
+    sessions = [three.session, *(one.session for one in three.session.compared)]
+    for name in ("Stable rank", "Turns", "Norm", "Shaking"):
+        three.click_title(name)
+        number = TITLES.index(name) - 3
+        values = {
+            one.model.name: scalar_results(one.model, one.positions)[number].value
+            for one in sessions
+        }
+        falling = sorted(values, key=values.__getitem__, reverse=True)
+        assert three.column("Model") == falling, name
+
+
+@pytest.mark.parametrize("clicks", [1, 2])
+def test_what_has_no_number_comes_last_either_way(three, clicks):
+    three.session.compared[0].session.positions = (4, 6)
+    three.beside(None, "later")
+    for _ in range(clicks):
+        three.click_title("Loops")
+    assert {*three.column("Model")[2:]} == {"short", "later"}
+
+
+def test_the_order_stays_when_a_model_comes(three, write_table, helix):
+    three.click_title("Positions")
+    three.beside(write_table(helix(170, 8), "new"), "new")
+    assert three.column("Model") == ["helix", "new", "walk", "short"]
+
+
+def test_the_menu_sorts_too(three):
+    menu = three.panel.menu()
+    (order,) = [action for action in menu.actions() if action.text() == "Sort by"]
+    (by,) = [action for action in order.menu().actions() if action.text() == "Width"]
+    by.trigger()
+    assert three.column("Width") == ["24", "16", "10"]
+    menu.deleteLater()
+
+
+# ---- choosing ---------------------------------------------------------------------------------
+
+
+def test_a_double_click_makes_a_model_the_open_one(three):
+    three.click_row(2)
+    assert three.told == []
+    three.click_row(2, twice=True)
+    assert three.told == [("main", 2)]
+    three.click_row(0, twice=True)
+    assert three.told == [("main", 2)]
+
+
+def test_keys_mark_choose_and_take_away(three):
+    view = three.table.values
+    view.setFocus()
+    three.click_row(0)
+    QTest.keyClick(view, Key.Key_Down)
+    assert three.table.marked.row.name == "short"
+    QTest.keyClick(view, Key.Key_Return)
+    QTest.keyClick(view, Key.Key_End)
+    QTest.keyClick(view, Key.Key_Delete)
+    QTest.keyClick(view, Key.Key_Home)
+    QTest.keyClick(view, Key.Key_Delete)
+    QTest.keyClick(view, Key.Key_Return)
+    assert three.told == [("main", 1), ("remove", 2)]
+
+
+def test_the_marked_model_stays_marked_when_lines_move(three):
+    three.click_row(1)
+    three.click_title("Positions")
+    assert three.column("Model")[2] == "short"
+    assert three.table.marked.row.name == "short"
+
+
+def test_letters_are_left_to_the_window(three, monkeypatch):
+    view = three.table.values
+    three.click_row(0)
+    heard = []
+    monkeypatch.setattr(three.panel, "keyPressEvent", lambda event: heard.append(event.key()))
+    QTest.keyClick(view, Key.Key_W)
+    QTest.keyClick(view, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert three.table.marked.row.name == "helix"
+    assert view.horizontalScrollBar().value() == 0
+
+
+def test_ctrl_c_copies_the_table_as_it_is_sorted_in_full_precision(three):
+    three.click_title("Positions")
+    QTest.keyClick(three.table.values, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert three.session.status == "Copied the table"
+    lines = list(csv.DictReader(io.StringIO(QApplication.clipboard().text()), delimiter="\t"))
+    assert [line["model"] for line in lines] == ["helix", "walk", "short"]
+    found = {one.quantity.key: one.value for one in scalar_results(three.session.model)}
+    assert float(lines[0]["variance_3"]) == found["variance_3"]
+    assert lines[0]["verdict"] == found["verdict"]
+    assert (lines[2]["first_position"], lines[2]["last_position"]) == ("1", "119")
+
+
+# ---- looks ------------------------------------------------------------------------------------
+
+
+def test_names_stay_in_sight_while_numbers_scroll(three):
+    names, values = three.table.names, three.table.values
+    bar = values.horizontalScrollBar()
+    assert bar.maximum() > 0
+    where = names.mapTo(three.panel, names.visualRect(three.table.rows.index(1, 1)).topLeft())
+    before = values.visualRect(three.table.rows.index(1, 3)).left()
+    QTest.keyClick(values, Key.Key_Right)
+    assert bar.value() > 0
+    assert values.visualRect(three.table.rows.index(1, 3)).left() < before
+    after = names.mapTo(three.panel, names.visualRect(three.table.rows.index(1, 1)).topLeft())
+    assert after == where
+    QTest.keyClick(values, Key.Key_Left)
+    assert bar.value() == 0
+
+
+def test_both_halves_scroll_down_together(three, write_table, helix):
+    for number in range(6):
+        three.beside(write_table(helix(60, 8, number), f"m{number}"), f"m{number}")
+    three.panel.resize(700, 180)
+    QApplication.processEvents()
+    one, other = three.table.names.verticalScrollBar(), three.table.values.verticalScrollBar()
+    assert other.maximum() > 0
+    assert one.maximum() == other.maximum()
+    three.click_row(0)
+    QTest.keyClick(three.table.values, Key.Key_End)
+    assert one.value() == other.value() == other.maximum()
+    names = three.table.names
+    row = names.visualRect(three.table.rows.index(8, 1))
+    assert row.bottom() <= names.viewport().height()
+
+
+def test_all_texts_fit_into_their_columns(three):
+    rows = three.table.rows
+    for view, columns in ((three.table.names, range(1, 2)), (three.table.values, range(2, 28))):
+        for number in columns:
+            hint = view.sizeHintForColumn(number)
+            assert view.columnWidth(number) >= hint, TITLES[number]
+    assert rows.columnCount() == 28
+
+
+def test_a_line_without_numbers_is_muted_in_either_theme(three):
+    three.beside(None, "later")
+    cell = three.table.rows.index(3, 1)
+    role = Qt.ItemDataRole.ForegroundRole
+    assert cell.data(role).name() == LIGHT.muted
+    three.panel.set_theme(DARK)
+    assert cell.data(role).name() == DARK.muted
+    assert three.table.rows.index(0, 1).data(role) is None
+
+
+def test_the_halves_touch_and_end_at_the_same_height(three):
+    names, values = three.table.names.viewport(), three.table.values.viewport()
+    end = names.mapTo(three.panel, names.rect().bottomRight())
+    start = values.mapTo(three.panel, values.rect().bottomLeft())
+    assert start.x() == end.x() + 1
+    assert start.y() == end.y()
+    assert three.table.names.horizontalScrollBar().maximum() == 0
+
+
+# ---- what can be taken away --------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(stage_of, helix_table, write_table, helix):
+    """The small helix open, and beside it a short part of another that lacks some numbers."""
+    stage = stage_of("compare", helix_table, kind=CompareStage)
+    other = stage.beside(write_table(helix(120, 16, 2), "other_%"), "other_%")
+    other.positions = (4, 6)
+    return stage
+
+
+def of(session):
+    found = scalar_results(session.model, session.positions, session.components)
+    return {one.quantity.key: one for one in found}
+
+
+def lines(stage):
+    return stage.table.rows.lines
+
+
+def test_a_csv_table_has_all_values_in_full_precision(two, tmp_path, monkeypatch):
+    path = two.save(monkeypatch, "Save table…", tmp_path / "table.csv")
+    with path.open(encoding="utf-8") as file:
+        first, second = csv.DictReader(file)
+    for row, session in ((first, two.session), (second, two.session.compared[0].session)):
+        for key, one in of(session).items():
+            expected = "" if one.value is None else str(one.value)
+            assert row[key] == expected, key
+        assert (int(row["first_position"]), int(row["last_position"])) == session.positions
+        assert row["components"] == "1 2 3"
+    assert second["loops"] == ""
+
+
+def test_json_says_what_each_number_is_and_null_where_there_is_none(two, tmp_path, monkeypatch):
+    path = two.save(monkeypatch, "Save table…", tmp_path / "table.json")
+    read = json.loads(path.read_text("utf-8"))
+    assert [model["model"] for model in read["models"]] == ["helix", "other_%"]
+    assert read["models"][0]["turns"] == of(two.session)["turns"].value
+    assert read["models"][1]["turns"] is None
+    assert list(read["quantities"]) == [quantity.key for quantity in QUANTITIES]
+
+
+def test_markdown_has_the_models_side_by_side(two):
+    text = markdown(lines(two)).splitlines()
+    assert text[0] == "|  | helix | other_% |"
+    assert text[1] == "|---|---:|---:|"
+    assert text[2] == "| Range | 1–199 | 4–6 |"
+    found, other = of(two.session), of(two.session.compared[0].session)
+    for line, quantity in zip(text[3:], QUANTITIES, strict=True):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert cells[0] == named(quantity)
+        assert cells[1:] == [written(found[quantity.key]), written(other[quantity.key])]
+    assert any(line.endswith(f"| {NO_NUMBER} |") for line in text)
+
+
+def test_latex_escapes_names_and_closes_every_row(two):
+    text = latex(lines(two)).splitlines()
+    assert text[0] == r"\begin{tabular}{lrr}"
+    assert text[2] == r" & helix & other\_\% \\"
+    body = [line for line in text[2:-2] if line != r"\hline"]
+    assert len(body) == len(QUANTITIES) + 2
+    assert all(line.count(" & ") == 2 and line.endswith(r"\\") for line in body)
+    assert "".join(text).isascii()
+
+
+def test_numbers_go_to_npz(two, tmp_path, monkeypatch):
+    path = two.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz")
+    with np.load(path) as saved:
+        assert saved["model"].tolist() == ["helix", "other_%"]
+        assert saved["components"].tolist() == [[1, 2, 3], [1, 2, 3]]
+        assert saved["last_position"].tolist() == [199, 6]
+        assert saved["turns"][0] == of(two.session)["turns"].value
+        assert np.isnan(saved["turns"][1])
+        assert saved["verdict"].tolist() == [of(two.session)["verdict"].value, ""]
+
+
+def test_numbers_follow_the_order_and_leave_out_what_is_being_read(two):
+    two.beside(None, "later")
+    two.click_title("Positions")
+    two.click_title("Positions")
+    assert two.panel.numbers()["model"].tolist() == ["other_%", "helix"]
+    assert len(numbers(lines(two)[:0])["components"]) == 0
+
+
+def test_sorting_leaves_equal_lines_in_their_order(two, write_table):
+    two.beside(write_table(name="again"), "again")
+    by = [line.row.name for line in in_order(lines(two), 3, falling=True)]
+    assert by == ["helix", "again", "other_%"]
+
+
+def test_the_figure_has_every_number_within_its_edges(two):
+    figure = two.panel.figure()()
+    texts = [text.get_text() for text in figure.texts]
+    found = of(two.session)
+    for quantity in QUANTITIES:
+        assert named(quantity) in texts
+        assert written(found[quantity.key]) in texts
+    FigureCanvasAgg(figure).draw()
+    width, height = figure.bbox.width, figure.bbox.height
+    for text in figure.texts:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
+        assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
+
+
+def test_long_names_are_cut_in_the_figure(two, write_table):
+    two.open(write_table(name="a-model-with-a-very-long-name-indeed"))
+    figure = compare_figure(lines(two))
+    (name,) = [text.get_text() for text in figure.texts if text.get_text().startswith("…")]
+    assert len(name) == CHARACTERS
+    assert name.endswith("long-name-indeed")
+
+
+def test_the_copied_python_prints_the_same(two):
+    two.session.components = (1, 2, 4)
+    printed = run_script(two.python()).splitlines()
+    assert printed[0] == "helix"
+    assert printed[len(QUANTITIES) + 1] == "other_%"
+    told = dict(line.split("\t")[1:3] for line in printed[1 : len(QUANTITIES) + 1])
+    for one in of(two.session).values():
+        assert told[one.quantity.title] == str(one.value), one.quantity.title

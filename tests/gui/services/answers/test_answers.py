@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from geometry.checkpoints.transfer import Cancelled
+from geometry.models.residual_stream import Subject
 from gui.services.answers import Answers
-from gui.services.questions import Progress, QuestionContext
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.questions import Progress, ProgressThrottle, QuestionContext, resolve
 from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
 
@@ -217,3 +222,179 @@ def test_forgetting_is_silent_and_takes_the_progress_back(session, answers, hand
     hand_jobs.deliver_all()
     answers.forget("a")
     assert session.answers["a"].result == 4
+
+
+# ---- kept for a model, and on threads -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """So many bytes."""
+
+    name: str
+    n_bytes: int
+
+    def answer(self, about: QuestionContext) -> tuple[np.ndarray, ...]:
+        ANSWERED.append(self.name)
+        return (np.zeros(self.n_bytes // 8),)
+
+
+def test_another_model_drops_everything(session, answers, hand_jobs, open_table, helix):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("b", Double(3))
+    session.model = open_table(helix(50), name="other")
+    assert not session.answers
+    assert not hand_jobs.waiting
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    assert ANSWERED == [2, 2]
+
+
+def test_a_panel_that_hears_of_the_model_first_is_answered_about_the_new_one(
+    session, answers, hand_jobs, open_table, helix
+):
+    session.events.positions.connect(lambda: answers.ask("a", Double(7)))
+    answers.ask("b", Double(2))
+    session.change(positions=(0, 9), model=open_table(helix(50), name="other"))
+    assert list(session.answers) == []
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 14
+
+
+def test_results_are_bounded_by_bytes(session, hand_jobs):
+    answers = Answers(session, hand_jobs, max_bytes=1000)
+    for name in ("one", "two", "three"):
+        answers.ask("a", Many(name, 400))
+        hand_jobs.deliver_all()
+    answers.ask("a", Many("three", 400))
+    answers.ask("a", Many("two", 400))
+    assert ANSWERED == ["one", "two", "three"]
+    answers.ask("a", Many("one", 400))
+    hand_jobs.deliver_all()
+    assert ANSWERED == ["one", "two", "three", "one"]
+    answers.close()
+
+
+def test_directions_are_shared_by_all_questions_about_a_model(session, answers, hand_jobs):
+    seen = []
+
+    @dataclass(frozen=True)
+    class Look:
+        n: int
+
+        def answer(self, about: QuestionContext) -> bool:
+            seen.append(about.stream.directions(Subject("P")))
+            return True
+
+    for n in range(2):
+        answers.ask("a", Look(n))
+        hand_jobs.deliver_all()
+    assert seen[0] is seen[1]
+
+
+def test_what_questions_keep_for_each_other_goes_with_the_model(
+    session, answers, hand_jobs, open_table, helix
+):
+    @dataclass(frozen=True)
+    class Look:
+        n: int
+
+        def answer(self, about: QuestionContext) -> str:
+            return about.once("key", lambda: f"found by {self.n}")
+
+    for n in range(2):
+        answers.ask("a", Look(n))
+        hand_jobs.deliver_all()
+        assert session.answers["a"].result == "found by 0"
+    session.model = open_table(helix(50), name="other")
+    answers.ask("a", Look(2))
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == "found by 2"
+
+
+def test_closing_gives_everything_up(session, hand_jobs):
+    answers = Answers(session, hand_jobs)
+    answers.ask("a", Double(2))
+    answers.close()
+    assert not hand_jobs.waiting
+    session.model = None  # nobody listens any more
+    assert answers._model is not None
+
+
+def test_resolve_answers_either_kind(model):
+    told = []
+    about = QuestionContext(model, tell=told.append)
+    assert resolve(Double(4), about) == 8
+    assert resolve(Slow(3), about) == 3
+    assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
+
+
+def test_progress_is_passed_on_now_and_then(monkeypatch):
+    now, told = [100.0], []
+    monkeypatch.setattr("gui.services.questions.time.monotonic", lambda: now[0])
+    tell = ProgressThrottle(lambda progress: told.append(progress.fraction))
+    for fraction, later in ((0.1, 0.0), (0.2, 0.01), (0.3, 0.03), (0.4, 0.02), (0.5, 0.0)):
+        now[0] += later
+        tell(Progress(fraction))
+    assert told == [0.1, 0.4]
+
+
+def test_check_ends_the_work_between_two_steps(model):
+    def check() -> None:
+        if len(ANSWERED) == 2:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        resolve(Slow(9), QuestionContext(model, check=check))
+    assert ANSWERED == [0, 1]
+
+
+def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session, thread_jobs):
+    """One job that runs until it is cancelled keeps no other from being answered."""
+    begun, ended = threading.Event(), threading.Event()
+
+    @dataclass(frozen=True)
+    class Endless:
+        def steps(self, about: QuestionContext) -> Iterator[Progress]:
+            begun.set()
+            try:
+                while True:
+                    yield Progress(None, "On and on")
+            finally:
+                ended.set()
+
+    answers = Answers(session, thread_jobs(session))
+    answers.ask("long", Endless())
+    assert begun.wait(10)
+    answers.ask("short", Double(21))
+    qtbot.waitUntil(lambda: "short" in session.answers)
+    assert session.answers["short"].result == 42
+    qtbot.waitUntil(lambda: session.answers.get("long") is not None)
+    assert session.answers["long"].state == "working"
+    answers.cancel("long")
+    assert session.answers["long"].state == "cancelled"
+    assert ended.wait(10)
+    answers.close()
+
+
+def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
+    gpt2_folder: Path, tmp_path: Path, monkeypatch
+):
+    from geometry.models.sources import open_source
+
+    @dataclass(frozen=True)
+    class First:
+        def answer(self, about: QuestionContext) -> float:
+            return float(about.stream.directions(Subject("P")).singular_values[0])
+
+    for _ in range(2):
+        session = Session()
+        session.model = open_source(gpt2_folder)
+        answers = Answers(session, InlineJobs())
+        answers.ask("a", First())
+        assert session.answers["a"].result == pytest.approx(61.945, abs=1e-3)
+        answers.close()
+        # From now on nothing is decomposed.
+        monkeypatch.setattr("geometry.models.residual_stream.singular_directions", None)
