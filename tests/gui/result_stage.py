@@ -180,26 +180,6 @@ def shape_view(shape: Any, name: str = "") -> Any:
     return kit.View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
 
 
-def show_panel(
-    qtbot: Any, name: str, controller: Controller, size: tuple[int, int] = (1000, 420)
-) -> Any:
-    """Show a panel whose questions a controller answers before a click returns."""
-    panel = ResultPanel(PANELS[name].spec, controller.session, LIGHT)
-    connect(panel, controller, lambda _: None)
-    qtbot.addWidget(panel, before_close_func=ResultPanel.release)
-    panel.resize(*size)
-    with qtbot.waitExposed(panel):
-        panel.show()
-    return panel
-
-
-def open_in(panel: ResultPanel, controller: Controller, source: Path) -> ResultPanel:
-    """Open a source; the panel asks about it."""
-    controller.open(str(source))
-    QApplication.processEvents()
-    return panel
-
-
 def write_small_gpt2(
     folder: Path, *, d_model: int = 16, n_positions: int = 64, n_layers: int = 2, tokens: int = 90
 ) -> Path:
