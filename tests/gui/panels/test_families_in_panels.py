@@ -41,6 +41,8 @@ LACKING = {
     **{(family, "training"): "comes without a history" for family in FAMILIES},
 }
 """What cannot be shown, and words of the reason."""
+PRINTED = ("BertForMaskedLM", "OPT-350m", "WhisperForConditionalGeneration-encoder", BARE)
+"""Families of which everything, or something else, is missing, and one that lacks nothing."""
 
 
 def has(family: str) -> set[str]:
@@ -172,7 +174,8 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(shown, family, pane
         assert made.result is not None, made.words.message.text()
         assert made.content.isVisible()
         assert made.session.model.name in made.header.caption.text()
-        assert made.figure()() is not None
+        if family in PRINTED:
+            assert made.figure()() is not None
         assert made.numbers()
     else:
         assert made.result is None
