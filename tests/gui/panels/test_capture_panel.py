@@ -9,8 +9,7 @@ from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.directions import singular_directions
-from geometry.measures.overlaps import capture
-from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.panels.capture import CaptureOf
 from gui.services.questions import QuestionContext, resolve, tensors_of
@@ -59,19 +58,6 @@ def test_every_rank_is_the_projection_onto_that_many_directions(small_gpt2):
         np.testing.assert_allclose(found.by_rank[k - 1], expected, atol=1e-12)
     np.testing.assert_allclose(found.by_rank[-1], 1.0)  # all of P's directions span everything
     assert not found.by_rank.flags.writeable
-
-
-def test_minilm_agrees_with_geometry_in_full(minilm_folder):
-    model = open_source(minilm_folder)
-    found = resolve(CaptureOf(E), QuestionContext(model))
-    P, V = ResidualStream(model).pair(Subject("P"), E)
-    np.testing.assert_allclose(found.by_rank[29], capture(P, V, rank=30), atol=1e-12)
-
-
-def test_gpt2s_queries_read_positions(gpt2_folder):
-    """W_Q's strongest directions lie among P's: the sum of the 3 × 3 corner is 1.65."""
-    found = resolve(CaptureOf(Subject("W_Q")), QuestionContext(open_source(gpt2_folder)))
-    assert found.by_rank[2, :3].sum() == pytest.approx(1.65, abs=0.005)
 
 
 def test_a_checkpoint_without_e_says_so(gpt2_folder):

@@ -113,12 +113,6 @@ def _resolved(table, question):
     return resolve(question, QuestionContext(SimpleNamespace(W_pos=table)))
 
 
-def test_minilm_has_entries_too(stage_of, minilm_folder):
-    panel = stage_of("dimensions", minilm_folder).panel
-    assert panel.result.positions == (1, 511)
-    assert len(listed(panel)) == 384
-
-
 # Sorting and choosing.
 
 

@@ -75,7 +75,6 @@ def test_gpt2s_directions_are_sparse(gpt2):
     result = gpt2.result
     assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
     assert len(_union(result, ALL)) == 58
-    assert result.sparsity.mass_top40[:3] == pytest.approx((0.978, 0.977, 0.974), abs=5e-4)
     cells = [row.cells for row in table(gpt2).rows]
     assert [row[2] for row in cells] == ["20", "25", "22", "20", "27", "4.4"]
     assert cells[0][1] == "61.95"
@@ -88,14 +87,6 @@ def test_random_directions_are_not(gpt2):
     assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
     mean = np.mean(random.participation_ratio)
     assert table(gpt2).rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
-
-
-def test_left_and_right_vectors_make_the_table_up(gpt2):
-    result, W_pos = gpt2.result, gpt2.session.model.W_pos
-    np.testing.assert_allclose(result.over_position @ result.over_position.T, np.eye(5), atol=1e-9)
-    np.testing.assert_allclose(
-        result.over_position @ W_pos, result.singular_values[:, None] * result.over_index, atol=1e-8
-    )
 
 
 def test_what_gpt2s_part_lacks_is_said_and_the_rest_is_there(gpt2):

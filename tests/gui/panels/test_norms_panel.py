@@ -105,14 +105,6 @@ def test_the_caption_has_the_numbers_of_the_profile(norms):
     )
 
 
-def test_the_caption_of_the_real_gpt2(norms, gpt2_folder):
-    norms.open(gpt2_folder)
-    assert norms.panel.caption() == (
-        "gpt2 · mean 3.376 · std 0.097 · cv 2.9\N{NO-BREAK SPACE}% over 100–1022 · "
-        "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}1023"
-    )
-
-
 def test_a_short_table_is_measured_whole_and_has_no_line(norms):
     norms.show(rows(60))
     assert "over all positions (too few to leave out the first 100)" in norms.panel.caption()
@@ -155,15 +147,12 @@ def test_residuals_follow_the_range_and_the_components(norms):
     assert norms.plot.y_axis.title == "residual (share)"
 
 
-@pytest.mark.parametrize("folder", ["gpt2_folder", "minilm_folder"])
-def test_early_steps_of_real_models_are_longer(folder, request, norms):
-    norms.open(request.getfixturevalue(folder))
+def test_early_steps_of_a_real_model_are_longer(gpt2_folder, norms):
+    norms.open(gpt2_folder)
     norms.choose_quantity("step")
     steps = np.linalg.norm(np.diff(norms.session.model.W_pos.astype(float), axis=0), axis=1)
     times = steps[:100].mean() / steps[100 : len(steps) - 1].mean()
     assert f"{times:.2f} times that" in norms.panel.caption()
-    if folder == "gpt2_folder":
-        assert times > 1.5
 
 
 def test_one_position_has_no_steps(norms):

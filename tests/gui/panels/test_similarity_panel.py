@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 from gui.panels.similarity import MOST, SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
@@ -74,11 +73,6 @@ def test_projected_rows_are_the_mean_and_the_chosen_components_alone(model):
 def test_components_that_a_short_range_does_not_have_are_left_out(model):
     pca = fit_pca(model.W_pos, (0, 1), 9)
     assert chosen(pca, (1, 9)).components.shape[0] == 1
-
-
-def test_gpt2_has_the_published_lags(gpt2_folder):
-    found = resolve(SimilarityOf((100, 1022)), QuestionContext(open_source(gpt2_folder)))
-    np.testing.assert_allclose(found.by_lag[[1, 100, 300]], [0.999, 0.498, -0.602], atol=6e-4)
 
 
 def test_too_many_positions_are_refused_with_advice():

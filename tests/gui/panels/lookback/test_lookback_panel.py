@@ -11,7 +11,6 @@ from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import Beside
-from tests.gui.panels.lookback.conftest import SIZE
 from tests.gui.panels.lookback.lookback_stage import (
     LEFT,
     NONE,
@@ -169,16 +168,6 @@ def test_themes_and_options(panel, stage):
     assert panel.playback.is_playing
     panel.configure(in_view=False)
     assert guide(stage) is None
-
-
-def test_gpt2(stage_of, gpt2_folder):
-    panel = stage_of("lookback", gpt2_folder, (100, 1022), size=SIZE).panel
-    assert "N = 50: R² 0.983, turns 33.5°" in panel.caption()
-    QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
-    assert "R² 0.942" in panel.caption()
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
-    assert len(head_table(panel).rows) == 12
-    assert not head_table(panel).isHidden()
 
 
 def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):

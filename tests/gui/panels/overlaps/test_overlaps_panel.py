@@ -39,12 +39,6 @@ def test_gpt2s_queries_and_positions(gpt2):
     )
 
 
-def test_keys_hold_the_positions_even_more(gpt2):
-    choose(gpt2.form.rows.name, "W_K")
-    assert round(gpt2.result.top3, 2) == 2.76
-    assert "W_K layer 0" in caption(gpt2)
-
-
 def test_folding_the_gain_changes_the_answer_and_is_labelled(gpt2):
     QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
     assert gpt2.result.rows.fold_ln
