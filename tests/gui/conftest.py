@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
@@ -226,6 +227,17 @@ def _what_is_imported_stays() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _pointer_is_away() -> None:
+    """Park the pointer in a corner that no window covers.
+
+    A window that is mapped under it gets an Enter event from the X server in its own time. Between
+    two moves of a test, Qt then takes the wrong widget for the one under the mouse.
+    """
+    if QApplication.instance() is not None:
+        QCursor.setPos(QApplication.primaryScreen().geometry().bottomRight())
 
 
 @pytest.fixture
