@@ -23,6 +23,8 @@ from gui.state.colors import ColorScale
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gui.scene.guide_lines import GuideLines
     from gui.scene.sphere import WireSphere
     from gui.scene.trails import Trails
@@ -114,18 +116,26 @@ class HelixScene:
     @property
     def framed(self) -> np.ndarray:
         """(m, 3) points the camera should frame: the range, and other objects of similar size."""
-        points = self.displayed_range
-        if self._state is None:
-            return points
-        sphere = self._state.sphere
-        beside = [] if sphere is None else [sphere.corners()]
+        guides = () if self._state is None else self._state.guides
         # An aligned curve is as important as this one.
-        beside += [g.points for g in self._state.guides if g.points is not None and len(g.points)
-                   and g.matched is not None]  # fmt: skip
-        # Framing a huge object would make a short piece of the curve invisible.
-        most = LARGEST_BESIDE * np.ptp(points, axis=0).max()
-        turned = [part @ self.turn.T for part in beside]
-        return np.vstack([points, *(part for part in turned if np.ptp(part, axis=0).max() <= most)])
+        aligned = [g.points for g in guides if g.matched is not None and g.points is not None]
+        return np.vstack([self.framed_alone, *self._of_similar_size(aligned)])
+
+    @property
+    def framed_alone(self) -> np.ndarray:
+        """(m, 3) points of :attr:`framed` without the aligned curve.
+
+        Linked cameras compare views by these, so that a curve aligned later changes no view.
+        """
+        sphere = None if self._state is None else self._state.sphere
+        corners = [] if sphere is None else [sphere.corners()]
+        return np.vstack([self.displayed_range, *self._of_similar_size(corners)])
+
+    def _of_similar_size(self, parts: Iterable[np.ndarray]) -> list[np.ndarray]:
+        """Return parts as displayed; a huge one would make a short piece of the curve invisible."""
+        shown = self.displayed_range
+        turned = [part @ self.turn.T for part in parts if len(part)]
+        return [part for part in turned if _extent(part) <= LARGEST_BESIDE * _extent(shown)]
 
     def show(self, state: SceneState | None) -> None:
         """Show a state, updating only what differs from the previous one. Does not render."""
@@ -362,6 +372,10 @@ def broken(text: str, width: float) -> str:
     """Break lines of the smallest font that are wider than ``width`` logical pixels."""
     letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
+
+
+def _extent(points: np.ndarray) -> float:
+    return float(np.ptp(points, axis=0).max())
 
 
 def _polyline(first: int, last: int) -> np.ndarray:

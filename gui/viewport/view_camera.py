@@ -62,7 +62,7 @@ class ViewCamera(QObject):
         """The camera's view relative to the curve; None if there is none."""
         if self._scene.state is None or self._framing is not None:
             return None
-        return Outlook.of(self._pose, self._scene.framed, self._aspect)
+        return Outlook.of(self._pose, self._scene.framed_alone, self._aspect)
 
     @property
     def easing(self) -> bool:
@@ -94,7 +94,7 @@ class ViewCamera(QObject):
         if self._scene.state is not None:
             self._follows = follows
             self._moves.halt()
-            outlook.at(self._scene.framed, self._aspect).apply(self._interactor.camera)
+            outlook.at(self._scene.framed_alone, self._aspect).apply(self._interactor.camera)
             self._interactor.renderer.ResetCameraClippingRange()
             self._at = where(self._interactor.camera)  # without notification
             self._antialiasing.move()

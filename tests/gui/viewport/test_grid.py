@@ -333,6 +333,22 @@ def test_one_that_came_unlinked_looks_as_the_others_once_they_are(
         np.testing.assert_allclose(look_of(viewport), turned, atol=1e-6)
 
 
+def test_linked_views_stay_as_they_are_beside_an_aligned_curve(
+    grid, beside, application, settle, short
+):
+    """Also when a camera moves again afterwards: which of two curves came first is not seen."""
+    (one,) = beside(short)
+    before = [pose(viewport) for viewport in grid.viewports]
+    framed = len(grid.main.scene.framed)
+    application.session.alignment = CurveAlignment(OfCompared(one.key))
+    settle()
+    assert len(grid.main.scene.framed) > framed
+    grid.link_cameras(True)
+    settle()
+    for viewport, was in zip(grid.viewports, before, strict=True):
+        np.testing.assert_allclose(pose(viewport), was)
+
+
 # ---- how it looks ------------------------------------------------------------------------
 
 
