@@ -24,6 +24,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme, stylesheet
+from gui.viewport import antialiasing, camera_moves
 from gui.window.settings.settings import Settings
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
@@ -227,6 +228,15 @@ def _what_is_imported_stays() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _motion_is_short() -> Iterator[None]:
+    """Let animations take a few frames, and stills follow them at once."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(camera_moves, "EASE_MS", 50)
+        patched.setattr(antialiasing, "REST_MS", 20)
+        yield
 
 
 @pytest.fixture(autouse=True)
