@@ -1,5 +1,6 @@
 """The two hosts of the loopback Hub: connections, the order of bytes, and how faults spoil it."""
 
+import functools
 import select
 import socket
 import ssl
@@ -251,8 +252,9 @@ class Handler(BaseHTTPRequestHandler):
         select.select([self.connection], [], [])
 
 
+@functools.cache
 def untrusted() -> ssl.SSLContext:
-    """Return a server's side of TLS with a certificate made just now, by nobody's authority."""
+    """Return a server's side of TLS with a certificate by nobody's authority."""
     import trustme
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

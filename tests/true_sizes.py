@@ -1,17 +1,15 @@
-"""GPT-2 checkpoints of their true sizes and layouts, as sparse files: only P's bytes are there.
+"""GPT-2 checkpoints whose tables of positions have their true sizes, in files of true layouts.
 
-They take no room on the disk, and what is asked of a Hub that serves them is what would be asked of
-the real one.
+The safetensors files are as large as the real ones, but sparse: only P's bytes take room. What is
+asked of a Hub that serves them is what would be asked of the real one.
 """
 
 import json
 import math
-import pickle
 import struct
-import zlib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -37,7 +35,7 @@ def write_true_size(folder: Path, name: str) -> dict[str, Path]:
     if name.startswith("openai"):
         write_gpt2(folder, *SHAPES[name], true_positions(name))
     else:
-        write_config(folder, *SHAPES[name])
+        write_config(folder, 1, SHAPES[name][1])
         _write_bin(folder / "pytorch_model.bin", name)
     return {path.name: path for path in sorted(folder.iterdir())}
 
@@ -97,85 +95,20 @@ def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _write_bin(path: Path, name: str) -> None:
-    """Write what torch.save of version 1 wrote: no byte order, no format version, padded to 64."""
-    tensors = [(f"transformer.{tensor}", shape) for tensor, shape in _tensors(*SHAPES[name])]
-    directory = []
-    with path.open("wb") as file:
-        directory.append(_record(file, "data.pkl", _pickle(tensors)))
-        for number, (tensor, shape) in enumerate(tensors):
-            wanted = tensor.endswith("wpe.weight")
-            data = true_positions(name).tobytes() if wanted else 4 * math.prod(shape)
-            directory.append(_record(file, f"data/{number}", data))
-        directory.append(_record(file, "version", b"3\n"))
-        start, entries = file.tell(), b"".join(directory)
-        count = len(directory)
-        file.write(entries)
-        file.write(
-            struct.pack(
-                "<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(entries), start, 0
-            )
-        )  # fmt: skip
+    """Write what torch.save of version 1 wrote: no byte order, no format version.
 
-
-def _record(file: BinaryIO, name: str, data: bytes | int) -> bytes:
-    """Write an entry, of zeros if only its length is given; its line of the directory."""
-    label, start = f"pytorch_model/{name}".encode(), file.tell()
-    length = data if isinstance(data, int) else len(data)
-    # The sum of zeros is not worked out: 0 stands for "not computed", as in torch's own files.
-    checksum = 0 if isinstance(data, int) else zlib.crc32(data)
-    padding = -(start + 30 + len(label) + 4) % 64
-    extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding
-    about = struct.pack("<5H3I2H", 0, 0, 0, 0, 0, checksum, length, length, len(label), len(extra))
-    file.write(b"PK\x03\x04" + about + label + extra)
-    if isinstance(data, int):
-        file.seek(data, 1)
-    else:
-        file.write(data)
-    about = struct.pack(
-        "<6H3I5H2I", 0, 0, 0, 0, 0, 0, checksum, length, length, len(label), 0, 0, 0, 0, 0, start
-    )
-    return b"PK\x01\x02" + about + label
-
-
-class _Storage:
-    """What torch's pickles say of a storage instead of its bytes."""
-
-    def __init__(self, number: int, length: int) -> None:
-        self.number, self.length = number, length
-
-
-class _Tensor:
-    """A tensor that pickles as torch's do."""
-
-    def __init__(self, storage: _Storage, shape: tuple[int, ...]) -> None:
-        self.storage, self.shape = storage, shape
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        import collections
-
-        import torch._utils
-
-        strides = tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
-        about = (self.storage, 0, self.shape, strides, False, collections.OrderedDict())
-        return torch._utils._rebuild_tensor_v2, about
-
-
-def _pickle(tensors: list[tuple[str, tuple[int, ...]]]) -> bytes:
-    import io
-
+    Only some of its tensors: it cannot be sparse.
+    """
     import torch
 
-    class Pickler(pickle.Pickler):
-        def persistent_id(self, value: object) -> tuple[Any, ...] | None:
-            if isinstance(value, _Storage):
-                return "storage", torch.FloatStorage, str(value.number), "cpu", value.length
-            return None
-
-    buffer = io.BytesIO()
-    Pickler(buffer, protocol=2).dump(
-        {
-            name: _Tensor(_Storage(number, math.prod(shape)), shape)
-            for number, (name, shape) in enumerate(tensors)
-        }
-    )
-    return buffer.getvalue()
+    width = SHAPES[name][1]
+    zeros = {"wte.weight": (2_000, width), "h.0.attn.c_attn.weight": (width, 3 * width)}
+    tensors = {tensor: torch.zeros(shape) for tensor, shape in zeros.items()}
+    tensors["wpe.weight"] = torch.from_numpy(true_positions(name))
+    torch.save({f"transformer.{tensor}": value for tensor, value in tensors.items()}, path)
+    with zipfile.ZipFile(path) as made:
+        records = {entry: made.read(entry) for entry in made.namelist()}
+    with zipfile.ZipFile(path, "w") as old:
+        for entry, data in records.items():
+            if entry.endswith(("/data.pkl", "/version")) or "/data/" in entry:
+                old.writestr(entry, data)

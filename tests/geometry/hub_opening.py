@@ -31,7 +31,7 @@ def network_of(
     return Network(asked, TensorCache(root), transfer or Transfer(), whole=whole, fresh=fresh)
 
 
-def assert_same(model: PositionalModel, local: PositionalModel, *, embeddings: bool = True) -> None:
+def assert_same(model: PositionalModel, local: PositionalModel) -> None:
     """All that is asked of a model from the Hub is what its files on this machine say."""
     np.testing.assert_array_equal(model.W_pos, local.W_pos)
     assert model.fingerprint == local.fingerprint
@@ -42,7 +42,7 @@ def assert_same(model: PositionalModel, local: PositionalModel, *, embeddings: b
     assert dict(model.missing) == dict(local.missing)
     assert list(model.store.tensors) == list(local.store.tensors)
     assert dict(model.store.tensors) == dict(local.store.tensors)
-    if embeddings and "W_E" not in local.missing:
+    if "W_E" not in local.missing:
         np.testing.assert_array_equal(model.W_E, local.W_E)
     for layer in range(local.n_layers or 0):
         for name in WEIGHTS:

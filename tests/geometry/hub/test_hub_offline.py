@@ -49,28 +49,27 @@ print([name for name in heavy if name in sys.modules])
 """
 
 
-@pytest.mark.parametrize("name", [GPT2, f"{ALIAS}@checkpoint-1000"])
+@pytest.mark.parametrize(
+    ("name", "switch"), [(GPT2, "0"), (f"{ALIAS}@checkpoint-1000", "1")], ids=["cut off", "offline"]
+)
 def test_a_fresh_process_opens_again_what_another_one_fetched(
-    name, loopback_hub, run_python, monkeypatch, tmp_path
+    name, switch, loopback_hub, run_python, monkeypatch, tmp_path
 ):
-    """The first is led to the Hub by HF_ENDPOINT; the second imports nothing it does not need."""
+    """It imports nothing that it does not need."""
     repo, _, revision = name.partition("@")
     files = write_stand_in(tmp_path / "files", repo, revision or "main")
     commit = loopback_hub.add(repo, files, revision=revision or "main")
-    first, imported = run_python(OPEN.format(name=name)).splitlines()
-    assert loopback_hub.requests
-    assert first.split()[1] == commit
-    assert "huggingface_hub" in imported
-    local = open_source(files["config.json"].parent)
-    assert first.split()[0] == local.fingerprint
+    model = open_source(name)
+    assert model.commit == commit
+    assert model.fingerprint == open_source(files["config.json"].parent).fingerprint
+    wait_until_kept(default_network().cache.root)
 
     loopback_hub.close()
     with loopback_hub.unasked():
-        for switch in ("0", "1"):
-            monkeypatch.setenv("HF_HUB_OFFLINE", switch)
-            again, imported = run_python(OPEN.format(name=name)).splitlines()
-            assert again == first
-            assert imported == "['platformdirs']"
+        monkeypatch.setenv("HF_HUB_OFFLINE", switch)
+        again, imported = run_python(OPEN.format(name=name)).splitlines()
+        assert again == f"{model.fingerprint} {commit}"
+        assert imported == "['platformdirs']"
 
 
 # ---- the standard Hub cache ------------------------------------------------------------------

@@ -17,12 +17,6 @@ from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, WEIGHTS
 from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
 
 
-def test_a_gated_model_opens_with_the_right_token(served, hub, monkeypatch):
-    served.add("meta/gated", {WEIGHTS: DATA}, gated=True)
-    monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
-    assert hub.open_file(HubAddress("meta/gated"), WEIGHTS, Transfer()).size() == len(DATA)
-
-
 def test_the_token_of_the_standard_place_is_used(served, hub, hub_home):
     served.add("meta/private", {"config.json": b"{}"}, private=True)
     with pytest.raises(NotOnHub):
@@ -191,12 +185,9 @@ def test_it_is_where_the_client_finds_it(file, monkeypatch, case):
         assert {"HF_TOKEN": first, "HUGGING_FACE_HUB_TOKEN": second}[place] == TOKEN
 
 
-def test_a_token_that_is_not_to_be_sent_is_none(file, monkeypatch):
+def test_a_token_that_is_not_to_be_sent_or_read_is_none(file, monkeypatch):
+    file.mkdir(parents=True)
+    assert token_place() is None
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", True)
-    assert token_place() is None
-
-
-def test_a_file_that_cannot_be_read_is_none(file):
-    file.mkdir(parents=True)
     assert token_place() is None
