@@ -34,7 +34,7 @@ from tests.scripts import run_script
 # ---- lines -----------------------------------------------------------------------------------
 
 
-def test_a_line_for_each_model_with_all_its_numbers(three):
+def test_a_line_for_each_model_with_its_numbers_at_the_right_under_titles_with_units(three):
     assert three.column("Model") == ["helix", "short", "walk"]
     assert three.column("") == [MARK, "", ""]
     assert three.column("Range") == ["1–199", "1–119", "1–149"]
@@ -44,9 +44,6 @@ def test_a_line_for_each_model_with_all_its_numbers(three):
         shown = [three.table.rows.index(row, 3 + i).data() for i in range(len(QUANTITIES))]
         assert shown == expected
     assert three.panel.header.caption.text() == "3 models · helix is the open one"
-
-
-def test_numbers_stand_at_the_right_and_titles_have_units_and_tips(three):
     rows, number = three.table.rows, TITLES.index("Radius")
     horizontal = Qt.Orientation.Horizontal
     assert rows.headerData(number, horizontal) == "Radius\nunits of P"
@@ -61,7 +58,13 @@ def test_numbers_stand_at_the_right_and_titles_have_units_and_tips(three):
     assert said.startswith("helix · Radius (units of P): 1.")
 
 
-def test_another_range_of_any_of_them_is_measured(three):
+def test_another_range_of_any_of_them_is_measured_when_it_rests(three):
+    other = three.session.compared[0].session
+    other.dragging = True
+    other.positions = (3, 50)
+    assert three.column("Range")[1] == "1–119"
+    other.dragging = False
+    assert three.column("Range")[1] == "3–50"
     three.session.compared[0].session.positions = (10, 99)
     three.session.positions = (5, 150)
     assert three.column("Range") == ["5–150", "10–99", "1–149"]
@@ -71,15 +74,11 @@ def test_another_range_of_any_of_them_is_measured(three):
     assert three.table.rows.index(1, number).data() == written(found[number - 3])
     session.components = (1, 2, 4)
     assert three.column("Range")[1] == "10–99 · PC 1, 2, 4"
-
-
-def test_a_drag_is_waited_for(three):
-    other = three.session.compared[0].session
-    other.dragging = True
-    other.positions = (3, 50)
-    assert three.column("Range")[1] == "1–119"
-    other.dragging = False
-    assert three.column("Range")[1] == "3–50"
+    three.session.compared[1].session.positions = (4, 6)
+    number = TITLES.index("Loops")
+    cell = three.table.rows.index(2, number)
+    assert cell.data() == NO_NUMBER
+    assert "too few positions are shown" in cell.data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_what_is_taken_away_is_followed_no_more(three):
@@ -92,14 +91,6 @@ def test_what_is_taken_away_is_followed_no_more(three):
     assert asked == []
     three.session.compared[0].session.positions = (2, 60)
     assert len(asked) == 1
-
-
-def test_too_short_a_range_says_why(three):
-    three.session.compared[1].session.positions = (4, 6)
-    number = TITLES.index("Loops")
-    cell = three.table.rows.index(2, number)
-    assert cell.data() == NO_NUMBER
-    assert "too few positions are shown" in cell.data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
@@ -195,7 +186,7 @@ def title(stage, name):
 # ---- sorting ----------------------------------------------------------------------------------
 
 
-def test_a_click_on_a_title_sorts_falling_then_rising_then_not(three):
+def test_a_click_on_a_title_sorts_falling_then_rising_then_not_and_the_menu_sorts_too(three):
     assert three.column("Positions") == ["200", "120", "150"]
     three.click_title("Positions")
     assert three.column("Model") == ["helix", "walk", "short"]
@@ -206,12 +197,12 @@ def test_a_click_on_a_title_sorts_falling_then_rising_then_not(three):
     three.click_title("Positions")
     assert three.column("Model") == ["helix", "short", "walk"]
     assert title(three, "Positions") == "Positions\n"
-
-
-def test_names_sort_by_the_alphabet_first(three, write_table):
-    three.beside(write_table(name="Alpha"), "Alpha")
-    three.click_title("Model")
-    assert three.column("Model") == ["Alpha", "helix", "short", "walk"]
+    menu = three.panel.menu()
+    (order,) = [action for action in menu.actions() if action.text() == "Sort by"]
+    (by,) = [action for action in order.menu().actions() if action.text() == "Width"]
+    by.trigger()
+    assert three.column("Width") == ["24", "16", "10"]
+    menu.deleteLater()
 
 
 def test_every_column_sorts_by_its_values_and_not_by_its_texts(three):
@@ -236,19 +227,15 @@ def test_what_has_no_number_comes_last_either_way(three, clicks):
     assert {*three.column("Model")[2:]} == {"short", "later"}
 
 
-def test_the_order_stays_when_a_model_comes(three, write_table, helix):
+def test_the_order_stays_when_a_model_comes_and_names_sort_by_the_alphabet(
+    three, write_table, helix
+):
     three.click_title("Positions")
     three.beside(write_table(helix(170, 8), "new"), "new")
     assert three.column("Model") == ["helix", "new", "walk", "short"]
-
-
-def test_the_menu_sorts_too(three):
-    menu = three.panel.menu()
-    (order,) = [action for action in menu.actions() if action.text() == "Sort by"]
-    (by,) = [action for action in order.menu().actions() if action.text() == "Width"]
-    by.trigger()
-    assert three.column("Width") == ["24", "16", "10"]
-    menu.deleteLater()
+    three.beside(write_table(name="Alpha"), "Alpha")
+    three.click_title("Model")
+    assert three.column("Model") == ["Alpha", "helix", "new", "short", "walk"]
 
 
 # ---- choosing ---------------------------------------------------------------------------------
@@ -278,26 +265,11 @@ def test_keys_mark_choose_and_take_away(three):
     assert three.told == [("main", 1), ("remove", 2)]
 
 
-def test_the_marked_model_stays_marked_when_lines_move(three):
+def test_sorting_moves_the_mark_and_ctrl_c_copies_the_table_as_sorted_in_full_precision(three):
     three.click_row(1)
     three.click_title("Positions")
     assert three.column("Model")[2] == "short"
     assert three.table.marked.row.name == "short"
-
-
-def test_letters_are_left_to_the_window(three, monkeypatch):
-    view = three.table.values
-    three.click_row(0)
-    heard = []
-    monkeypatch.setattr(three.panel, "keyPressEvent", lambda event: heard.append(event.key()))
-    QTest.keyClick(view, Key.Key_W)
-    QTest.keyClick(view, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-    assert three.table.marked.row.name == "helix"
-    assert view.horizontalScrollBar().value() == 0
-
-
-def test_ctrl_c_copies_the_table_as_it_is_sorted_in_full_precision(three):
-    three.click_title("Positions")
     QTest.keyClick(three.table.values, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert three.session.status == "Copied the table"
     lines = list(csv.DictReader(io.StringIO(QApplication.clipboard().text()), delimiter="\t"))
@@ -308,10 +280,15 @@ def test_ctrl_c_copies_the_table_as_it_is_sorted_in_full_precision(three):
     assert (lines[2]["first_position"], lines[2]["last_position"]) == ("1", "119")
 
 
-# ---- looks ------------------------------------------------------------------------------------
-
-
-def test_names_stay_in_sight_while_numbers_scroll(three):
+def test_letters_are_left_to_the_window_and_names_stay_while_numbers_scroll(three, monkeypatch):
+    view = three.table.values
+    three.click_row(0)
+    heard = []
+    monkeypatch.setattr(three.panel, "keyPressEvent", lambda event: heard.append(event.key()))
+    QTest.keyClick(view, Key.Key_W)
+    QTest.keyClick(view, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert three.table.marked.row.name == "helix"
+    assert view.horizontalScrollBar().value() == 0
     names, values = three.table.names, three.table.values
     bar = values.horizontalScrollBar()
     assert bar.maximum() > 0
@@ -324,6 +301,9 @@ def test_names_stay_in_sight_while_numbers_scroll(three):
     assert after == where
     QTest.keyClick(values, Key.Key_Left)
     assert bar.value() == 0
+
+
+# ---- looks ------------------------------------------------------------------------------------
 
 
 def test_both_halves_scroll_down_together(three, write_table, helix):
@@ -342,13 +322,19 @@ def test_both_halves_scroll_down_together(three, write_table, helix):
     assert row.bottom() <= names.viewport().height()
 
 
-def test_all_texts_fit_into_their_columns(three):
+def test_all_texts_fit_and_the_halves_touch_and_end_at_the_same_height(three):
     rows = three.table.rows
     for view, columns in ((three.table.names, range(1, 2)), (three.table.values, range(2, 28))):
         for number in columns:
             hint = view.sizeHintForColumn(number)
             assert view.columnWidth(number) >= hint, TITLES[number]
     assert rows.columnCount() == 28
+    names, values = three.table.names.viewport(), three.table.values.viewport()
+    end = names.mapTo(three.panel, names.rect().bottomRight())
+    start = values.mapTo(three.panel, values.rect().bottomLeft())
+    assert start.x() == end.x() + 1
+    assert start.y() == end.y()
+    assert three.table.names.horizontalScrollBar().maximum() == 0
 
 
 def test_a_line_without_numbers_is_muted_in_either_theme(three):
@@ -359,15 +345,6 @@ def test_a_line_without_numbers_is_muted_in_either_theme(three):
     three.panel.set_theme(DARK)
     assert cell.data(role).name() == DARK.muted
     assert three.table.rows.index(0, 1).data(role) is None
-
-
-def test_the_halves_touch_and_end_at_the_same_height(three):
-    names, values = three.table.names.viewport(), three.table.values.viewport()
-    end = names.mapTo(three.panel, names.rect().bottomRight())
-    start = values.mapTo(three.panel, values.rect().bottomLeft())
-    assert start.x() == end.x() + 1
-    assert start.y() == end.y()
-    assert three.table.names.horizontalScrollBar().maximum() == 0
 
 
 # ---- what can be taken away --------------------------------------------------------------------
@@ -391,7 +368,9 @@ def lines(stage):
     return stage.table.rows.lines
 
 
-def test_a_csv_table_has_all_values_in_full_precision(two, tmp_path, monkeypatch):
+def test_files_have_all_values_in_full_precision_and_nothing_where_there_is_none(
+    two, tmp_path, monkeypatch
+):
     path = two.save(monkeypatch, "Save table…", tmp_path / "table.csv")
     with path.open(encoding="utf-8") as file:
         first, second = csv.DictReader(file)
@@ -402,18 +381,23 @@ def test_a_csv_table_has_all_values_in_full_precision(two, tmp_path, monkeypatch
         assert (int(row["first_position"]), int(row["last_position"])) == session.positions
         assert row["components"] == "1 2 3"
     assert second["loops"] == ""
-
-
-def test_json_says_what_each_number_is_and_null_where_there_is_none(two, tmp_path, monkeypatch):
     path = two.save(monkeypatch, "Save table…", tmp_path / "table.json")
     read = json.loads(path.read_text("utf-8"))
     assert [model["model"] for model in read["models"]] == ["helix", "other_%"]
     assert read["models"][0]["turns"] == of(two.session)["turns"].value
     assert read["models"][1]["turns"] is None
     assert list(read["quantities"]) == [quantity.key for quantity in QUANTITIES]
+    path = two.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz")
+    with np.load(path) as saved:
+        assert saved["model"].tolist() == ["helix", "other_%"]
+        assert saved["components"].tolist() == [[1, 2, 3], [1, 2, 3]]
+        assert saved["last_position"].tolist() == [199, 6]
+        assert saved["turns"][0] == of(two.session)["turns"].value
+        assert np.isnan(saved["turns"][1])
+        assert saved["verdict"].tolist() == [of(two.session)["verdict"].value, ""]
 
 
-def test_markdown_has_the_models_side_by_side(two):
+def test_markdown_and_latex_have_the_models_side_by_side(two):
     text = markdown(lines(two)).splitlines()
     assert text[0] == "|  | helix | other_% |"
     assert text[1] == "|---|---:|---:|"
@@ -424,9 +408,6 @@ def test_markdown_has_the_models_side_by_side(two):
         assert cells[0] == named(quantity)
         assert cells[1:] == [written(found[quantity.key]), written(other[quantity.key])]
     assert any(line.endswith(f"| {NO_NUMBER} |") for line in text)
-
-
-def test_latex_escapes_names_and_closes_every_row(two):
     text = latex(lines(two)).splitlines()
     assert text[0] == r"\begin{tabular}{lrr}"
     assert text[2] == r" & helix & other\_\% \\"
@@ -434,17 +415,6 @@ def test_latex_escapes_names_and_closes_every_row(two):
     assert len(body) == len(QUANTITIES) + 2
     assert all(line.count(" & ") == 2 and line.endswith(r"\\") for line in body)
     assert "".join(text).isascii()
-
-
-def test_numbers_go_to_npz(two, tmp_path, monkeypatch):
-    path = two.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz")
-    with np.load(path) as saved:
-        assert saved["model"].tolist() == ["helix", "other_%"]
-        assert saved["components"].tolist() == [[1, 2, 3], [1, 2, 3]]
-        assert saved["last_position"].tolist() == [199, 6]
-        assert saved["turns"][0] == of(two.session)["turns"].value
-        assert np.isnan(saved["turns"][1])
-        assert saved["verdict"].tolist() == [of(two.session)["verdict"].value, ""]
 
 
 def test_numbers_follow_the_order_and_leave_out_what_is_being_read(two):
@@ -461,7 +431,7 @@ def test_sorting_leaves_equal_lines_in_their_order(two, write_table):
     assert by == ["helix", "again", "other_%"]
 
 
-def test_the_figure_has_every_number_within_its_edges(two):
+def test_the_figure_has_every_number_within_its_edges_and_long_names_are_cut(two, write_table):
     figure = two.panel.figure()()
     texts = [text.get_text() for text in figure.texts]
     found = of(two.session)
@@ -474,9 +444,6 @@ def test_the_figure_has_every_number_within_its_edges(two):
         box = text.get_window_extent()
         assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
         assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
-
-
-def test_long_names_are_cut_in_the_figure(two, write_table):
     two.open(write_table(name="a-model-with-a-very-long-name-indeed"))
     figure = compare_figure(lines(two))
     (name,) = [text.get_text() for text in figure.texts if text.get_text().startswith("…")]

@@ -95,9 +95,6 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
             one.look_back_after < 0
         )  # fmt: skip
     assert panel.content.table.isVisible()
-
-
-def test_the_caption_says_what_was_made_and_like_what(stage):
     said = stage.panel.header.caption.text()
     assert said.startswith("made up: 199 positions")
     assert said.endswith("as in helix, positions 1–199")
@@ -123,7 +120,7 @@ def test_before_layernorm_and_after(stage):
     assert numbers(panel, "line") == after
 
 
-def test_dragging_a_slider_answers_with_every_step(stage):
+def test_dragging_a_slider_answers_with_every_step_and_arrow_keys_step_it(stage):
     panel, questions = stage.panel, []
     panel.asked.connect(lambda question, fetch: questions.append(question))
     slider = panel.content.form.sliders["turns"].slider
@@ -137,28 +134,32 @@ def test_dragging_a_slider_answers_with_every_step(stage):
     assert now.curve.turns > before.curve.turns
     assert replace(now.curve, turns=before.curve.turns) == before.curve
     assert panel.content.form.sliders["turns"].value == pytest.approx(now.curve.turns, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "value"),
-    [("n_positions", "64", 64), ("climb", "0.25", 0.25), ("token_norm", "7", 7.0),
-     ("offset", "1.5", 1.5), ("spacing", "0.2", 0.2), ("noise", "0.5", 0.5), ("lag", "9", 9)],
-)  # fmt: skip
-def test_each_number_can_be_typed(stage, name, text, value):
-    type_into(stage.panel.content.form.sliders[name], text)
-    found = stage.panel.result.settings
-    owner = found if name in ("token_norm", "lag") else found.curve
-    assert getattr(owner, name) == value
-    assert stage.panel.result.positions is None
-
-
-def test_arrow_keys_step_a_slider(stage):
     slider = stage.panel.content.form.sliders["climb"].slider
     slider.setFocus()
     before = stage.panel.result.settings.curve.climb
     QTest.keyClick(slider, Qt.Key.Key_Right)
     QApplication.processEvents()
     assert 0 < stage.panel.result.settings.curve.climb - before < 0.005
+
+
+def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
+    panel, again = stage.panel, stage.panel.controls.widgets["settings"]
+    first = panel.result.settings
+    assert not again.isEnabled()
+    for name, text, value in (
+        ("n_positions", "64", 64), ("climb", "0.25", 0.25), ("token_norm", "7", 7.0),
+        ("offset", "1.5", 1.5), ("spacing", "0.2", 0.2), ("noise", "0.5", 0.5), ("lag", "9", 9),
+    ):  # fmt: skip
+        type_into(panel.content.form.sliders[name], text)
+        found = panel.result.settings
+        owner = found if name in ("token_norm", "lag") else found.curve
+        assert getattr(owner, name) == value
+        assert panel.result.positions is None
+    assert again.isEnabled()
+    QTest.mouseClick(again, LEFT)
+    assert panel.result.settings == first
+    assert panel.content.form.sliders["noise"].value == 0
+    assert not again.isEnabled()
 
 
 def test_fewer_positions_leave_no_more_turns_than_they_can(stage):
@@ -168,18 +169,6 @@ def test_fewer_positions_leave_no_more_turns_than_they_can(stage):
     assert stage.panel.result.settings.curve.turns == 10
     assert form.sliders["turns"].value == 10
     assert stage.panel.result.settings.lag == 10
-
-
-def test_as_in_the_model_again(stage):
-    panel = stage.panel
-    first = panel.result.settings
-    assert not panel.controls.widgets["settings"].isEnabled()
-    type_into(panel.content.form.sliders["noise"], "1")
-    assert panel.controls.widgets["settings"].isEnabled()
-    QTest.mouseClick(panel.controls.widgets["settings"], LEFT)
-    assert panel.result.settings == first
-    assert panel.content.form.sliders["noise"].value == 0
-    assert not panel.controls.widgets["settings"].isEnabled()
 
 
 def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(stage, write_table):
@@ -213,7 +202,7 @@ def test_a_curve_opens_as_a_model(stage, kind):
 # ---- the pages --------------------------------------------------------------------------------
 
 
-def test_the_table_is_a_page_where_there_is_no_room_beside_the_others(narrow):
+def test_without_room_the_table_is_a_page_and_there_is_a_legend(narrow):
     panel = narrow
     assert not panel.content.table.isVisible()
     QTest.mouseClick(button(panel, "page", "table"), LEFT)
@@ -229,9 +218,16 @@ def test_the_table_is_a_page_where_there_is_no_room_beside_the_others(narrow):
     QApplication.processEvents()
     assert not panel.content.table.isVisible()
     assert button(panel, "page", "table").isVisible()
+    panel.configure(page="price")
+    QApplication.processEvents()
+    legend = panel.content.plots["price"].legend
+    assert legend.isVisible()
+    panel.resize(*WIDE)
+    QApplication.processEvents()
+    assert not legend.isVisible()
 
 
-def test_steps_are_drawn_and_told(stage):
+def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length(stage):
     panel = stage.panel
     QTest.mouseClick(button(panel, "page", "steps"), LEFT)
     plot = steps_of(panel)
@@ -242,10 +238,6 @@ def test_steps_are_drawn_and_told(stage):
     hover(plot, plot.point_of(2, 90).toPoint())
     assert plot.hover_text().endswith("mean steps")
     assert plot.hover_text().startswith(("Helix, ", "Circle, ", "Line, "))
-
-
-def test_the_price_is_drawn_and_its_mark_dragged_to_another_length(stage):
-    panel = stage.panel
     QTest.mouseClick(button(panel, "page", "price"), LEFT)
     plot = price_of(panel)
     for kind, curve in zip(KINDS, plot.curves, strict=True):
@@ -260,17 +252,6 @@ def test_the_price_is_drawn_and_its_mark_dragged_to_another_length(stage):
         np.testing.assert_allclose(curve.y, before, rtol=1e-9)
     hover(plot, plot.point_of(0, 40).toPoint())
     assert "‖p‖²" in plot.hover_text()
-
-
-def test_the_legend_is_there_where_the_table_is_not(narrow):
-    panel = narrow
-    panel.configure(page="price")
-    QApplication.processEvents()
-    legend = panel.content.plots["price"].legend
-    assert legend.isVisible()
-    panel.resize(*WIDE)
-    QApplication.processEvents()
-    assert not legend.isVisible()
 
 
 def test_both_themes_and_another_colour_map(stage):
@@ -416,16 +397,13 @@ def test_its_token_has_the_mean_norm_of_the_models_tokens(tmp_path):
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
 
-def test_without_a_helix_it_takes_two_turns(open_table):
+def test_without_a_helix_it_takes_two_turns_of_a_line_too_though_a_helix_fits_it(open_table):
     noise = open_table(np.random.default_rng(3).normal(size=(80, 20)), "noise")
     found = asked(noise, (0, 79))
     assert not found.is_helix
     assert found.settings.curve.turns == 2.0
     narrow = open_table(np.random.default_rng(3).normal(size=(30, 2)), "narrow")
     assert asked(narrow, (0, 29)).settings.curve.d_model == 6
-
-
-def test_a_line_has_no_turns_to_take_though_a_helix_fits_it_perfectly():
     line = open_source("synthetic:line,n=300,d=32")
     found = asked(line, (1, 299))
     assert not found.is_helix

@@ -39,7 +39,11 @@ def stage(at_two_sums, gpt2_with_tokens):
 # ---- the page ------------------------------------------------------------------------------
 
 
-def test_each_page_has_its_formula_and_controls(stage):
+def test_it_begins_with_two_tokens_at_two_positions_and_pages_have_their_controls(stage):
+    (a, i), (b, j) = stage.sums
+    assert a != b
+    assert (i, j) == (3, 6)
+    assert stage.panel.content.examples.currentData() == "two tokens"
     panel = stage.panel
     assert panel.header.formula.text() == SUMS_HEADLINE[0]
     assert panel.controls.widgets["version"].isHidden()
@@ -51,13 +55,6 @@ def test_each_page_has_its_formula_and_controls(stage):
     assert panel.result.n_tokens == N_TOKENS
     stage.turn_to("interference")
     assert panel.content.sums.isVisible()
-
-
-def test_it_begins_with_two_tokens_at_two_positions(stage):
-    (a, i), (b, j) = stage.sums
-    assert a != b
-    assert (i, j) == (3, 6)
-    assert stage.panel.content.examples.currentData() == "two tokens"
 
 
 def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
@@ -103,7 +100,7 @@ def test_a_token_is_read_when_one_stops_typing(stage, qtbot):
     assert stage.panel.content.examples.currentIndex() == -1
 
 
-def test_a_text_of_several_tokens_is_none(stage):
+def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     form = stage.form
     stage.type_token(form.one, "hello my")
     assert form.why.text() == "“hello·my” is 2 tokens, hello | my: type one."
@@ -115,24 +112,16 @@ def test_a_text_of_several_tokens_is_none(stage):
     stage.type_token(form.one, "my")
     assert not form.why.isVisible()
     assert len(stage.panel.content.sums.plot.curves) == 2
-
-
-def test_an_empty_field_asks_for_a_token(stage):
-    form = stage.form
-    form.other.token.setFocus()
-    form.other.token.selectAll()
-    QTest.keyClick(form.other.token, Qt.Key.Key_Delete)
-    QTest.keyClick(form.other.token, Qt.Key.Key_Return)
-    assert form.why.text().startswith("Type a token")
-
-
-def test_numbers_are_tokens_too(stage):
-    form = stage.form
     stage.type_token(form.other, "#4")
     assert stage.sums[1][0] == NAME
     assert form.other.meant.text() == "name #4"
     stage.type_token(form.other, "#7")
     assert form.why.text() == "Token 7 is none of this model’s: they are 0–6."
+    form.other.token.setFocus()
+    form.other.token.selectAll()
+    QTest.keyClick(form.other.token, Qt.Key.Key_Delete)
+    QTest.keyClick(form.other.token, Qt.Key.Key_Return)
+    assert form.why.text().startswith("Type a token")
 
 
 def test_a_blank_before_a_word_may_make_it_one_token(gpt2_folder):
@@ -166,30 +155,21 @@ def test_positions_step_with_the_arrow_keys_within_the_table(stage):
 # ---- examples, and what is selected --------------------------------------------------------
 
 
-def test_one_token_leaves_the_positions_difference(stage):
+def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage):
     stage.choose_example("one token")
     found = stage.panel.result.found
     assert found.one[0] == found.other[0]
     assert found.distance == pytest.approx(found.position_distance)
     assert stage.typed[0][0] == stage.typed[1][0]
-
-
-def test_one_position_leaves_the_tokens_difference(stage):
     stage.choose_example("one position")
     found = stage.panel.result.found
     assert found.one[1] == found.other[1] == 3
     assert found.distance == pytest.approx(found.token_distance)
-
-
-def test_the_most_position_like_token_is_held_against_its_position(stage):
     stage.choose_example("most alike")
     (token, away), (other, place) = stage.sums
     assert (token, place, away) == (HELLO, 30, 130)
     assert other != HELLO
     assert stage.typed[0] == ("hello", 130)
-
-
-def test_the_nearest_random_pair_is_nearer_than_all_others(stage):
     stage.choose_example("nearest")
     found = stage.panel.result.found
     assert found.distance == pytest.approx(found.among.likeness.distance.min())
@@ -222,21 +202,7 @@ def test_the_two_positions_selected_last_can_be_taken(stage):
 # ---- the random pairs ----------------------------------------------------------------------
 
 
-def test_a_click_on_a_measure_shows_the_pairs_by_it(stage):
-    table, plot = stage.panel.content.sums.table, stage.panel.content.sums.plot
-    for row, measure in enumerate(MEASURES):
-        spot = table.visualRect(table.model().index(row, 0)).center()
-        QTest.mouseClick(table.viewport(), LEFT, pos=spot)
-        found = stage.panel.result.found
-        assert plot.mark == found.of(measure)
-        assert plot.counts.sum() == len(found.among)
-        assert plot.edges[0] == pytest.approx(found.among.likeness.of(measure).min())
-        assert ("LayerNorm" in plot.x_axis.title) == measure.startswith("layernorm")
-        name = "cosine" if measure.endswith("cosine") else "distance"
-        assert f"· {name} " in stage.panel.caption().replace(" after LayerNorm", "")
-
-
-def test_bars_and_the_mark_say_what_they_are(stage):
+def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(stage):
     plot = stage.panel.content.sums.plot
     bar = int(plot.counts.argmax())
     while abs(plot.edges[bar] - plot.mark) < 3 * (plot.edges[1] - plot.edges[0]):
@@ -250,6 +216,17 @@ def test_bars_and_the_mark_say_what_they_are(stage):
     assert plot.hover_text().startswith(f"these two: {plot.mark:.3f}, closer than ")
     hover(plot, QPoint(2, 2))
     assert plot.hover_text() == ""
+    table, plot = stage.panel.content.sums.table, stage.panel.content.sums.plot
+    for row, measure in enumerate(MEASURES):
+        spot = table.visualRect(table.model().index(row, 0)).center()
+        QTest.mouseClick(table.viewport(), LEFT, pos=spot)
+        found = stage.panel.result.found
+        assert plot.mark == found.of(measure)
+        assert plot.counts.sum() == len(found.among)
+        assert plot.edges[0] == pytest.approx(found.among.likeness.of(measure).min())
+        assert ("LayerNorm" in plot.x_axis.title) == measure.startswith("layernorm")
+        name = "cosine" if measure.endswith("cosine") else "distance"
+        assert f"· {name} " in stage.panel.caption().replace(" after LayerNorm", "")
 
 
 def test_a_sum_and_itself_are_as_close_as_can_be(stage):
@@ -262,9 +239,6 @@ def test_a_sum_and_itself_are_as_close_as_can_be(stage):
     plot = stage.panel.content.sums.plot
     (x0, x1), _ = plot.view.spans()
     assert x0 < plot.mark == 0.0 <= plot.edges[0] < x1
-
-
-# ---- other models ------------------------------------------------------------------------------
 
 
 # ---- other models --------------------------------------------------------------------------
@@ -393,7 +367,9 @@ def test_the_copied_python_prints_the_same(stage):
     assert float(printed[0].split()[2]) == pytest.approx(median)
 
 
-def test_numbers_are_the_pairs_and_all_random_ones(stage, monkeypatch, tmp_path):
+def test_numbers_are_the_pairs_and_all_random_ones_and_the_figure_is_of_the_page(
+    stage, monkeypatch, tmp_path
+):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "sums.npz")
     found = stage.panel.result.found
     with np.load(path) as saved:
@@ -406,27 +382,23 @@ def test_numbers_are_the_pairs_and_all_random_ones(stage, monkeypatch, tmp_path)
           zip(found.among.tokens[0], found.among.positions[0], strict=True)],
     )  # fmt: skip
     assert first.distance == pytest.approx(found.among.likeness.distance[0])
-
-
-@pytest.mark.parametrize("cosine", [False, True])
-def test_the_figure_has_both_before_and_after_layernorm(minilm_folder, cosine):
-    asked = InterferenceOf(Typed("cat", 3), Typed("apple", 6))
-    result = resolve(asked, QuestionContext(open_source(minilm_folder)))
-    model, spec = open_source(minilm_folder), PANELS["layernorm"].spec
-    choices = replace(spec.defaults, page="interference", measure=MEASURES[cosine])
-    view = kit.View(kit.Scope(model, (1, 99), (1, 2, 3)), choices, asked, result, name="MiniLM")
-    figure = spec.figure(view)
-    FigureCanvasAgg(figure).draw()
-    measures = MEASURES[1::2] if cosine else MEASURES[::2]
-    for axes, measure in zip(figure.axes, measures, strict=True):
-        _, mark = axes.lines
-        assert mark.get_xdata()[0] == result.found.of(measure)
-        assert ("LayerNorm" in axes.get_xlabel()) == measure.startswith("layernorm")
-        assert "closer than" in axes.get_xlabel()
-
-
-def test_the_window_saves_the_figure_of_the_page(stage, monkeypatch, tmp_path):
     path = stage.save(monkeypatch, "Save figure…", tmp_path / "sums.svg")
     text = path.read_text("utf-8")
     assert "Distance after LayerNorm" in text
     assert "random pairs of all rows" in text
+
+
+def test_the_figure_has_both_before_and_after_layernorm(minilm_folder):
+    asked = InterferenceOf(Typed("cat", 3), Typed("apple", 6))
+    model, spec = open_source(minilm_folder), PANELS["layernorm"].spec
+    result = resolve(asked, QuestionContext(model))
+    for first, measures in ((MEASURES[0], MEASURES[::2]), (MEASURES[1], MEASURES[1::2])):
+        choices = replace(spec.defaults, page="interference", measure=first)
+        view = kit.View(kit.Scope(model, (1, 99), (1, 2, 3)), choices, asked, result, name="MiniLM")
+        figure = spec.figure(view)
+        FigureCanvasAgg(figure).draw()
+        for axes, measure in zip(figure.axes, measures, strict=True):
+            _, mark = axes.lines
+            assert mark.get_xdata()[0] == result.found.of(measure)
+            assert ("LayerNorm" in axes.get_xlabel()) == measure.startswith("layernorm")
+            assert "closer than" in axes.get_xlabel()

@@ -107,14 +107,11 @@ def test_another_head_takes_its_map_only(source, monkeypatch):
     assert (first.weights != second.weights).any()
 
 
-def test_too_many_positions_are_refused_with_advice():
+def test_it_tells_which_tensors_it_reads_and_refuses_too_many_positions():
     about = SimpleNamespace(model=None)
     with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
         KernelsOf(HeadsOf(), (0, MOST)).answer(about)
     assert caught.value.advice == "Choose a shorter range."
-
-
-def test_it_tells_which_tensors_it_reads():
     assert KernelsOf(HeadsOf(2), RANGE).tensors() == (("W_Q", 2), ("W_K", 2))
     assert KernelsOf(HeadsOf(0, content=True), RANGE).tensors()[2:] == (("W_E", 0),)
 
@@ -136,14 +133,19 @@ def test_it_can_be_given_up_between_heads(source):
 # Heads.
 
 
-def test_the_head_that_looks_nearest_is_shown_first(panel, source):
+def test_the_head_that_looks_nearest_is_first_and_keys_and_clicks_show_others(panel, source):
     nearest = int(expected(source).mean_lag.argmin())
     assert panel.result.head == nearest
     assert panel.content.wall.cards[0].head == nearest
     assert panel.content.wall.head == nearest
-
-
-def test_a_click_on_the_wall_shows_that_head(panel, source):
+    first, second = (card.head for card in panel.content.wall.cards)
+    panel.content.wall.setFocus()
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
+    assert panel.result.head == second
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
+    assert panel.result.head == second
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Home)
+    assert panel.result.head == first
     for head in (1, 0):
         click_head(panel, head)
         assert panel.result.head == head
@@ -154,19 +156,14 @@ def test_a_click_on_the_wall_shows_that_head(panel, source):
         assert f"head {head} " in panel.header.caption.text()
 
 
-def test_arrow_keys_go_through_the_wall(panel):
-    first, second = (card.head for card in panel.content.wall.cards)
-    panel.content.wall.setFocus()
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
-    assert panel.result.head == second
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
-    assert panel.result.head == second
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Home)
-    assert panel.result.head == first
-
-
-def test_heads_are_sorted_as_chosen(panel):
+def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
+    area = panel.content.wall.area_of(1)
+    hover(panel.content.wall, area.center().toPoint())
     found = panel.result.found
+    assert panel.content.wall.hover_text().startswith("head 1\nprevious token ")
+    assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
+    hover(panel, panel.rect().topLeft())
+    assert panel.content.wall.hover_text() == ""
     panel.controls.widgets["sort"].setFocus()
     for _ in range(panel.controls.widgets["sort"].count() - 1):
         QTest.keyClick(panel.controls.widgets["sort"], Qt.Key.Key_Down)
@@ -175,16 +172,6 @@ def test_heads_are_sorted_as_chosen(panel):
     assert panel.controls.widgets["sort"].currentData() == "number"
     assert order.tolist() == [0, 1]
     assert panel.content.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
-
-
-def test_the_wall_says_what_is_under_the_mouse(panel):
-    area = panel.content.wall.area_of(1)
-    hover(panel.content.wall, area.center().toPoint())
-    found = panel.result.found
-    assert panel.content.wall.hover_text().startswith("head 1\nprevious token ")
-    assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
-    hover(panel, panel.rect().topLeft())
-    assert panel.content.wall.hover_text() == ""
 
 
 def test_all_heads_of_a_large_model_can_be_scrolled_to(panel):
@@ -201,7 +188,11 @@ def test_all_heads_of_a_large_model_can_be_scrolled_to(panel):
 # Curves.
 
 
-def test_attention_and_score_by_lag(panel, source):
+def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
+    plot = curves_of(panel)
+    hover(plot.viewport(), plot.point_of(0, 1).toPoint())
+    value = panel.result.found.attention[panel.result.head, 1]
+    assert plot.hover_text() == f"head {panel.result.head} · Δ = 1 · {value:.3f}"
     kernels, head = expected(source), panel.result.head
     shown = map_of(panel)
     (curve,) = curves_of(panel).curves
@@ -212,13 +203,6 @@ def test_attention_and_score_by_lag(panel, source):
     (curve,) = curves_of(panel).curves
     np.testing.assert_allclose(curve.y, kernels.scores[head], rtol=2e-4, atol=1e-5)
     assert map_of(panel) is shown, "with its zoom and its colours"
-
-
-def test_hovering_a_curve_says_the_lag_and_the_value(panel):
-    plot = curves_of(panel)
-    hover(plot.viewport(), plot.point_of(0, 1).toPoint())
-    value = panel.result.found.attention[panel.result.head, 1]
-    assert plot.hover_text() == f"head {panel.result.head} · Δ = 1 · {value:.3f}"
 
 
 # Switches.
@@ -296,11 +280,6 @@ def test_selecting_a_query_lights_up_what_it_attends_to(stage):
     query = next(c for c in curves_of(panel).curves if c.color == LIGHT.accent)
     lags = {int(x): y for x, y in zip(query.x, query.y, strict=True)}
     assert lags[2] == pytest.approx(row[28 - RANGE[0]])
-
-
-def test_another_head_lights_up_other_positions(stage):
-    panel, session = stage.panel, stage.session
-    session.selection = (30,)
     before = session.guides["kernels"]
     click_head(panel, 1 - panel.result.head)
     after = session.guides["kernels"]
@@ -324,16 +303,7 @@ def test_nothing_lights_up(stage, how):
     assert "kernels" not in session.guides
 
 
-def test_a_click_on_the_map_selects_the_query(stage):
-    panel = stage.panel
-    click(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
-    assert stage.session.selection == (20, 50)
-    assert stage.session.current == 50
-    click(map_of(panel).viewport(), map_of(panel).point_of(40, 40).toPoint())
-    assert stage.session.selection == (40,)
-
-
-def test_hovering_the_map_says_who_attends_to_whom(stage):
+def test_the_map_says_who_attends_to_whom_and_a_click_selects_the_query(stage):
     panel = stage.panel
     hover(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
     assert stage.session.hover == 20
@@ -341,9 +311,14 @@ def test_hovering_the_map_says_who_attends_to_whom(stage):
     assert map_of(panel).hover_text() == f"50 → 20\nattention {value:.3f} · Δ = 30"
     hover(map_of(panel).viewport(), map_of(panel).point_of(20, 50).toPoint())
     assert map_of(panel).hover_text().endswith("attention 0.000 · Δ = \N{MINUS SIGN}30 (ahead)")
+    click(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
+    assert stage.session.selection == (20, 50)
+    assert stage.session.current == 50
+    click(map_of(panel).viewport(), map_of(panel).point_of(40, 40).toPoint())
+    assert stage.session.selection == (40,)
 
 
-def test_the_map_is_drawn_in_the_themes_shades(panel):
+def test_the_map_is_drawn_in_the_themes_shades_and_levels_follow_its_bar(panel):
     assert map_of(panel)._colormap == SHADES["light"]
     panel.set_theme(DARK)
     assert map_of(panel)._colormap == SHADES["dark"]
@@ -351,9 +326,6 @@ def test_the_map_is_drawn_in_the_themes_shades(panel):
     nothing = picture.pixelColor(map_of(panel).point_of(10, 55).toPoint())
     itself = picture.pixelColor(map_of(panel).point_of(5, 5).toPoint())
     assert nothing.lightness() < 20 < itself.lightness()
-
-
-def test_levels_follow_the_colour_bar(panel):
     _, image = panel.content.plots.painted
     image.bar.levelsRequested.emit(1e-3, 0.5)
     assert image.levels == (1e-3, 0.5)
@@ -424,7 +396,9 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
 # What can be taken away.
 
 
-def test_numbers_of_all_heads(panel, stage, tmp_path, monkeypatch):
+def test_numbers_of_all_heads_and_a_figure_that_names_model_layer_head_and_scope(
+    panel, stage, tmp_path, monkeypatch
+):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "kernels.npz")
     with np.load(path) as saved:
         found = panel.result.found
@@ -433,9 +407,6 @@ def test_numbers_of_all_heads(panel, stage, tmp_path, monkeypatch):
         np.testing.assert_array_equal(saved["score_of_head_0"], found.scores[0])
         drawn = saved[f"map_of_head_{panel.result.head}"]
     np.testing.assert_array_equal(drawn, panel.result.weights)
-
-
-def test_the_figure_names_model_layer_head_and_scope(stage, tmp_path, monkeypatch):
     click_box(stage.panel.controls.widgets["averaged"])
     drawn = stage.save(monkeypatch, "Save figure…", tmp_path / "kernels.svg").read_text("utf-8")
     head = stage.panel.result.head

@@ -105,16 +105,13 @@ def test_the_caption_has_the_numbers_of_the_profile(norms):
     )
 
 
-def test_a_short_table_is_measured_whole_and_has_no_line(norms):
+def test_a_short_table_is_measured_whole_and_many_outliers_are_counted(norms):
     norms.show(rows(60))
     assert "over all positions (too few to leave out the first 100)" in norms.panel.caption()
     assert not norms.plot._marker.isVisible()
     norms.session.norms_after = 30
     assert norms.plot._marker.isVisible()
     assert "over 30–58" in norms.panel.caption()
-
-
-def test_many_outliers_are_counted_and_none_is_said(norms):
     table = rows()
     table[10:290:10] *= 4
     assert norms.show(table).panel.caption().endswith("and 22 more")
@@ -192,16 +189,13 @@ def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(norms):
     assert norms.plot.view.spans()[1] == pytest.approx(full_span(view))
 
 
-def test_the_bulk_leaves_outliers_out(norms):
+def test_the_bulk_leaves_outliers_out_and_rounding_does_not_fill_the_axis(norms):
     table = rows()
     table[150] *= 2
     norms.show(table)
     low, high = bulk_span(norms.panel.view())
     usual = np.delete(norms.values[100:299], 50)
     assert low < usual.min() <= usual.max() < high < norms.values[150]
-
-
-def test_norms_that_differ_by_rounding_do_not_fill_the_axis(norms):
     norms.show(sinusoid("marian", 256, 64))
     low, high = bulk_span(norms.panel.view())
     assert 0 < np.ptp(norms.values) < 1e-12
@@ -246,7 +240,14 @@ def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, drawn):
 # ---- selecting and hovering ----------------------------------------------------------------
 
 
-def test_hover_is_told_and_described(norms):
+def test_rings_tell_their_rule_the_range_is_veiled_and_hover_is_told(norms):
+    plot, session = norms.plot, norms.session
+    assert plot.tooltip_at(QPointF(norms.at(0))) == OUTLIER_RULE
+    assert plot.index_at(QPointF(norms.at(0))) == 0
+    session.selection = (40,)
+    assert [position for position, _ in plot.marks.labels()] == [40, 0, N - 1]
+    session.positions = (100, 200)
+    assert plot.marks._shown == (100, 200)
     session = norms.session
     session.tokens = TokenizedPrompt(
         ids=(50256, 15496, 616), texts=("<|endoftext|>", "Hello", " my"), truncated=0
@@ -259,16 +260,6 @@ def test_hover_is_told_and_described(norms):
     assert norms.plot.hover_text() == f"positions 30 → 31 · step {norms.values[30]:.3f}"
     session.hover = N - 1  # no step begins at the last position
     assert norms.plot.hover_text() == ""
-
-
-def test_rings_tell_their_rule_and_the_range_is_veiled(norms):
-    plot, session = norms.plot, norms.session
-    assert plot.tooltip_at(QPointF(norms.at(0))) == OUTLIER_RULE
-    assert plot.index_at(QPointF(norms.at(0))) == 0
-    session.selection = (40,)
-    assert [position for position, _ in plot.marks.labels()] == [40, 0, N - 1]
-    session.positions = (100, 200)
-    assert plot.marks._shown == (100, 200)
 
 
 # ---- the line that stability is measured from ----------------------------------------------
@@ -344,7 +335,7 @@ def three(norms, helix):
     return norms
 
 
-def test_other_models_are_wholly_in_sight_and_have_a_row_each(three, helix):
+def test_other_models_are_wholly_in_sight_and_have_rows_and_values_of_their_own(three, helix):
     (x0, x1), (_, y1) = three.plot.view.spans()
     norms = np.linalg.norm(2 * helix(420, 16, 3), axis=1)
     assert x0 < 0
@@ -357,13 +348,23 @@ def test_other_models_are_wholly_in_sight_and_have_a_row_each(three, helix):
     assert three.table[1] == cells
     three.session.norms_after = 30
     assert three.table[1][1] == f"{norms[30:419].mean():.3f}"
-
-
-def test_beyond_the_open_models_end_nothing_is_hovered_or_selected(three):
     assert three.plot.index_at(QPointF(three.at(400, 5))) is None
     assert three.plot.index_at(QPointF(three.at(N - 1))) == N - 1
     QTest.mouseClick(three.plot.viewport(), LEFT, NONE, three.at(400, 5))
     assert three.session.selection == ()
+    three.session.hover = 50
+    tables = 2 * helix(420, 16, 3), helix(120, 8, 4)
+    long, short = (f"{np.linalg.norm(table[50]):.3f}" for table in tables)
+    assert three.plot.hover_text().endswith(f"long {long} · short {short}")
+    three.session.hover = 150  # the short one has no such position
+    assert "short" not in three.plot.hover_text()
+    three.choose_quantity("residual")
+    assert three.table == []
+    assert len(three.plot.curves) == 1
+    three.choose_quantity("step")
+    long = next(one for one in three.session.compared if one.name == "long").session.model
+    steps = row_lengths(long.W_pos).of("step", centred=False)
+    np.testing.assert_array_equal(three.plot.curves[1].y, steps)
 
 
 def test_relative_to_their_means_models_lie_on_one_another(three):
@@ -382,25 +383,6 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
         three.others.remove(key)
     QApplication.processEvents()
     np.testing.assert_array_equal(three.values, profile.values)
-
-
-def test_the_hover_label_has_all_models_norms(three, helix):
-    three.session.hover = 50
-    tables = 2 * helix(420, 16, 3), helix(120, 8, 4)
-    long, short = (f"{np.linalg.norm(table[50]):.3f}" for table in tables)
-    assert three.plot.hover_text().endswith(f"long {long} · short {short}")
-    three.session.hover = 150  # the short one has no such position
-    assert "short" not in three.plot.hover_text()
-
-
-def test_residuals_are_of_this_model_alone(three):
-    three.choose_quantity("residual")
-    assert three.table == []
-    assert len(three.plot.curves) == 1
-    three.choose_quantity("step")
-    long = next(one for one in three.session.compared if one.name == "long").session.model
-    steps = row_lengths(long.W_pos).of("step", centred=False)
-    np.testing.assert_array_equal(three.plot.curves[1].y, steps)
 
 
 def test_overlay_asks_for_a_model_without_a_view(norms):

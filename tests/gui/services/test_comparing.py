@@ -411,11 +411,18 @@ def results(session, slot="rows"):
     ]
 
 
-def test_each_answers_for_its_own_model(opened, beside, answers):
+def test_each_answers_for_its_own_model_and_another_in_its_place_is_asked_anew(
+    opened, beside, answers, open_table, helix
+):
     for compared in opened.compared:
         answers.ask("rows", compared.key, Rows())
     assert results(opened) == [40, 60, 80]
     assert "rows" not in opened.answers
+    other = opened.compared[0].session
+    other.model = open_table(helix(50), "rows-50")
+    assert "rows" not in other.answers
+    answers.ask("rows", 1, Rows())
+    assert results(opened)[0] == 50
 
 
 def test_what_is_not_possible_for_one_is_for_others(opened, beside, answers):
@@ -458,15 +465,6 @@ def test_what_nobody_looks_at_is_given_up(opened, beside, hand_jobs):
     assert results(opened) == [None, None, None]
     assert results(opened, "other") == [80, 120, 160]
     answers.close()
-
-
-def test_another_model_in_ones_place_is_asked_anew(opened, beside, answers, open_table, helix):
-    answers.ask("rows", 1, Rows())
-    other = opened.compared[0].session
-    other.model = open_table(helix(50), "rows-50")
-    assert "rows" not in other.answers
-    answers.ask("rows", 1, Rows())
-    assert results(opened)[0] == 50
 
 
 def test_hiding_is_of_a_model_and_goes_with_it(opened, controller, beside):

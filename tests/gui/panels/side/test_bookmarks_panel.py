@@ -118,19 +118,7 @@ def test_an_empty_name_leaves_the_one_before(alone):
     assert alone.session.bookmarks[1].name == "View 2"
 
 
-def test_delete_removes_and_bring_back_undoes_it(alone, key):
-    key(alone, Qt.Key.Key_Up)
-    key(alone, Qt.Key.Key_Delete)
-    assert names(alone) == ["View 2"]
-    assert alone.removed.text() == "“View 1” is removed."
-    assert alone.rows[alone.current].thumbnail.hasFocus()
-    QTest.mouseClick(alone.back, LEFT)
-    assert names(alone) == ["View 1", "View 2"]
-    assert alone.current == alone.session.bookmarks[0].key
-    assert not alone.back.isVisible()
-
-
-def test_the_last_one_that_goes_leaves_words(alone):
+def test_what_is_removed_leaves_words_and_is_brought_back(alone, key):
     for _ in range(2):
         QTest.mouseClick(alone.remove, LEFT)
     assert alone.rows == {}
@@ -143,6 +131,15 @@ def test_the_last_one_that_goes_leaves_words(alone):
     assert alone.removed.text() == "“View 2” is removed."
     QTest.mouseClick(alone.back, LEFT)
     assert names(alone) == ["View 1", "View 2"]
+    assert not alone.back.isVisible()
+    key(alone, Qt.Key.Key_Up)
+    key(alone, Qt.Key.Key_Delete)
+    assert names(alone) == ["View 2"]
+    assert alone.removed.text() == "“View 1” is removed."
+    assert alone.rows[alone.current].thumbnail.hasFocus()
+    QTest.mouseClick(alone.back, LEFT)
+    assert names(alone) == ["View 1", "View 2"]
+    assert alone.current == alone.session.bookmarks[0].key
     assert not alone.back.isVisible()
 
 
@@ -174,14 +171,11 @@ def test_the_menu_of_a_bookmark(alone):
     assert names(alone) == ["View 2", "View 1"]
 
 
-def test_pictures_are_larger_where_there_is_room(alone, qtbot):
+def test_pictures_are_larger_where_there_is_room_and_a_theme_reaches_every_row(alone, qtbot):
     row = alone.rows[alone.current]
     assert row.thumbnail.size() == SMALLER
     alone.resize(480, 500)
     qtbot.waitUntil(lambda: row.thumbnail.size() == PICTURE)
-
-
-def test_a_theme_reaches_every_row(alone):
     for theme in (DARK, LIGHT):
         alone.set_theme(theme)
         frames = {row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in
@@ -192,7 +186,9 @@ def test_a_theme_reaches_every_row(alone):
 # ---- in the window -----------------------------------------------------------------------------
 
 
-def test_control_d_keeps_the_view_with_a_picture(application, bookmark):
+def test_control_d_keeps_the_view_with_a_picture_in_a_panel_that_can_be_closed(
+    application, bookmark
+):
     assert not application.window.docks["bookmarks"].isVisible()
     one = bookmark(application)
     panel = panel_of(application)
@@ -213,6 +209,12 @@ def test_control_d_keeps_the_view_with_a_picture(application, bookmark):
     assert row.scope.text() == "tiny-gpt2 · positions 1–199"
     assert row.thumbnail.accessibleName() == "View 1: tiny-gpt2 · positions 1–199"
     assert not panel.empty.isVisible()
+    window = application.window
+    window.bookmarks.show()
+    window.commands.by_name["reset_layout"].trigger()
+    assert not window.docks["bookmarks"].isVisible()
+    window.docks["bookmarks"].toggleViewAction().trigger()
+    assert panel_of(application).isVisible()
 
 
 def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
@@ -239,7 +241,9 @@ def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
     assert np.abs(pixels(two) - before).max() <= 3
 
 
-def test_a_double_click_and_the_palette_show_the_same_pixels(two, wait_until_idle):
+def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_too(
+    two, wait_until_idle, write_table
+):
     before, panel = pixels(two), panel_of(two)
     first, second = panel.rows.values()
     QTest.mouseDClick(first.thumbnail, LEFT)
@@ -255,9 +259,6 @@ def test_a_double_click_and_the_palette_show_the_same_pixels(two, wait_until_idl
     assert two.session.positions == (4, 120)
     commands = items_of(two.window, two.window.bookmarks.items())
     assert len(matching(commands, "show the bookmarks")) == 1
-
-
-def test_another_model_is_opened(two, write_table, wait_until_idle):
     two.controller.open(str(write_table()))
     wait_until_idle(two)
     panel, session = panel_of(two), two.session
@@ -340,15 +341,6 @@ def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkey
     assert not panel.add.isEnabled()
     application.window.bookmarks.add()
     assert application.session.bookmarks == ()
-
-
-def test_reset_layout_closes_it_and_the_menu_opens_it(application):
-    window = application.window
-    window.bookmarks.show()
-    window.commands.by_name["reset_layout"].trigger()
-    assert not window.docks["bookmarks"].isVisible()
-    window.docks["bookmarks"].toggleViewAction().trigger()
-    assert panel_of(application).isVisible()
 
 
 def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):

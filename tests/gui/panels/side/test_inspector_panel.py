@@ -127,10 +127,6 @@ def test_shows_the_numbers_of_the_current_position(make, session):
         format_number(details.nearest[0].distance),
         format_number(details.nearest[0].cosine),
     )
-
-
-def test_says_where_the_position_is_and_whether_its_norm_stands_out(make, session):
-    panel = make(session)
     panel.answers.select((0,))
     assert panel.card.range.text() == "Outside the range 1–63"
     assert panel.card.outlier.isVisible()
@@ -183,7 +179,7 @@ def test_step_buttons_walk_and_stop_at_the_ends(make, session):
     assert panel.go_to.previous.isEnabled()
 
 
-def test_rows_hover_and_select(make, session, qtbot):
+def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     panel = make(session)
     panel.answers.select((30,))
     target = panel.nearest.rows[1].position
@@ -193,19 +189,11 @@ def test_rows_hover_and_select(make, session, qtbot):
     click(panel.nearest, 1)
     assert session.selection == (target,)
     assert panel.card.title.text() == str(target)
-
-
-def test_leaving_the_rows_ends_the_hover(make, session, qtbot):
-    panel = make(session)
     panel.answers.select((30,))
     with qtbot.waitSignal(panel.hoverRequested):
         QTest.mouseMove(panel.beside.viewport(), spot(panel.beside, 0))
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p is None):
         QTest.mouseMove(panel.go_to.field)
-
-
-def test_shift_click_on_a_row_adds_it(make, session):
-    panel = make(session)
     panel.answers.select((30,))
     click(panel.beside, 1, keys=Qt.KeyboardModifier.ShiftModifier)
     assert session.selection == (30, 31)
@@ -229,7 +217,7 @@ def test_a_hovered_and_a_selected_row_are_tinted(make, session):
     assert index(1, 0).data(role).name() == DARK.accent
 
 
-def test_several_are_listed_in_order_and_one_is_made_current(make, session):
+def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
     panel = make(session)
     panel.answers.select((5,))
     assert not panel.listed.isVisible()
@@ -241,10 +229,6 @@ def test_several_are_listed_in_order_and_one_is_made_current(make, session):
     assert session.selection == (12, 5, 40)
     assert panel.card.title.text() == "40"
     assert [row.position for row in panel.listed.rows] == [5, 12, 40]
-
-
-def test_one_is_taken_out_by_its_cross_and_by_delete(make, session):
-    panel = make(session)
     panel.answers.select((40, 12, 5))
     click(panel.listed, 1, column=3)
     assert session.selection == (40, 5)
@@ -289,7 +273,7 @@ def test_keys_the_list_has_no_use_for_reach_the_window(make, session, qtbot):
     assert QApplication.focusWidget() is None
 
 
-def test_tokens_stand_beside_their_positions(make, session):
+def test_tokens_stand_beside_their_positions_and_all_is_copied_in_full_precision(make, session):
     panel = make(session)
     panel.answers.select((1, 2))
     session.tokens = SimpleNamespace(texts=("<|endoftext|>", "Hello", " my"), ids=(), truncated=0)
@@ -297,10 +281,6 @@ def test_tokens_stand_beside_their_positions(make, session):
     assert [row.cells[1] for row in panel.listed.rows] == ["Hello", "·my"]
     session.tokens = None
     assert panel.card.token.text() == ""
-
-
-def test_copies_full_precision_as_tab_separated_text(make, session):
-    panel = make(session)
     session.tokens = SimpleNamespace(texts=("a\tb",) * 64, ids=(), truncated=0)
     panel.answers.select((12, 30))
     QTest.mouseClick(panel.copy, Qt.MouseButton.LeftButton)
@@ -375,48 +355,43 @@ def enter(go_to: GoTo, text: str) -> None:
     QTest.keyClick(go_to.field, Qt.Key.Key_Return)
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("17", (17,)),
-        ("10-13", (10, 11, 12, 13)),
-        ("13 - 10", (13, 12, 11, 10)),
-        ("5, 9 40", (5, 9, 40)),
-        ("3, 1-4", (3, 1, 2, 4)),
-        ("63", (63,)),
-    ],
-)
-def test_selects_what_is_typed(go_to, typed, expected):
-    enter(go_to, typed)
-    assert go_to.asked == [expected]
-    assert not go_to.message.isVisible()
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("64", "There is no 64: positions 0–63"),
-        ("10-99", "There is no 99: positions 0–63"),
-        ("-5", "“-5” is no position"),
-        ("twelve", "“twelve” is no position"),
-    ],
-)
-def test_says_what_is_wrong_and_keeps_the_text(go_to, typed, said):
-    enter(go_to, typed)
-    assert said in go_to.message.text()
-    assert go_to.message.isVisible()
-    assert go_to.field.text() == typed
+def test_selects_what_is_typed(go_to):
+    for typed, expected in (
+        ("17", (17,)), ("10-13", (10, 11, 12, 13)), ("13 - 10", (13, 12, 11, 10)),
+        ("5, 9 40", (5, 9, 40)), ("3, 1-4", (3, 1, 2, 4)), ("63", (63,)),
+    ):  # fmt: skip
+        enter(go_to, typed)
+        assert go_to.asked.pop() == expected
+        assert not go_to.message.isVisible()
     assert go_to.asked == []
-    QTest.keyClick(go_to.field, Qt.Key.Key_End)
-    QTest.keyClick(go_to.field, Qt.Key.Key_Backspace)
-    assert not go_to.message.isVisible()
 
 
-def test_a_range_too_long_is_cut_and_says_so(go_to):
+def test_says_what_is_wrong_and_keeps_the_text(go_to):
+    for typed, said in (
+        ("64", "There is no 64: positions 0–63"), ("10-99", "There is no 99: positions 0–63"),
+        ("-5", "“-5” is no position"), ("twelve", "“twelve” is no position"),
+    ):  # fmt: skip
+        enter(go_to, typed)
+        assert said in go_to.message.text()
+        assert go_to.message.isVisible()
+        assert go_to.field.text() == typed
+        assert go_to.asked == []
+        QTest.keyClick(go_to.field, Qt.Key.Key_End)
+        QTest.keyClick(go_to.field, Qt.Key.Key_Backspace)
+        assert not go_to.message.isVisible()
+
+
+def test_a_range_too_long_is_cut_and_another_table_takes_the_message_away(go_to):
     go_to.set_table(5000, None)
     enter(go_to, "0-2999")
     assert go_to.asked == [tuple(range(2000))]
     assert "1\u2009000 more are not" in go_to.message.text()
+    enter(go_to, "64")
+    go_to.set_table(100, 7)
+    assert not go_to.message.isVisible()
+    assert "0–99" in go_to.field.toolTip()
+    go_to.set_table(0, None)
+    assert not go_to.isEnabled()
 
 
 def test_enter_on_an_empty_field_changes_nothing_and_escape_clears(go_to):
@@ -442,12 +417,3 @@ def test_after_enter_the_field_is_empty_and_the_arrows_walk_on(go_to):
     QTest.keyClick(go_to.field, Qt.Key.Key_Return)
     QTest.keyClicks(go_to.field, "5")  # over what was wrong
     assert go_to.field.text() == "5"
-
-
-def test_another_table_takes_the_message_away(go_to):
-    enter(go_to, "64")
-    go_to.set_table(100, 7)
-    assert not go_to.message.isVisible()
-    assert "0–99" in go_to.field.toolTip()
-    go_to.set_table(0, None)
-    assert not go_to.isEnabled()

@@ -35,7 +35,11 @@ def choose(combo, *keys: Qt.Key) -> None:
         QTest.keyClick(combo, key)
 
 
-def test_shows_the_session(panel):
+def test_shows_the_session_and_asks_nothing(panel):
+    heard = record(panel)
+    panel.session.color_by = "component"
+    panel.session.color_component = 7
+    panel.session.colormap = "viridis"
     panel.session.colormap = "batlow"
     panel.session.color_by = "norm"
     panel.session.outside = "faint"
@@ -47,30 +51,19 @@ def test_shows_the_session(panel):
     assert panel.outside.buttons["faint"].isChecked()
     assert panel.projection.value() == "parallel"
     assert panel.after_drag.value() == "stay"
-
-
-def test_following_the_session_asks_nothing(panel):
-    heard = record(panel)
-    panel.session.color_by = "component"
-    panel.session.color_component = 7
-    panel.session.colormap = "viridis"
-    panel.session.outside = "faint"
     assert heard == []
 
 
-def test_choosing_what_colours_the_curve(panel):
+def test_choosing_what_colours_the_curve_which_component_and_which_map(panel):
     heard = record(panel)
     choose(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down)
-    assert heard == [("norm", 4), ("residual", 4)]
-
-
-def test_colouring_by_a_component_asks_which(panel):
-    heard = record(panel)
     assert not panel.component.isVisible()
     choose(panel.color_by, Qt.Key.Key_End)
     assert panel.component.isVisible()
     choose(panel.component, Qt.Key.Key_Down)
-    assert heard == [("component", 4), ("component", 5)]
+    choose(panel.colormap, Qt.Key.Key_Down)
+    colours = [("norm", 4), ("residual", 4), ("component", 4), ("component", 5)]
+    assert heard == [*colours, ("map", "turbo")]
 
 
 def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
@@ -92,12 +85,6 @@ def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
         assert max(difference) < 16
 
 
-def test_choosing_a_map(panel):
-    heard = record(panel)
-    choose(panel.colormap, Qt.Key.Key_Down)
-    assert heard == [("map", "turbo")]
-
-
 def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
     heard = record(panel)
     qtbot.mouseClick(panel.colormap, Qt.MouseButton.LeftButton)
@@ -112,30 +99,22 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
     assert heard[0][0] == "map"
 
 
-@pytest.mark.parametrize(
-    ("choice", "value", "expected"),
-    [
+def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
+    heard = record(panel)
+    for choice, value, expected in (
         ("outside", "faint", ("outside", "faint")),
         ("projection", "parallel", ("projection", "parallel")),
         ("after_drag", "stay", ("keep", True)),
-    ],
-)
-def test_segments_ask_once(panel, qtbot, choice, value, expected):
-    heard = record(panel)
-    button = getattr(panel, choice).buttons[value]
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert heard == [expected]
-
-
-def test_segments_by_keyboard(panel, qtbot):
-    heard = record(panel)
-    hidden = panel.outside.buttons["hidden"]
+    ):
+        for _ in range(2):
+            qtbot.mouseClick(getattr(panel, choice).buttons[value], Qt.MouseButton.LeftButton)
+        assert heard.pop() == expected
+    faint = panel.outside.buttons["faint"]
     panel.activateWindow()
-    hidden.setFocus()
-    qtbot.waitUntil(hidden.hasFocus)
-    QTest.keyClick(hidden, Qt.Key.Key_Right)
-    assert heard == [("outside", "faint")]
+    faint.setFocus()
+    qtbot.waitUntil(faint.hasFocus)
+    QTest.keyClick(faint, Qt.Key.Key_Left)
+    assert heard == [("outside", "hidden")]
 
 
 def test_the_wheel_passing_over_changes_nothing(panel):

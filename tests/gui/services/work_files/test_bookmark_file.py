@@ -61,7 +61,8 @@ def change_list(path, change) -> None:
     rewrite(path, changed)
 
 
-def test_what_goes_in_comes_out(path):
+def test_what_goes_in_comes_out_and_there_is_none_before(path):
+    assert read_bookmarks(path) == ((), 0)
     write_bookmarks(BOTH, path)
     found, left_out = read_bookmarks(path)
     assert alike(found, BOTH)
@@ -71,16 +72,15 @@ def test_what_goes_in_comes_out(path):
     assert read_bookmarks(path) == ((), 0)
 
 
-def test_a_file_that_is_not_there_has_none(path):
-    assert read_bookmarks(path) == ((), 0)
-
-
-def test_saved_work_carries_them(path):
+def test_saved_work_carries_them_and_is_damaged_if_they_are(path):
     file = path.parent.parent / "mine.helix"
     write_work(replace(WORK, bookmarks=BOTH), file)
     work = read_work(file)
     assert alike(work.bookmarks, BOTH)
     assert same(replace(work, bookmarks=()), WORK)
+    rewrite(file, lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"))
+    with pytest.raises(WorkError, match=r"^mine\.helix is damaged"):
+        read_work(file)
 
 
 def said_in(data: bytes) -> dict:
@@ -88,51 +88,41 @@ def said_in(data: bytes) -> dict:
         return json.loads(archive.read(JSON))
 
 
-def test_work_without_bookmarks_opens_in_older_versions():
+def test_work_is_of_the_version_of_its_bookmarks_and_without_any_of_the_first():
     assert said_in(pack_work(WORK))["version"] == 1
     assert said_in(pack_work(replace(WORK, bookmarks=BOTH)))["version"] == 2
+    aligned = replace(WORK, alignment=CurveAlignment(OfRange((3, 40))))
+    carried = (OTHER, replace(ONE, work=aligned))
+    assert said_in(pack_work(aligned))["version"] == 4
+    assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
+def test_of_several_those_that_can_be_read_are_kept(path):
+    for spoil in (
         lambda parts: parts.pop(f"{FOLDER}{ONE.key}.helix"),
         lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"),
         lambda parts: parts.update({f"{FOLDER}{ONE.key}.helix": b"PK"}),
-    ],
-    ids=range(3),
-)
-def test_of_several_those_that_can_be_read_are_kept(path, spoil):
-    write_bookmarks(BOTH, path)
-    rewrite(path, spoil)
-    found, left_out = read_bookmarks(path)
-    assert alike(found, (OTHER,))
-    assert left_out == 1
+    ):
+        write_bookmarks(BOTH, path)
+        rewrite(path, spoil)
+        found, left_out = read_bookmarks(path)
+        assert alike(found, (OTHER,))
+        assert left_out == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda said: said["bookmarks"][0].update(key="../../evil"),
-        lambda said: said["bookmarks"][0].update(name=3),
-        lambda said: said["bookmarks"][0].update(note=None),
-    ],
-    ids=range(3),
-)
-def test_names_that_make_no_sense_are_left_out(path, change):
-    write_bookmarks(BOTH, path)
-    change_list(path, change)
-    assert read_bookmarks(path)[1] == 1
+def test_names_that_make_no_sense_are_left_out(path):
+    for wrong in ({"key": "../../evil"}, {"name": 3}, {"note": None}):
+        write_bookmarks(BOTH, path)
+        change_list(path, lambda said, wrong=wrong: said["bookmarks"][0].update(wrong))
+        assert read_bookmarks(path)[1] == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"hello", b"PK\x03\x04", b"{}", b"PK\x05\x06" + bytes(18)], ids=range(5)
-)
-def test_what_is_no_file_of_bookmarks_is_refused(path, content):
+def test_what_is_no_file_of_bookmarks_is_refused(path):
     path.parent.mkdir()
-    path.write_bytes(content)
-    with pytest.raises(WorkError, match="cannot be read"):
-        read_bookmarks(path)
+    for content in (b"", b"hello", b"PK\x03\x04", b"{}", b"PK\x05\x06" + bytes(18)):
+        path.write_bytes(content)
+        with pytest.raises(WorkError, match="cannot be read"):
+            read_bookmarks(path)
 
 
 def test_every_cut_file_is_refused(path):
@@ -171,21 +161,6 @@ def test_a_view_of_a_later_version_is_not_left_out(path):
     rewrite(path, newer_view)
     with pytest.raises(NewerVersion, match=r"^The bookmark .*Coil.* was saved by a newer"):
         read_bookmarks(path)
-
-
-def test_work_is_of_the_version_of_its_bookmarks():
-    aligned = replace(WORK, alignment=CurveAlignment(OfRange((3, 40))))
-    carried = (OTHER, replace(ONE, work=aligned))
-    assert said_in(pack_work(aligned))["version"] == 4
-    assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4
-
-
-def test_damaged_bookmarks_are_damaged_work(path):
-    file = path.parent.parent / "mine.helix"
-    write_work(replace(WORK, bookmarks=BOTH), file)
-    rewrite(file, lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"))
-    with pytest.raises(WorkError, match=r"^mine\.helix is damaged"):
-        read_work(file)
 
 
 def test_a_place_that_cannot_be_written_to_is_said(path):

@@ -159,9 +159,7 @@ def test_a_broken_file_is_put_aside(session, bookmarks, file):
 
 
 def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, file, three):
-    bad = replace(session.bookmarks[0], key="no key")
-    write_bookmarks((bad, *session.bookmarks[1:]), file)
-    before = file.read_bytes()
+    before = spoil_the_first(file, session)
     bookmarks.add("View 4", "gpt2", WORK, b"")
     assert names(file) == names(session) == ["View 2", "View 3", "View 4"]
     assert session.notice.text == "One bookmark cannot be read."
@@ -247,14 +245,6 @@ def test_nothing_is_put_aside_while_another_window_writes(
     assert names(file) == ["View 2", "View 3"]
 
 
-def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
-    before = file.read_bytes()
-    monkeypatch.setattr("gui.services.work_files.work_file.VERSION", 0)
-    assert Bookmarks(session, file).add("View 4", "gpt2", WORK, b"") is None
-    assert "newer" in session.notice.text
-    assert file.read_bytes() == before
-
-
 def test_a_view_of_a_later_version_stays_in_the_list(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr("gui.services.work_files.work_file.VERSION", 0)
@@ -322,12 +312,11 @@ def test_another_model_is_opened_first(opened, controller, kept, write_table, he
     assert opened.notice is None
 
 
-def test_a_range_that_the_table_has_no_more_is_cut(opened, controller, kept):
+def test_a_range_that_the_table_has_no_more_is_cut_and_a_model_that_is_gone_is_said(
+    opened, controller, kept
+):
     controller.go_to(replace(kept, positions=(150, 900)))
     assert opened.positions == (150, 199)
-
-
-def test_a_model_that_is_gone_is_said(opened, controller, kept):
     controller.go_to(replace(kept, source="/nowhere/at/all"))
     assert "nowhere" in opened.notice.text
     assert opened.model.name == "helix"

@@ -50,5 +50,10 @@ def click(panel, title, button=LEFT):
     QTest.mouseClick(panel.list.viewport(), button, pos=at(panel, title))
 
 
+def current(panel):
+    """The title of the current line."""
+    return panel.list.currentIndex().data()
+
+
 def titles(panel):
     return [line.title for line in panel.list.lines()]

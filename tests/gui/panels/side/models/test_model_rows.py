@@ -81,14 +81,11 @@ def test_where_each_model_is_and_what_fetching_it_takes(source, state, offline_s
     assert bool(away.refusal) == (offline_state == "offline")
 
 
-def test_the_refusal_says_why_and_what_can_be_done():
+def test_refusal_and_tip_say_why_and_that_only_the_table_is_fetched():
     refusal = line_of(session(offline=True), "openai-community/gpt2-medium").refusal
     assert refusal.startswith("GPT-2 medium is not on this machine, and Helixscope is offline.")
     assert f"4.2{NBSP}MB" in refusal
     assert "open its folder" in refusal
-
-
-def test_the_tip_says_that_only_the_table_is_fetched_and_of_how_much():
     tip = line_of(session(), "openai-community/gpt2-medium").tip.replace(NBSP, " ")
     assert tip.startswith("GPT-2 medium · openai-community/gpt2-medium\n")
     assert "1\N{THIN SPACE}024 dimensions" in tip
@@ -108,13 +105,10 @@ def test_the_open_model_is_marked_whatever_it_was_called(source):
     assert COMMIT not in "".join(line.tip for line in lines_of(state, opened=""))
 
 
-def test_another_revision_of_the_open_model_is_another_model():
+def test_another_revision_is_another_model_and_what_is_open_is_never_refused():
     state = session(model=SimpleNamespace(source=FETCHED, commit=COMMIT))
     marked = [line.source for line in lines_of(state, opened=FETCHED) if line.is_open]
     assert marked == [FETCHED]
-
-
-def test_what_is_open_is_never_refused():
     state = session(offline=True, model=SimpleNamespace(source="gpt2-medium", commit=None))
     line = line_of(state, "openai-community/gpt2-medium", opened="gpt2-medium")
     assert (line.state, line.refusal, line.is_open) == ("open", "", True)
@@ -123,7 +117,7 @@ def test_what_is_open_is_never_refused():
 # ---- recent sources ----------------------------------------------------------------------
 
 
-def test_recent_sources_come_first_and_none_comes_twice():
+def test_few_recent_sources_come_first_and_none_comes_twice():
     recent = ("/home/x/checkpoints/run-7", "gpt2", "openai-community/gpt2", FETCHED,
               "EleutherAI/gpt-neo-125m@refs/pr/3", f"someone/theirs@{COMMIT}")  # fmt: skip
     group = list_groups(session(recent=recent))[0]
@@ -136,9 +130,6 @@ def test_recent_sources_come_first_and_none_comes_twice():
     assert group.lines[0].tip == recent[0]
     assert group.lines[1].tip.startswith(recent[4])
     assert group.lines[2].tip.startswith(recent[5])
-
-
-def test_few_recent_sources_are_listed():
     recent = tuple(f"/home/x/run-{k}" for k in range(9))
     assert len(list_groups(session(recent=recent))[0].lines) == MAX_RECENT
 
@@ -230,7 +221,7 @@ def test_a_search_is_for_all_its_words(haystack, search, expected):
     assert matches(haystack, search) is expected
 
 
-def test_a_search_ends_with_the_offer_to_search_the_hub():
+def test_a_search_and_nothing_else_ends_with_the_offer_to_search_the_hub():
     groups = list_groups(session(), " opt  125 ")
     assert titles(groups) == [
         ("Other language models", ["OPT 125M"]),
@@ -239,15 +230,12 @@ def test_a_search_ends_with_the_offer_to_search_the_hub():
     assert groups[-1].lines[0].kind == "search"
     assert groups[-1].lines[0].source == "opt 125"
     assert preferred(session(), "opt 125").title == "OPT 125M"
-
-
-def test_without_a_search_the_hub_is_not_mentioned():
     state = session(found=DUTCH, found_for="gpt2 dutch")
     assert "On the Hub" not in [group.title for group in list_groups(state)]
     assert not any(line.preferred for line in lines_of(state))
 
 
-def test_what_was_found_is_listed_with_its_downloads():
+def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already():
     state = session(found=(*DUTCH, found("openai-community/gpt2", 9)), found_for="gpt2 Dutch")
     groups = list_groups(state, "gpt2  dutch")
     assert titles(groups) == [
@@ -260,9 +248,6 @@ def test_what_was_found_is_listed_with_its_downloads():
     assert "A model for text generation." in first.tip
     assert "downloads" not in second.tip
     assert preferred(state, "gpt2 dutch").source == DUTCH[0].id
-
-
-def test_what_the_list_shows_already_is_not_found_once_more():
     state = session(found=(found("openai-community/gpt2-xl", 9),), found_for="gpt2-xl")
     assert titles(list_groups(state, "gpt2-xl")) == [
         ("OpenAI's GPT-2", ["GPT-2 XL"]),
@@ -356,9 +341,10 @@ def test_a_single_word_is_searched_for_before_it_is_taken_for_an_id():
     assert [line.source for line in lines_of(answered, "bert-base-cased")] == [d.id for d in DUTCH]
 
 
-@pytest.mark.parametrize("text", ["a b@c d"])
-def test_what_can_be_no_id_is_not_offered(text):
-    assert list_groups(session(), text) == ()
+def test_what_can_be_no_id_is_not_offered():
+    assert list_groups(session(), "a b@c d") == ()
+    for text in ("a/model.safetensors", "pytorch_model.bin"):
+        assert not any(line.title.startswith("Open ") for line in lines_of(session(), text))
 
 
 @pytest.mark.parametrize("text", ["/home/x/my  run", "~/run", "./run", "..", "C:\\run"])
@@ -376,18 +362,10 @@ def test_a_recent_path_is_listed_once():
     assert offered.preferred
 
 
-@pytest.mark.parametrize("text", ["a/model.safetensors", "pytorch_model.bin"])
-def test_a_file_is_no_id(text):
-    assert not any(line.title.startswith("Open ") for line in lines_of(session(), text))
-
-
-def test_offline_a_typed_id_may_still_be_here():
+def test_a_typed_id_may_be_here_offline_and_is_that_of_the_catalogue():
     line = lines_of(session(offline=True), "someone/theirs@v1")[0]
     assert line.title == "Open someone/theirs@v1 if it is on this machine"
     assert not line.refusal
-
-
-def test_an_identity_is_that_of_the_catalogue():
     assert identity("gpt2") == identity("https://huggingface.co/openai-community/gpt2")
     assert identity("a/b@V1") != identity("a/b@v1")
     assert identity("/a/b") == "/a/b"

@@ -13,6 +13,7 @@ from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.tooltips import LINE
 from tests.gui.on_screen import put_on_screen
+from tests.gui.panels.side.models.models_stage import current, titles
 
 
 def row(identity: str, title: str, group: str, state: str) -> ModelRow:
@@ -61,20 +62,11 @@ def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
         qtbot.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=at)
 
 
-def current(panel) -> str | None:
-    """The title of the current line."""
-    return panel.list.currentIndex().data()
-
-
 def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
     return SimpleNamespace(source=source, commit=commit)
 
 
-def titles(panel) -> list[str]:
-    return [line.title for line in panel.list.lines()]
-
-
-def test_lists_recent_paths_then_the_catalogue_in_its_groups(panel):
+def test_lists_recent_paths_then_the_catalogue_in_its_groups_and_tooltips_have_the_rest(panel):
     assert titles(panel) == [
         "run-7",
         "model.safetensors",
@@ -87,9 +79,6 @@ def test_lists_recent_paths_then_the_catalogue_in_its_groups(panel):
     texts = [panel.list.model().index(row, 0).data() for row in rows]
     headings = [text for text in texts if text not in titles(panel)]
     assert headings == ["Recent", "OpenAI's GPT-2", "Stanford's GPT-2 small", "Encoders"]
-
-
-def test_the_tooltip_has_the_rest(panel):
     lines = {line.title: line for line in panel.list.lines()}
     assert lines["run-7"].tip == "/home/x/checkpoints/run-7"
     tip = lines["GPT-2 medium"].tip
@@ -116,13 +105,6 @@ def test_a_double_click_opens_once(panel, qtbot):
     assert heard == ["openai-community/gpt2"]
 
 
-def test_a_click_on_what_is_not_here_opens_it_too(panel, qtbot):
-    heard = record(panel)
-    click(panel, qtbot, "openai-community/gpt2-medium")
-    assert heard == ["openai-community/gpt2-medium"]
-    assert not panel.explanation.isVisible()
-
-
 def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
     heard = record(panel)
     panel.session.offline = True
@@ -142,7 +124,7 @@ def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
     assert heard[1:] == ["openai-community/gpt2-medium"]
 
 
-def test_a_heading_does_nothing(panel, qtbot):
+def test_a_heading_does_nothing_nor_does_the_open_model(panel, qtbot):
     heard = record(panel)
     first = panel.list.rect_of(panel.list.lines()[0].source)
     at = first.center()
@@ -150,9 +132,12 @@ def test_a_heading_does_nothing(panel, qtbot):
     qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert heard == []
     assert not panel.explanation.isVisible()
+    panel.session.model = model_of("openai-community/gpt2")
+    click(panel, qtbot, "openai-community/gpt2")
+    assert heard == []
 
 
-def test_search_filters_by_title_id_and_group(panel):
+def test_search_filters_by_title_id_and_group_or_says_that_there_is_nothing(panel):
     for typed, expected in (
         ("gpt2-m", ["GPT-2 medium"]),
         ("GPT-2 SMALL", ["GPT-2 small", "Alias"]),
@@ -165,6 +150,12 @@ def test_search_filters_by_title_id_and_group(panel):
         assert titles(panel) == [*expected, f"Search the Hub for “{typed}”"]
     panel.search.clear()
     assert len(titles(panel)) == 6
+    QTest.keyClicks(panel.search, "no@where at all")
+    assert panel.message.isVisible()
+    assert "“no@where at all”" in panel.message.text()
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert panel.search.text() == ""
+    assert panel.list.isVisible()
 
 
 def test_a_typed_path_opens_with_enter_and_with_a_click(panel, qtbot):
@@ -173,15 +164,6 @@ def test_a_typed_path_opens_with_enter_and_with_a_click(panel, qtbot):
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     click(panel, qtbot, "/data/run 8")
     assert heard == ["/data/run 8"] * 2
-
-
-def test_a_search_without_result_says_so(panel):
-    QTest.keyClicks(panel.search, "no@where at all")
-    assert panel.message.isVisible()
-    assert "“no@where at all”" in panel.message.text()
-    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
-    assert panel.search.text() == ""
-    assert panel.list.isVisible()
 
 
 def test_enter_in_the_search_opens_the_marked_line(panel):
@@ -232,7 +214,7 @@ def test_the_list_by_keyboard(panel):
     assert heard[1:] == [lines[0].source]
 
 
-def test_the_arrows_step_over_headings(panel):
+def test_the_arrows_step_over_headings_and_the_current_line_stays(panel):
     panel.list.enter()
     seen = []
     for _ in panel.list.lines():
@@ -242,9 +224,6 @@ def test_the_arrows_step_over_headings(panel):
     for title in reversed(titles(panel)):
         assert current(panel) == title
         QTest.keyClick(panel.list, Qt.Key.Key_Up)
-
-
-def test_the_current_line_stays_while_others_come(panel):
     panel.list.enter()
     QTest.keyClick(panel.list, Qt.Key.Key_Down)
     assert current(panel) == "model.safetensors"
@@ -261,11 +240,6 @@ def test_the_open_model_is_in_sight(panel):
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
     session.recent = ("/somewhere/else",)  # the list is made anew
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
-
-
-def test_the_open_model_is_in_sight_when_a_search_ends(panel):
-    last = panel.session.models[-1].entry.id
-    panel.resize(280, 200)
     QTest.keyClicks(panel.search, "gpt")
     panel.session.model = model_of(last)
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
@@ -280,26 +254,16 @@ def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     assert panel.search.selectedText() == "gpt"
 
 
-def test_marks_the_open_model(panel):
+def test_marks_the_open_model_or_folder_and_keeps_the_mark(panel):
     assert panel.list.open_lines() == ()
     panel.session.model = model_of("gpt2")
     assert [line.title for line in panel.list.open_lines()] == ["GPT-2 small"]
     panel.session.model = model_of("stanford-crfm/alias-gpt2-small-x21")
     assert [line.title for line in panel.list.open_lines()] == ["Alias"]
-
-
-def test_marks_an_open_folder_and_keeps_the_mark(panel):
     panel.session.model = model_of(RECENT[0])
     panel.session.recent = RECENT[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
-
-
-def test_the_open_model_is_not_opened_again(panel, qtbot):
-    heard = record(panel)
-    panel.session.model = model_of("openai-community/gpt2")
-    click(panel, qtbot, "openai-community/gpt2")
-    assert heard == []
 
 
 def test_the_buttons_ask_for_a_folder_and_a_file(panel, qtbot):
