@@ -11,6 +11,18 @@ from gui.services.controller import Controller
 from gui.state.session import Session
 from tests.gui.hand_jobs import HandJobs
 
+WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
+
+
+def snapshot(session: Session) -> dict[str, object]:
+    """What a session shows."""
+    return {name: getattr(session, name) for name in WANTED}
+
+
+def is_same(session: Session, before: dict[str, object]) -> bool:
+    """Whether a session shows what it showed."""
+    return all(getattr(session, name) is value for name, value in before.items())
+
 
 @pytest.fixture
 def by_hand(session: Session, hand_jobs: HandJobs) -> Iterator[Controller]:

@@ -31,7 +31,9 @@ def fetched(session, controller, hub):
     return session
 
 
-def test_looking_costs_one_request_and_gives_a_budget(fetched, controller, hub):
+def test_looking_costs_one_request_and_gives_a_budget_that_follows_the_count(
+    fetched, controller, hub
+):
     assert fetched.gathering is None
     controller.gatherer.look()
     assert asked(hub) == ["refs"]
@@ -40,10 +42,6 @@ def test_looking_costs_one_request_and_gives_a_budget(fetched, controller, hub):
     assert [one.step for one in state.plan.snapshots] == STEPS
     assert state.plan.bytes_to_fetch == 20 * EACH
     assert fetched.history is None
-
-
-def test_the_budget_follows_the_count(fetched, controller, hub):
-    controller.gatherer.look()
     hub.forget_requests()
     controller.gatherer.choose(5)
     plan = fetched.gathering.plan
@@ -116,7 +114,7 @@ def test_checkpoints_that_are_none_are_named(fetched, controller, hub):
     assert "holds no weights" in one.why
 
 
-def test_whole_files_are_asked_about_first(fetched, controller, hub, tmp_path):
+def test_whole_files_are_asked_about_first_for_each_number(fetched, controller, hub, tmp_path):
     controller.gatherer.look()
     hub.ranges = False
     controller.gatherer.gather(4)
@@ -133,13 +131,6 @@ def test_whole_files_are_asked_about_first(fetched, controller, hub, tmp_path):
     controller.gatherer.gather(6)
     assert fetched.gathering.whole > 0
     assert fetched.history.n_snapshots == 4
-
-
-def test_another_number_is_another_question(fetched, controller, hub):
-    controller.gatherer.look()
-    hub.ranges = False
-    controller.gatherer.gather(4)
-    assert fetched.gathering.whole
     controller.gatherer.choose(3)
     assert fetched.gathering.whole == 0
     assert fetched.gathering.why == ""
@@ -158,20 +149,7 @@ def test_offline_without_anything(fetched, controller, hub):
     assert fetched.gathering.plan is not None
 
 
-def test_offline_there_is_what_was_fetched(fetched, controller, hub):
-    controller.gatherer.look()
-    controller.gatherer.gather(5)
-    hub.forget_requests()
-    fetched.offline = True
-    controller.gatherer.look()
-    assert fetched.gathering.plan.n_available == 5
-    assert fetched.gathering.plan.bytes_to_fetch == 0
-    controller.gatherer.gather(5)
-    assert fetched.history.n_snapshots == 5
-    assert hub.requests == []
-
-
-def test_offline_from_now_on(fetched, controller, hub):
+def test_offline_there_is_what_was_fetched_and_no_more(fetched, controller, hub):
     """What is here comes all the same."""
     controller.gatherer.look()
     controller.gatherer.gather(5)
@@ -180,6 +158,14 @@ def test_offline_from_now_on(fetched, controller, hub):
     assert fetched.history.n_snapshots == 5
     assert "offline" in fetched.gathering.why
     assert "Work offline" in fetched.gathering.advice
+    hub.forget_requests()
+    fetched.offline = True
+    controller.gatherer.look()
+    assert fetched.gathering.plan.n_available == 5
+    assert fetched.gathering.plan.bytes_to_fetch == 0
+    controller.gatherer.gather(5)
+    assert fetched.history.n_snapshots == 5
+    assert hub.requests == []
 
 
 def test_a_model_without_checkpoints(session, controller, loopback_hub, tmp_path):

@@ -4,30 +4,17 @@ import numpy as np
 
 from gui.services.controller import Controller
 from gui.state.session import Session
-
-WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
-
-
-def snapshot(session):
-    return {name: getattr(session, name) for name in WANTED}
-
-
-def is_same(session, before):
-    return all(getattr(session, name) is value for name, value in before.items())
-
+from tests.gui.services.conftest import is_same, snapshot
 
 # ---- selection -------------------------------------------------------------------------
 
 
-def test_selecting_drops_what_is_off_the_table(opened, controller):
+def test_selecting_drops_what_is_off_the_table_and_what_comes_again_is_current(opened, controller):
     controller.select((5, -1, 200, 9))
     assert opened.selection == (5, 9)
     assert opened.details.position == 9
     controller.select(())
     assert opened.details is None
-
-
-def test_a_position_that_is_selected_again_becomes_the_current_one(opened, controller):
     controller.select((5, 9, 5))
     assert opened.selection == (9, 5)
 

@@ -76,7 +76,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     assert seen[True].mirrors == (seen[False].disparity > 1e-3)
 
 
-def test_rows_are_matched_by_position(opened, beside, helix):
+def test_rows_are_matched_by_position_and_it_can_be_taken_off_again(opened, beside, helix, copy):
     other = beside(helix(120, 16, 9), (10, 80))
     opened.positions = (30, 150)
     opened.alignment = CurveAlignment(OfCompared(KEY))
@@ -91,6 +91,10 @@ def test_rows_are_matched_by_position(opened, beside, helix):
     (guide,) = resolve_scene(opened).guides
     np.testing.assert_array_equal(guide.matched, np.arange(30, 81))
     np.testing.assert_array_equal(guide.points, guide.lines[0])
+    assert len(resolve_scene(opened).guides) == 1
+    opened.alignment = None
+    assert resolve_scene(opened).guides == ()
+    assert opened.aligned is None
 
 
 def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, helix, copy):
@@ -216,7 +220,7 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
 # ---- the same model ----------------------------------------------------------------------------
 
 
-def test_another_range_lies_first_on_first(opened):
+def test_another_range_lies_first_on_first_or_in_the_shown_components_where_it_is(opened):
     opened.positions = (20, 119)
     opened.alignment = CurveAlignment(OfRange((199, 90)))
     aligned = opened.aligned
@@ -227,10 +231,6 @@ def test_another_range_lies_first_on_first(opened):
     np.testing.assert_array_equal(aligned.matched, np.arange(20, 120))
     assert "positions 90–189\n" in caption(aligned)
     assert "onto positions 20–119 · disparity" in caption(aligned)
-
-
-def test_another_range_in_the_shown_components_is_where_it_is(opened):
-    opened.positions = (20, 119)
     opened.alignment = CurveAlignment(OfRange((120, 180)), "basis")
     expected = opened.curve.coordinates[120:181]
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
@@ -250,7 +250,7 @@ def trained(session, steps=(0, 10, 100)):
     session.history = in_memory("tiny", "nowhere", steps, [*tables, end.astype(np.float32)])
 
 
-def test_a_step_of_its_training(opened):
+def test_a_step_of_its_training_and_one_that_cannot_be_read(opened):
     opened.alignment = CurveAlignment(OfStep(10))
     assert (opened.aligned, opened.not_aligned) == (None, NO_STEPS)
     trained(opened)
@@ -264,10 +264,6 @@ def test_a_step_of_its_training(opened):
     assert opened.aligned.positions == (50, 60)
     opened.alignment = CurveAlignment(OfStep(11))
     assert opened.not_aligned == NO_STEPS
-
-
-def test_a_step_that_cannot_be_read_is_said(opened):
-    trained(opened)
 
     def fail(_):
         raise SourceError("the file is gone")
@@ -302,15 +298,6 @@ def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix)
     controller.open(str(write_table(helix(80), "next")))
     gc.collect()
     assert gone[1]() is None
-
-
-def test_it_can_be_taken_off_again(opened, beside, copy):
-    beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
-    assert len(resolve_scene(opened).guides) == 1
-    opened.alignment = None
-    assert resolve_scene(opened).guides == ()
-    assert opened.aligned is None
 
 
 # ---- what is done when -------------------------------------------------------------------------

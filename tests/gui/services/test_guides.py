@@ -89,27 +89,23 @@ def test_a_basis_counts_by_what_it_does_to_the_shown_components(model):
     assert not same_basis(pca, wider, (1, 2, 3))
 
 
-def test_another_model_begins_without_any(opened, controller, write_table, helix):
-    controller.show_guide("shape", guide_of(opened))
-    controller.open(str(write_table(helix(120, 24, 6), "other")))
-    assert opened.model.n_positions == 120
-    assert opened.guides == {}
-
-
-def test_a_snapshot_of_the_training_is_without_guides(opened, controller):
+def test_a_guide_has_a_caption_and_is_neither_of_a_snapshot_nor_of_another_model(
+    opened, controller, write_table, helix
+):
     controller.show_guide("shape", guide_of(opened))
     opened.snapshot = 0
     assert opened.shown_guides == ()
     opened.snapshot = None
     assert len(opened.shown_guides) == 1
-
-
-def test_the_caption_says_what_a_guide_is(opened, controller):
     controller.show_guide("shape", guide_of(opened, caption="thin line: helix"))
     controller.show_guide("kernels", guide_of(opened))
     assert resolve_scene(opened).caption[2:] == ("thin line: helix",)
     opened.components = (3, 1, 2)
     assert len(resolve_scene(opened).caption) == 2
+    controller.show_guide("shape", guide_of(opened))
+    controller.open(str(write_table(helix(120, 24, 6), "other")))
+    assert opened.model.n_positions == 120
+    assert opened.guides == {}
 
 
 # ---- what is drawn ------------------------------------------------------------------------

@@ -6,28 +6,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.checkpoints.errors import SourceError
 from geometry.models import catalogue
-from geometry.models.sources import open_source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.loading import MAX_RECENT
-
-WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
-
-
-def snapshot(session):
-    return {name: getattr(session, name) for name in WANTED}
-
-
-def is_same(session, before):
-    return all(getattr(session, name) is value for name, value in before.items())
-
+from tests.gui.services.conftest import is_same, snapshot
 
 # ---- opening ---------------------------------------------------------------------------
 
 
-def test_opens_a_source_and_shows_all_of_it(session, controller, write_table):
+def test_opens_a_source_and_shows_all_of_it_or_the_range_that_was_asked_for(
+    session, controller, write_table
+):
     source = str(write_table())
     controller.open(source)
     assert session.model.name == "helix"
@@ -38,9 +28,6 @@ def test_opens_a_source_and_shows_all_of_it(session, controller, write_table):
     np.testing.assert_array_equal(session.turn, np.eye(3))
     assert (session.opening, session.status, session.notice) == ("", "Ready", None)
     assert session.recent == (source,)
-
-
-def test_opens_a_range_that_was_asked_for(session, controller, write_table):
     controller.open(str(write_table()), positions=(30, 60))
     assert session.positions == session.curve.pca.positions == (30, 60)
 
@@ -110,20 +97,19 @@ def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
     assert session.status == "Opening cancelled"
 
 
-def test_a_source_that_fails_leaves_everything_as_it_was(opened, controller, tmp_path):
+def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_tried(
+    opened, controller, tmp_path, write_table
+):
     controller.select((3, 7))
     before = snapshot(opened)
     controller.open(str(tmp_path / "nothing.safetensors"))
     assert is_same(opened, before)
     assert opened.recent[0].endswith("helix.npy")
+    assert opened.notice.text.startswith("There is nothing at")
     assert "nothing.safetensors" in opened.notice.text
     assert opened.notice.advice
     assert "Traceback" in opened.notice.details
     assert (opened.opening, opened.status) == ("", "Ready")
-
-
-def test_a_new_attempt_takes_the_old_notice_away(opened, controller, write_table, tmp_path):
-    controller.open(str(tmp_path / "nothing"))
     controller.open(str(write_table()))
     assert opened.notice is None
 
@@ -200,21 +186,16 @@ def test_starts_empty_where_nothing_is_here(session, controller, hub):
     assert session.opening == ""
 
 
-def test_starts_with_the_source_that_was_asked_for(session, controller, hub, write_table):
+def test_starts_with_the_source_that_was_asked_for_or_what_was_open_last(
+    session, controller, hub, write_table, write_gpt2
+):
     source, last = str(write_table()), str(write_table(name="last"))
     controller.open_first(source, last, (2, 30))
     assert session.model.name == "helix"
     assert session.positions == (2, 30)
-
-
-def test_starts_with_what_was_open_last(session, controller, hub, write_gpt2, write_table):
     hub(write_gpt2(), "openai-community/gpt2")
     controller.open_first(None, str(write_table(name="last")))
     assert session.model.name == "last"
-
-
-def test_starts_with_the_model_that_was_open_last(session, controller, hub, write_gpt2):
-    hub(write_gpt2(), "openai-community/gpt2")
     hub(write_gpt2(), "openai-community/gpt2-medium")
     controller.open_first(None, "openai-community/gpt2-medium")
     assert session.model.name == "gpt2-medium"
@@ -316,15 +297,6 @@ def test_whoever_hears_of_a_new_model_finds_all_of_it(session, controller, write
     controller.open(str(write_table(helix(150), "long")))
     assert {"model", "positions", "curve", "norms", "selection"} <= {name for name, _ in heard}
     assert [name for name, right in heard if not right] == []
-
-
-def test_uses_the_opener_of_geometry(session, hand_jobs, tmp_path):
-    with pytest.raises(SourceError):
-        open_source(tmp_path / "none.npy")
-    controller = Controller(session, hand_jobs)
-    controller.open(str(tmp_path / "none.npy"))
-    hand_jobs.deliver_all()
-    assert session.notice.text.startswith("There is nothing at")
 
 
 # ---- what is odd about a model ---------------------------------------------------------

@@ -26,14 +26,11 @@ def trained(session, controller, tmp_path) -> Session:
     return session
 
 
-def test_what_was_answered_becomes_history_and_lapse(trained):
+def test_what_was_answered_is_shown_with_a_caption_when_a_snapshot_is_wanted(trained):
     assert trained.history.steps.tolist() == STEPS
     assert trained.timeline.positions == RANGE
     assert trained.timeline.coordinates.shape == (len(STEPS), 48, 3)
     assert trained.snapshot is None
-
-
-def test_the_scene_is_the_model_as_it_is_until_a_snapshot_is_wanted(trained):
     now = resolve_scene(trained)
     np.testing.assert_array_equal(now.coordinates, trained.curve.coordinates)
     trained.snapshot = 2
@@ -42,15 +39,9 @@ def test_the_scene_is_the_model_as_it_is_until_a_snapshot_is_wanted(trained):
     assert np.ptp(then.coordinates) < np.ptp(now.coordinates) / 2
     trained.snapshot = None
     np.testing.assert_array_equal(resolve_scene(trained).coordinates, now.coordinates)
-
-
-def test_the_last_snapshot_lies_where_the_model_lies(trained):
     trained.snapshot = LAST
     found = resolve_scene(trained).coordinates
     np.testing.assert_allclose(found, trained.curve.coordinates, atol=2e-3)
-
-
-def test_the_caption_says_step_tokens_loss_and_components(trained):
     trained.snapshot = 4
     said = resolve_scene(trained).caption
     assert said[0] == "tiny · positions 1–47 · centred"
@@ -76,15 +67,12 @@ def test_another_basis_moves_the_curve_and_computes_nothing(trained):
     assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
 
 
-def test_components_in_another_order_order_the_axes(trained):
+def test_components_in_another_order_order_the_axes_and_others_are_not_in_a_lapse(trained):
     trained.snapshot = 3
     trained.components = (3, 1, 2)
     found = resolve_scene(trained)
     np.testing.assert_array_equal(found.coordinates, trained.timeline.coordinates[3][:, [2, 0, 1]])
     assert found.axis_labels == tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in (3, 1, 2))
-
-
-def test_other_components_than_the_first_three_are_not_in_a_lapse(trained):
     assert columns_for((1, 2, 4)) == (0, 1, 2)
     trained.snapshot = 3
     trained.components = (1, 2, 4)
@@ -93,7 +81,11 @@ def test_other_components_than_the_first_three_are_not_in_a_lapse(trained):
     )
 
 
-def test_the_ways_of_selected_positions_are_their_coordinates(trained):
+def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trained):
+    trained.color_by = "norm"
+    assert resolve_scene(trained).scale.title == "Norm"
+    trained.snapshot = 0
+    assert resolve_scene(trained).scale.title == "Norm (as it is now)"
     trained.snapshot, trained.selection = 3, (5, 40, 0)
     ways = resolve_scene(trained).ways
     assert ways.at == 3
@@ -103,19 +95,9 @@ def test_the_ways_of_selected_positions_are_their_coordinates(trained):
     assert len(resolve_scene(trained).ways.points) == 3
     trained.snapshot = None
     assert resolve_scene(trained).ways is None
-
-
-def test_the_norm_at_a_point_is_the_snapshots(trained):
     trained.snapshot, trained.hover = 2, 30
     norm = trained.timeline.timelapse.norms[2, 30]
     assert resolve_scene(trained).labels[30] == f"position 30 · norm {norm:.3f}"
-
-
-def test_colours_of_the_model_as_it_is_say_so(trained):
-    trained.color_by = "norm"
-    assert resolve_scene(trained).scale.title == "Norm"
-    trained.snapshot = 0
-    assert resolve_scene(trained).scale.title == "Norm (as it is now)"
 
 
 def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, controller):

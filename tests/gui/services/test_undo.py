@@ -87,7 +87,7 @@ def test_a_new_change_forgets_what_was_taken_back(opened, undo, clock):
     assert opened.selection == ()
 
 
-def test_a_drag_is_one_change_however_long_it_takes(opened, undo, clock):
+def test_a_drag_or_a_held_key_is_one_change_and_a_pause_begins_another(opened, undo, clock):
     start = opened.positions
     opened.dragging = True
     for first in range(2, 30):
@@ -96,9 +96,6 @@ def test_a_drag_is_one_change_however_long_it_takes(opened, undo, clock):
     undo.undo()
     assert opened.positions == start
     assert undo.undoes == ""
-
-
-def test_a_held_key_is_one_change_and_a_pause_begins_another(opened, undo, clock):
     for position in range(10, 20):
         clock.now += 0.05
         opened.selection = (position,)
@@ -109,13 +106,12 @@ def test_a_held_key_is_one_change_and_a_pause_begins_another(opened, undo, clock
     assert opened.selection == ()
 
 
-def test_what_changes_together_is_taken_back_together(opened, undo, clock):
+def test_what_changes_together_is_taken_back_together_and_what_is_there_is_no_change(
+    opened, undo, clock
+):
     do(opened, clock, color_component=2, color_by="component")
     undo.undo()
     assert (opened.color_component, opened.color_by) == (4, "position")
-
-
-def test_setting_what_is_there_is_no_change(opened, undo, clock):
     do(opened, clock, selection=())
     assert undo.undoes == ""
 

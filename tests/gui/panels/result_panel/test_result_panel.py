@@ -18,6 +18,8 @@ from gui.style.theme import DARK
 from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import ResultStage
 
+SUM = SumPanel()
+
 
 @pytest.fixture(autouse=True)
 def no_failures():
@@ -26,19 +28,19 @@ def no_failures():
 
 @pytest.fixture
 def stage(qtbot):
-    return ResultStage(qtbot, SumPanel())
+    return ResultStage(qtbot, SUM)
 
 
 @pytest.fixture
-def opened(stage, write_table):
-    stage.open(write_table())
-    return stage
+def opened(stage_of, helix_table):
+    """The panel with the small helix open."""
+    return stage_of(SUM, helix_table)
 
 
 @pytest.fixture
 def slow(qtbot, hand_jobs):
     """A panel whose answers come when the test says so."""
-    return ResultStage(qtbot, SumPanel(), hand_jobs)
+    return ResultStage(qtbot, SUM, hand_jobs)
 
 
 def words(panel):
@@ -55,13 +57,15 @@ def test_opening_says_so(stage):
     assert words(stage.panel) == SumPanel.empty
 
 
-def test_a_result_is_shown_with_its_caption(opened, helix):
+def test_a_result_is_shown_with_its_caption_whatever_other_slots_answer(opened, helix):
     panel = opened.panel
     assert panel.content.label.isVisible()
     assert panel.content.label.text() == f"{helix()[:, 0].sum():.3f}"
     assert panel.caption() == "column 0"
     assert not panel.words.message.isVisible()
     assert not panel.strip.isVisible()
+    opened.answers.ask("other", SumOf(7))
+    assert opened.panel.view().question == SumOf(0)
 
 
 def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
@@ -191,7 +195,7 @@ def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
 
 
 def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_table):
-    stage = ResultStage(qtbot, SumPanel(), hand_jobs, show=False)
+    stage = ResultStage(qtbot, SUM, hand_jobs, show=False)
     stage.open(write_table())
     assert not hand_jobs.started
     stage.panel.show()
@@ -231,32 +235,23 @@ def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, w
     assert len(slow.panel.findChildren(SumBody)) == 1
 
 
-def test_other_slots_answers_are_none_of_its_business(opened):
-    opened.answers.ask("other", SumOf(7))
-    assert opened.panel.view().question == SumOf(0)
-
-
 # The header.
 
 
-def test_the_header_explains_and_gives_way(opened, qtbot):
-    header = opened.panel.header
+def test_the_header_explains_and_gives_way(stage, write_table, qtbot):
+    stage.open(write_table())
+    header = stage.panel.header
     assert header.formula.text() == SumPanel.formula
     assert header.help.toolTip() == "One sentence. Another one."
     assert header.meaning.isVisible()
-    opened.panel.resize(240, 240)
-    qtbot.waitUntil(lambda: not header.meaning.isVisible())
-    assert header.formula.isVisible()
-    assert header.more.isVisible()
-
-
-def test_controls_move_below_the_formula_when_it_is_narrow(opened, qtbot):
     control = QLabel("a control of some width")
-    header = opened.panel.header
     header.add(control)
     QApplication.processEvents()
     beside = control.mapTo(header, QPoint(0, 0)).y()
-    opened.panel.resize(240, 240)
+    stage.panel.resize(240, 240)
+    qtbot.waitUntil(lambda: not header.meaning.isVisible())
+    assert header.formula.isVisible()
+    assert header.more.isVisible()
     qtbot.waitUntil(lambda: control.mapTo(header, QPoint(0, 0)).y() > beside + 10)
 
 
@@ -304,17 +299,18 @@ def test_figures_are_saved_by_their_ending(opened, monkeypatch, tmp_path, ending
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_another_ending_gets_one_that_is_known(opened, monkeypatch, tmp_path):
+def test_another_ending_gets_one_that_is_known_and_what_cannot_be_written_says_why(
+    opened, monkeypatch, tmp_path
+):
     opened.save(monkeypatch, "Save figure…", tmp_path / "sum.docx")
     assert (tmp_path / "sum.docx.png").exists()
-
-
-def test_a_figure_that_cannot_be_written_says_why(opened, monkeypatch, tmp_path):
     opened.save(monkeypatch, "Save figure…", tmp_path / "nowhere" / "sum.png")
     assert "cannot be written" in opened.session.notice.text
 
 
-def test_numbers_are_saved_as_csv_in_full_precision(opened, monkeypatch, tmp_path):
+def test_numbers_are_saved_as_csv_and_npz_in_full_precision_or_it_is_said_why_not(
+    opened, monkeypatch, tmp_path
+):
     path = opened.save(monkeypatch, "Save numbers…", tmp_path / "sum.csv")
     with path.open(newline="") as file:
         rows = list(csv.reader(file))
@@ -322,24 +318,12 @@ def test_numbers_are_saved_as_csv_in_full_precision(opened, monkeypatch, tmp_pat
     assert rows[0] == ["sum", "both_1", "both_2"]
     assert [float(cell) for cell in rows[1]] == [total, total, 0.0]
     assert rows[2] == ["", repr(float(-total)), "-0.0"]
-
-
-def test_numbers_are_saved_as_npz(opened, monkeypatch, tmp_path):
     path = opened.save(monkeypatch, "Save numbers…", tmp_path / "sum.npz")
     with np.load(path) as file:
         assert set(file) == {"sum", "both"}
         assert file["both"].shape == (2, 2)
-
-
-def test_numbers_that_cannot_be_written_say_why(opened, monkeypatch, tmp_path):
     opened.save(monkeypatch, "Save numbers…", tmp_path / "nowhere" / "sum.csv")
     assert "cannot be written" in opened.session.notice.text
-
-
-def test_a_cancelled_dialog_saves_nothing(opened, monkeypatch):
-    monkeypatch.setattr("gui.export.save_result.QFileDialog.exec", lambda dialog: 0)
-    opened.choose("Save figure…")
-    assert "Saved" not in opened.session.status
 
 
 def test_the_figure_is_copied_as_a_picture(opened):
@@ -350,8 +334,8 @@ def test_the_figure_is_copied_as_a_picture(opened):
     assert opened.session.status == "Copied the figure"
 
 
-def test_the_suggested_name_is_no_folder(opened, monkeypatch):
-    opened.session.model.name = "gpt2@refs/pr/1"
+def test_the_suggested_name_is_no_folder_and_a_cancelled_dialog_saves_nothing(opened, monkeypatch):
+    monkeypatch.setattr(opened.session.model, "name", "gpt2@refs/pr/1")
     names = []
     monkeypatch.setattr(
         "gui.export.save_result.QFileDialog.selectFile",
@@ -360,3 +344,4 @@ def test_the_suggested_name_is_no_folder(opened, monkeypatch):
     monkeypatch.setattr("gui.export.save_result.QFileDialog.exec", lambda dialog: 0)
     opened.choose("Save figure…")
     assert names == [Path("gpt2@refs-pr-1 sum.png")]
+    assert "Saved" not in opened.session.status

@@ -91,7 +91,9 @@ def type_count(form, text):
     QTest.keyClick(form.count, Qt.Key.Key_Return)
 
 
-def test_nothing_is_asked_before_the_button_is_pressed(form, press, hub):
+def test_nothing_is_asked_before_the_button_is_pressed_nor_fetched_before_the_budget_is_said(
+    form, press, hub
+):
     hub.forget_requests()
     assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
     assert form.advice.text() == "Looking asks the Hub once, and fetches nothing yet."
@@ -101,10 +103,13 @@ def test_nothing_is_asked_before_the_button_is_pressed(form, press, hub):
     assert hub.requests == []
     press(form)
     assert len(hub.requests) == 1
-
-
-def test_the_budget_is_said_before_anything_is_fetched(form, press, hub):
-    press(form)
+    form.count.setFocus()
+    QTest.keyClick(form.count, Qt.Key.Key_Down)
+    assert form.count.value() == 19
+    assert len(form.session.gathering.plan.snapshots) == 19
+    for _ in range(3):
+        QTest.keyClick(form.count, Qt.Key.Key_Up)
+    assert form.count.value() == 20
     hub.forget_requests()
     assert form.message.text() == "20 checkpoints of gpt2’s training on the Hub."
     assert form.count.value() == 20
@@ -131,17 +136,6 @@ def test_gathering(form, press, hub):
     assert form.button.text() == "Gather the rest"
     press(form)
     assert form.session.history.n_snapshots == 9
-
-
-def test_arrow_keys_step_the_count(form, press):
-    press(form)
-    form.count.setFocus()
-    QTest.keyClick(form.count, Qt.Key.Key_Down)
-    assert form.count.value() == 19
-    assert len(form.session.gathering.plan.snapshots) == 19
-    for _ in range(3):
-        QTest.keyClick(form.count, Qt.Key.Key_Up)
-    assert form.count.value() == 20
 
 
 def test_how_far_it_is_and_cancel(show, hub, hand_jobs):

@@ -69,16 +69,13 @@ def curves(stage, name) -> tuple[Curve, ...]:
 # ---- the player -------------------------------------------------------------------------------
 
 
-def test_it_begins_with_the_model_as_it_is(stage):
+def test_it_begins_with_the_model_as_it_is_and_keys_and_buttons_step(stage):
     player = player_of(stage)
     assert snapshot(stage) is None
     assert player.slider.value() == LAST
     assert player.readout.text() == "as it is now"
     assert not player.now.isEnabled()
     assert (player.first.text(), player.last.text()) == ("0", "3\N{THIN SPACE}000")
-
-
-def test_keys_step_and_go_to_the_ends(stage):
     press(stage, Qt.Key.Key_Left)
     assert snapshot(stage) == LAST - 1
     press(stage, Qt.Key.Key_Right)
@@ -91,10 +88,6 @@ def test_keys_step_and_go_to_the_ends(stage):
     assert snapshot(stage) == LAST
     press(stage, Qt.Key.Key_Escape)
     assert snapshot(stage) is None
-
-
-def test_buttons_step_and_go_back_to_now(stage):
-    player = player_of(stage)
     QTest.mouseClick(player.back, LEFT)
     QTest.mouseClick(player.back, LEFT)
     assert snapshot(stage) == LAST - 2
@@ -105,7 +98,7 @@ def test_buttons_step_and_go_back_to_now(stage):
     assert snapshot(stage) is None
 
 
-def test_dragging_the_slider_scrubs(stage):
+def test_dragging_the_slider_scrubs_and_a_press_beside_the_handle_goes_there(stage):
     slider = player_of(stage).slider
     middle = slider.rect().center()
     seen = []
@@ -113,10 +106,6 @@ def test_dragging_the_slider_scrubs(stage):
     drag(slider, QPoint(slider.width() - 6, middle.y()), QPoint(6, middle.y()))
     assert snapshot(stage) == 0
     assert len(seen) > 1
-
-
-def test_a_press_beside_the_handle_goes_there_at_once(stage):
-    slider = player_of(stage).slider
     QTest.mouseClick(slider, LEFT, pos=QPoint(slider.width() // 2, slider.height() // 2))
     assert snapshot(stage) == LAST // 2
     QTest.mouseClick(slider, LEFT, pos=QPoint(2, slider.height() // 2))
@@ -149,27 +138,28 @@ def test_a_loop_begins_again_and_space_pauses(stage, qtbot):
     assert not player.playing
 
 
-def test_escape_ends_playing(stage, qtbot):
+def test_escape_and_leaving_the_panel_end_playing_and_show_the_model_as_it_is(stage, qtbot):
     press(stage, Qt.Key.Key_Space)
     press(stage, Qt.Key.Key_Escape)
     assert not player_of(stage).playing
     assert snapshot(stage) is None
-
-
-def test_leaving_the_panel_shows_the_model_as_it_is(stage):
     press(stage, Qt.Key.Key_Space)
     stage.panel.set_in_front(False)
     assert snapshot(stage) is None
     assert not player_of(stage).playing
 
 
-def test_scrubbing_asks_nothing(stage):
+def test_scrubbing_asks_nothing_and_arrow_keys_in_a_plot_step(stage):
     asked = []
     stage.panel.asked.connect(lambda *what: asked.append(what))
     for _ in range(4):
         press(stage, Qt.Key.Key_Left)
     assert snapshot(stage) == LAST - 4
     assert asked == []
+    plot = painted(stage, "norm").widget
+    plot.setFocus()
+    QTest.keyClick(plot, Qt.Key.Key_Left)
+    assert snapshot(stage) == LAST - 5
 
 
 def test_the_basis_is_chosen(stage):
@@ -210,14 +200,7 @@ def test_the_first_step_can_be_gone_to_in_a_plot(stage, tmp_path):
     assert snapshot(stage) == 0
 
 
-def test_arrow_keys_in_a_plot_step(stage):
-    plot = painted(stage, "norm").widget
-    plot.setFocus()
-    QTest.keyClick(plot, Qt.Key.Key_Left)
-    assert snapshot(stage) == LAST - 1
-
-
-def test_the_plots_show_what_was_measured(stage):
+def test_the_plots_show_what_was_measured_and_turns_only_where_there_is_a_helix(stage):
     timeline = stage.session.timeline.timelapse
     top3, frozen, r2 = curves(stage, "share, R²")
     np.testing.assert_array_equal(top3.y, timeline.top3)
@@ -226,27 +209,25 @@ def test_the_plots_show_what_was_measured(stage):
     assert r2.y[-1] > 0.9 > r2.y[0]
     np.testing.assert_array_equal(top3.x, places_of(np.array(STEPS)))
     assert top3.x[0] == 5.0  # step 0, left of step 10
-
-
-def test_turns_are_hidden_where_the_helix_describes_nothing(stage):
     helices = stage.panel.result.helices
     shaped = helices.r2 >= 0.5
     assert shaped[-1]
     assert not shaped[0]
     drawn = np.concatenate([curve.y for curve in curves(stage, "turns")])
     np.testing.assert_array_equal(drawn, helices.turns[shaped])
+    riddle = stage.panel.result.riddle
+    assert riddle.supports
+    said = stage.panel.content.verdict.text().replace("\n", " ")
+    assert said == f"The last position never learns: supported. {riddle.why}"
 
 
-def test_selected_positions_have_norms_of_their_own(stage):
+def test_selected_positions_have_norms_and_the_legend_says_the_values_at_the_cursor(stage, qtbot):
     norms, before = stage.session.timeline.timelapse.norms, len(curves(stage, "norm"))
     stage.session.selection = (3, 20)
     assert len(curves(stage, "norm")) == before + 2
     np.testing.assert_array_equal(curves(stage, "norm")[2].y, norms[:, 20])
     assert curves(stage, "norm")[2].color == stage.panel.theme.accent
     assert "20" in painted(stage, "norm").readings.text()
-
-
-def test_the_legend_says_the_values_at_the_cursor(stage, qtbot):
     legend = painted(stage, "norm").readings
     stage.session.snapshot = 1
     norm = stage.panel.result.riddle.norms[1]
@@ -272,13 +253,6 @@ def test_where_there_is_room_turns_and_loss_are_both_shown(stage, qtbot):
     panel.resize(900, 300)
     qtbot.waitUntil(third.isVisible, timeout=20_000)
     assert not painted(stage, "loss (nats)").isVisible()
-
-
-def test_the_riddle_of_the_last_position_has_its_verdict(stage):
-    riddle = stage.panel.result.riddle
-    assert riddle.supports
-    said = stage.panel.content.verdict.text().replace("\n", " ")
-    assert said == f"The last position never learns: supported. {riddle.why}"
 
 
 def test_a_line_does_not_cross_what_is_unknown():
@@ -333,7 +307,9 @@ def test_checkpoints_of_a_folder_play_and_others_can_be_chosen(stage, tmp_path):
     assert body.plots.isVisible()
 
 
-def test_figure_with_a_panel_for_each_quantity(stage):
+def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_snapshot(
+    stage, monkeypatch, tmp_path
+):
     stage.session.selection = (20,)
     stage.session.snapshot = 3
     figure = stage.panel.figure()()
@@ -342,10 +318,6 @@ def test_figure_with_a_panel_for_each_quantity(stage):
     assert names == ["47", "39–46", "20", "if decayed"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
     assert "supported" in figure.axes[0].texts[0].get_text()
-
-
-def test_numbers_have_a_line_for_each_snapshot(stage, monkeypatch, tmp_path):
-    stage.session.selection = (20,)
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.csv")
     lines = path.read_text("utf-8").splitlines()
     rows = [line for line in lines if not line.startswith("#")]

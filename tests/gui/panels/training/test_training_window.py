@@ -26,7 +26,9 @@ def points(application: Application) -> np.ndarray:
     return application.window.viewport.scene.displayed.copy()
 
 
-def test_scrubbing_moves_the_points_and_now_brings_them_back(trained, wait_until_idle):
+def test_scrubbing_moves_points_and_pictures_and_now_and_escape_bring_them_back(
+    trained, wait_until_idle
+):
     window, session = trained.window, trained.session
     viewport, player = window.viewport, window.panels["training"].content.player
     before, pixel = points(trained), viewport.pixel_of(30)
@@ -41,10 +43,6 @@ def test_scrubbing_moves_the_points_and_now_brings_them_back(trained, wait_until
     wait_until_idle(trained)
     np.testing.assert_array_equal(points(trained), before)
     assert viewport.pixel_of(30) == pixel
-
-
-def test_escape_in_the_viewport_shows_the_model_as_it_is_and_then_selects_nothing(trained):
-    window, session = trained.window, trained.session
     session.selection = (30,)
     session.snapshot = 2
     window.viewport.interactor.setFocus()
@@ -53,24 +51,6 @@ def test_escape_in_the_viewport_shows_the_model_as_it_is_and_then_selects_nothin
     assert session.selection == (30,)
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_Escape)
     assert session.selection == ()
-
-
-@pytest.mark.parametrize("leave", ["another tab", "close"])
-def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle, leave):
-    window, session = trained.window, trained.session
-    window.panels["training"].content.player.go_to(1)
-    assert session.snapshot == 1
-    if leave == "close":
-        window.docks["training"].close()
-    else:
-        window.focus_on("norms")
-    wait_until_idle(trained)
-    assert session.snapshot is None
-    np.testing.assert_array_equal(points(trained), session.curve.coordinates)
-
-
-def test_pictures_show_the_snapshot_and_the_way_of_a_selected_position(trained, wait_until_idle):
-    window, session = trained.window, trained.session
     session.snapshot = LAST - 2
     wait_until_idle(trained)
     plain = window.pictures.picture(PictureOptions(scale=1))
@@ -84,6 +64,19 @@ def test_pictures_show_the_snapshot_and_the_way_of_a_selected_position(trained, 
     assert plain != now
     # The ring alone is one thing, the way from the beginning to it is more.
     assert count(marked, accent) > count(now, accent) > count(plain, accent)
+
+
+def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle):
+    window, session = trained.window, trained.session
+    for leave in (lambda: window.focus_on("norms"), window.docks["training"].close):
+        window.focus_on("training")
+        wait_until_idle(trained)
+        window.panels["training"].content.player.go_to(1)
+        assert session.snapshot == 1
+        leave()
+        wait_until_idle(trained)
+        assert session.snapshot is None
+        np.testing.assert_array_equal(points(trained), session.curve.coordinates)
 
 
 def count(picture, color: QColor, within: int = 24) -> int:

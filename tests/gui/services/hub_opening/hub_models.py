@@ -2,10 +2,10 @@
 
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
+from gui.state.session import Session
 from tests.stand_ins import write_stand_in
 
 GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
-WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
 
 
 def serve_two(hub, folder):
@@ -16,20 +16,9 @@ def serve_two(hub, folder):
     return hub
 
 
-def snapshot(session):
-    return {name: getattr(session, name) for name in WANTED}
-
-
-def fresh_session():
-    """A session as at the next start."""
-    from gui.state.session import Session
-
-    return Session()
-
-
 def next_start(last, **options):
     """What a session is like that starts now."""
-    session = fresh_session()
+    session = Session()
     controller = Controller(session, InlineJobs())
     session.offline = options.pop("offline", False)
     controller.open_first(None, last, **options)

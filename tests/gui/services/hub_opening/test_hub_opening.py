@@ -7,16 +7,13 @@ from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.notices import ONLINE, UNSET
-from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
+from tests.gui.services.conftest import is_same, snapshot
+from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start
 from tests.loopback_hub import Fault
 from tests.stand_ins import N_POSITIONS, NINE, add_nine, positions_of, write_stand_in
 
 STANFORD = NINE[-1]
 AT_ONCE = {"Retry-After": "0"}
-
-
-def is_same(session, before):
-    return all(getattr(session, name) is value for name, value in before.items())
 
 
 def states(session):
@@ -211,7 +208,7 @@ def test_access_that_was_granted_meanwhile_can_be_tried(session, controller, hub
     assert session.model.name == "closed"
 
 
-def test_a_whole_download_is_asked_for(session, controller, hub, tmp_path):
+def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_path):
     hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
     controller.open(GPT2, positions=(2, 50))
     nbytes = write_stand_in(tmp_path / "again", GPT2)["model.safetensors"].stat().st_size
@@ -222,12 +219,6 @@ def test_a_whole_download_is_asked_for(session, controller, hub, tmp_path):
     assert session.notice is None
     assert session.positions == (2, 50)
     np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
-
-
-def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_path):
-    hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
-    controller.open(GPT2)
-    controller.retry(whole=True)
     old = session.model.commit
     files = {**write_stand_in(tmp_path / "new", GPT2), "README.md": b"Newer.\n"}
     hub.add(GPT2, files)
@@ -243,9 +234,6 @@ def test_a_failure_leaves_what_is_open(fetched, controller, hub):
     assert fetched.notice.retry
     assert is_same(fetched, before)
     assert fetched.recent == (GPT2,)
-
-
-# ---- newer versions -----------------------------------------------------------------------------
 
 
 # ---- offline ---------------------------------------------------------------------------
@@ -306,7 +294,9 @@ def test_the_environment_keeps_it_offline(session, controller, hub, monkeypatch)
 # ---- newer versions --------------------------------------------------------------------
 
 
-def test_an_open_model_may_be_up_to_date(fetched, controller, hub):
+def test_an_open_model_is_up_to_date_or_a_newer_version_is_opened_and_told(
+    fetched, controller, hub, tmp_path, helix
+):
     before = snapshot(fetched)
     fetched.positions = (5, 50)
     curve, model = fetched.curve, fetched.model
@@ -317,9 +307,6 @@ def test_an_open_model_may_be_up_to_date(fetched, controller, hub):
     assert fetched.status == f"gpt2 is up to date: commit {model.commit[:7]}"
     assert (fetched.opening, fetched.transfer, fetched.notice) == ("", None, None)
     assert before["model"] is model
-
-
-def test_a_newer_version_is_opened_and_told(fetched, controller, hub, tmp_path, helix):
     old = fetched.model.commit
     fetched.positions = (5, 50)
     files = dict(write_stand_in(tmp_path / "new", GPT2))
@@ -354,8 +341,14 @@ def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, h
 # ---- starting --------------------------------------------------------------------------
 
 
-def test_the_last_model_is_reopened_without_a_request(fetched, hub):
+def test_the_last_model_is_reopened_without_a_request_and_without_a_folder_that_is_gone(
+    fetched, hub, tmp_path
+):
     session = next_start(GPT2)
+    assert session.model.name == "gpt2"
+    assert session.notice is None
+    assert hub.requests == []
+    session = next_start(str(tmp_path / "gone"))
     assert session.model.name == "gpt2"
     assert session.notice is None
     assert hub.requests == []
@@ -378,13 +371,6 @@ def test_offline_without_anything_here_that_is_said(hub):
     session = next_start(MEDIUM, offline=True)
     assert session.model is None
     assert session.notice.text == f"{MEDIUM} is not on this machine, and Helixscope is offline."
-    assert hub.requests == []
-
-
-def test_a_folder_that_is_gone_is_no_reason_for_a_request(fetched, hub, tmp_path):
-    session = next_start(str(tmp_path / "gone"))
-    assert session.model.name == "gpt2"
-    assert session.notice is None
     assert hub.requests == []
 
 
