@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from matplotlib.text import Text
 
 import main as command_line
 from gui.commands.report_files import FIGURES
@@ -173,7 +174,12 @@ def test_render(table, tmp_path):
     assert len(colors) > 50
 
 
-def test_report(table, tmp_path, capsys):
+def test_report(table, tmp_path, capsys, monkeypatch):
+    def write_texts(figure, path):
+        """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""
+        path.write_text("\n".join(text.get_text() for text in figure.findobj(Text)), "utf-8")
+
+    monkeypatch.setattr("gui.export.figures.save_figure", write_texts)
     out = tmp_path / "new" / "folder"
     assert run("report", table, "--out", out, "--positions", "10-150") == 0
     of_a_bare_table = (

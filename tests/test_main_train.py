@@ -97,7 +97,7 @@ def test_other_settings_in_the_same_folder(text, tmp_path, capsys):
 def uninterrupted(tmp_path_factory) -> tuple[tuple[object, ...], Path]:
     """A command without its folder, and the folder of the model it makes undisturbed."""
     folder = tmp_path_factory.mktemp("uninterrupted")
-    train = ("train", "--corpus", write_text(folder / "text"), *SMALL, "--steps", 400, "--out")
+    train = ("train", "--corpus", write_text(folder / "text"), *SMALL, "--steps", 200, "--out")
     assert run(*train, folder / "whole") == 0
     return train, folder / "whole"
 

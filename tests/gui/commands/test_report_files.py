@@ -161,8 +161,8 @@ def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
 
 
 def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
-    # One of every kind: the 3D view, images, curves, a page of text.
-    kinds = ("helix", "overlaps-attention", "similarity", "dimensions", "claims")
+    # One of every kind: the 3D view, an image, curves, a page of text.
+    kinds = ("helix", "similarity", "norms", "claims")
     monkeypatch.setattr(report_files, "FIGURES", kinds)
     source = write_small_gpt2(tmp_path / "model")
     for name in ("one", "two"):
