@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -444,9 +444,3 @@ def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
     choices = spec.choices_for_report(reported, figure)
     question, result = spec.result_for_report(reported, choices)
     return View(reported.scope, choices, question, result, name=reported.model.name)
-
-
-def has_fields_for_controls(spec: AnyPanel) -> bool:
-    """Return whether controls and fields of the choices correspond."""
-    names = sorted(field.name for field in fields(spec.defaults))
-    return names == sorted(control.field for control in spec.controls)

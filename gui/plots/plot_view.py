@@ -59,15 +59,6 @@ class PlotView(pg.ViewBox):
         self._home = (self._home[0], y)
         self.setRange(yRange=y, padding=0)
 
-    def set_x_bounds(self, x: Span) -> None:
-        """Set the bounds along x; everything stays visible if it was."""
-        seen, home = self.spans()[0], self._home[0]
-        whole = math.isclose(seen[1] - seen[0], home[1] - home[0], rel_tol=1e-6)
-        self._home = (x, self._home[1])
-        self.setLimits(xMin=x[0], xMax=x[1])
-        if whole:
-            self.setRange(xRange=x, padding=0)
-
     def show_all(self) -> None:
         """Show everything."""
         self.setRange(xRange=self._home[0], yRange=self._home[1], padding=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -140,7 +141,8 @@ def test_it_says_what_it_is(name):
     assert spec.explanation.count(". ") + spec.explanation.endswith(".") == 2
     assert spec.empty.startswith("Open a model to see ")
     assert spec.formula
-    assert kit.has_fields_for_controls(spec)
+    names = sorted(field.name for field in fields(spec.defaults))
+    assert names == sorted(control.field for control in spec.controls)
     for choices in (*spec.claims.values(), *spec.figures.values()):
         kit.changed(spec, spec.defaults, choices)
     assert set(spec.figures) <= set(PANELS[name].figures)
