@@ -1,16 +1,13 @@
-"""`helixscope open` runs the window: one as a process of its own, the others in the tests'."""
+"""`helixscope open` runs the window, here in the tests' process; the wheel's has its own."""
 
 import logging
-import os
-import subprocess
-import sys
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QImage
 
 from gui.window.main_window import MainWindow
-from tests.command_line import GPT2, ROOT, assert_refused, assert_silent
+from tests.command_line import GPT2, assert_refused, assert_silent
 
 
 @pytest.fixture
@@ -30,15 +27,10 @@ def opened(command, qapp, nothing_left_behind):
         handler.close()
 
 
-def test_picture_of_the_window(environment, write_gpt2, tmp_path):
+def test_picture_of_the_window(opened, write_gpt2, tmp_path):
     """As `make run` without a display starts it."""
     out = tmp_path / "window.png"
-    words = ("open", write_gpt2(), "--positions", "5-150", "--picture", out)
-    done = subprocess.run(
-        [sys.executable, ROOT / "main.py", *map(str, words)], cwd=tmp_path,
-        env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert_silent(done)
+    assert_silent(opened(write_gpt2(), "--positions", "5-150", "--picture", out))
     picture = QImage(str(out))
     assert picture.width() >= 960
     # The curve runs through all colours of its map; an empty viewport has one.
