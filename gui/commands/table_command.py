@@ -23,7 +23,7 @@ from gui.commands.terminal import print_table, say
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.panels.compare.question import Line
+    from gui.panels.compare.question import MeasuredRow
 
 ENDINGS = (".csv", ".md", ".tex", ".json")
 
@@ -83,10 +83,10 @@ def _line(
     key: int,
     span: tuple[int, int] | None,
     components: tuple[int, int, int],
-) -> Line:
+) -> MeasuredRow:
     from geometry.checkpoints.errors import RangeError
     from geometry.claims.scalar_results import scalar_results
-    from gui.panels.compare.question import Line, RowOf
+    from gui.panels.compare.question import MeasuredRow, RowOf
 
     last = model.n_positions - 1
     shown = span or (min(1, last), last)
@@ -94,10 +94,10 @@ def _line(
         found = scalar_results(model, shown, components)
     except RangeError as error:
         raise RangeError(f"{model.name}: {error}", error.advice) from error
-    return Line(RowOf(key, model.name, ref(model), shown, components), found)
+    return MeasuredRow(RowOf(key, model.name, ref(model), shown, components), found)
 
 
-def _write(out: Path, lines: list[Line]) -> None:
+def _write(out: Path, lines: list[MeasuredRow]) -> None:
     from geometry.checkpoints.whole_files import not_written, write_text
     from gui.panels.compare import words as text
 

@@ -44,7 +44,7 @@ class RowOf:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Line:
+class MeasuredRow:
     """The scalars of a row: None while they are computed, or with the reason in ``why``."""
 
     row: RowOf
@@ -56,7 +56,7 @@ class Line:
 class Comparison:
     """The rows, in the order of the views."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[MeasuredRow, ...]
 
 
 KEPT = Recent(MOST_KEPT)
@@ -80,25 +80,25 @@ class ComparisonOf:
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
         """Measure one model after another, with partial results."""
-        lines = [Line(row) for row in self.rows]
+        lines = [MeasuredRow(row) for row in self.rows]
         for done, row in enumerate(self.rows):
             message = f"Measuring {row.name}"
             yield Progress(done / len(lines), message, Comparison(tuple(lines)))
             lines[done] = self._line(row, about)
         yield Comparison(tuple(lines))
 
-    def _line(self, row: RowOf, about: QuestionContext) -> Line:
+    def _line(self, row: RowOf, about: QuestionContext) -> MeasuredRow:
         model = None if row.model is None else row.model()
         if model is None:
-            return Line(row, why=READING)
+            return MeasuredRow(row, why=READING)
 
         def find() -> tuple[Scalar, ...]:
             return scalar_results(model, row.positions, row.components, check=about.check)
 
         try:
             key = (model.fingerprint, row.positions, row.components)
-            return Line(row, self.kept(key, find))
+            return MeasuredRow(row, self.kept(key, find))
         except Cancelled:
             raise
         except HelixscopeError as error:
-            return Line(row, why=str(error))
+            return MeasuredRow(row, why=str(error))

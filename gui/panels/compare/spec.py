@@ -11,7 +11,7 @@ import numpy as np
 
 from gui.panels.choices import Button, Saved
 from gui.panels.compare import words
-from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, Line, RowOf
+from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow, RowOf
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.intents import AddModel
 from gui.panels.kit import PanelSpec, Scope, Texts, View
@@ -126,7 +126,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         )
 
 
-def sorted_lines(view: CompareView) -> tuple[Line, ...]:
+def sorted_lines(view: CompareView) -> tuple[MeasuredRow, ...]:
     """Return the lines in the chosen order."""
     by = view.choices.sorted_by
     lines = view.result.lines

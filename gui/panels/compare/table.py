@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from geometry.claims.scalar_results import QUANTITIES
 from gui.panels.compare.aligned_row import AlignedRow
-from gui.panels.compare.question import Line
+from gui.panels.compare.question import MeasuredRow
 from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
 from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
 from gui.panels.intents import AlignCurve, MakeMain, RemoveModel
@@ -110,11 +110,11 @@ class CompareRows(TitledRows):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(COLUMNS, parent)
-        self.lines: tuple[Line, ...] = ()
+        self.lines: tuple[MeasuredRow, ...] = ()
         self.sorted_by: Sorting | None = None
         self.muted = QColor(theme.muted)
 
-    def replace(self, lines: Sequence[Line], sorted_by: Sorting | None) -> None:
+    def replace(self, lines: Sequence[MeasuredRow], sorted_by: Sorting | None) -> None:
         """Set the lines, sorted by a column or by none."""
         if sorted_by != self.sorted_by:
             self.sorted_by = sorted_by
@@ -162,7 +162,7 @@ class CompareRows(TitledRows):
                 return f"{line.row.name}: {title} {cells(line)[column]}".replace("  ", " ")
         return None
 
-    def _tip(self, line: Line, column: int) -> str:
+    def _tip(self, line: MeasuredRow, column: int) -> str:
         if line.why:
             return f"{line.row.name}: {line.why}"
         if column <= FIXED or line.scalars is None:
@@ -221,7 +221,7 @@ class CompareTable(QWidget):
         self.setMinimumHeight(TITLE_HEIGHT + 2 * ROW_HEIGHT)
         self._fit()
 
-    def show_lines(self, lines: Sequence[Line], sorted_by: Sorting | None = None) -> None:
+    def show_lines(self, lines: Sequence[MeasuredRow], sorted_by: Sorting | None = None) -> None:
         """Set the lines; a model that is still shown stays selected."""
         marked = self.marked
         self.rows.replace(lines, sorted_by)
@@ -235,7 +235,7 @@ class CompareTable(QWidget):
             self.values.selectRow(same[0])
 
     @property
-    def marked(self) -> Line | None:
+    def marked(self) -> MeasuredRow | None:
         """The selected line."""
         rows = self.values.selectionModel().selectedRows()
         return self.rows.lines[rows[0].row()] if rows else None

@@ -12,7 +12,7 @@ import numpy as np
 
 from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
-from gui.panels.compare.question import Line
+from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened
 from gui.state.session import MAIN
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
@@ -66,7 +66,7 @@ def named(quantity: Quantity) -> str:
     return f"{quantity.title} ({quantity.unit})" if quantity.unit else quantity.title
 
 
-def shown(line: Line) -> str:
+def shown(line: MeasuredRow) -> str:
     """Return range and components: ``1–1023``, and the components if they are not 1, 2, 3."""
     first, last = line.row.positions
     components = line.row.components
@@ -74,7 +74,7 @@ def shown(line: Line) -> str:
     return f"{first}–{last}{beside}" if line.row.model is not None else NO_NUMBER
 
 
-def cells(line: Line) -> tuple[str, ...]:
+def cells(line: MeasuredRow) -> tuple[str, ...]:
     """Return the texts of a row."""
     span, empty, scalars = shown(line), NO_NUMBER, line.scalars
     if line.row.model is None:
@@ -87,7 +87,7 @@ def cells(line: Line) -> tuple[str, ...]:
     return (MARK if line.row.key == MAIN else "", line.row.name, span, *numbers)
 
 
-def sort_key(line: Line, column: int) -> Any:
+def sort_key(line: MeasuredRow, column: int) -> Any:
     """Return a line's sort key in a column; None if it has no value there."""
     if column == 0:
         return line.row.key
@@ -98,7 +98,9 @@ def sort_key(line: Line, column: int) -> Any:
     return None if line.scalars is None else line.scalars[column - FIXED - 1].value
 
 
-def in_order(lines: Sequence[Line], column: int, *, falling: bool) -> tuple[Line, ...]:
+def in_order(
+    lines: Sequence[MeasuredRow], column: int, *, falling: bool
+) -> tuple[MeasuredRow, ...]:
     """Sort by a column; lines without a value come last."""
     with_value = [line for line in lines if sort_key(line, column) is not None]
     without = [line for line in lines if sort_key(line, column) is None]
@@ -106,7 +108,7 @@ def in_order(lines: Sequence[Line], column: int, *, falling: bool) -> tuple[Line
     return (*with_value, *without)
 
 
-def numbers(lines: Sequence[Line]) -> dict[str, np.ndarray]:
+def numbers(lines: Sequence[MeasuredRow]) -> dict[str, np.ndarray]:
     """Return columns by name for files, shares from 0 to 1, NaN for missing values."""
     measured = [line for line in lines if line.scalars is not None]
     columns = {
@@ -125,17 +127,17 @@ def numbers(lines: Sequence[Line]) -> dict[str, np.ndarray]:
     return columns
 
 
-def tab_separated(lines: Sequence[Line]) -> str:
+def tab_separated(lines: Sequence[MeasuredRow]) -> str:
     """Write the table for a spreadsheet, numbers in full precision, shares from 0 to 1."""
     return _separated(lines, delimiter="\t")
 
 
-def comma_separated(lines: Sequence[Line]) -> str:
+def comma_separated(lines: Sequence[MeasuredRow]) -> str:
     """Write the table as CSV, likewise, with empty cells for missing values."""
     return _separated(lines, delimiter=",")
 
 
-def _separated(lines: Sequence[Line], *, delimiter: str) -> str:
+def _separated(lines: Sequence[MeasuredRow], *, delimiter: str) -> str:
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     names = ("model", "first_position", "last_position", "components")
@@ -148,7 +150,7 @@ def _separated(lines: Sequence[Line], *, delimiter: str) -> str:
     return file.getvalue()
 
 
-def as_json(lines: Sequence[Line]) -> str:
+def as_json(lines: Sequence[MeasuredRow]) -> str:
     """Write the lines and the meaning of each quantity as JSON, null for missing values."""
     models = [
         {
@@ -166,7 +168,7 @@ def as_json(lines: Sequence[Line]) -> str:
     )
 
 
-def turned(lines: Sequence[Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def turned(lines: Sequence[MeasuredRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return titles and rows with the models side by side: a page is higher than wide."""
     measured = [line for line in lines if line.scalars is not None]
     titles = ("", *(line.row.name for line in measured))
@@ -177,7 +179,7 @@ def turned(lines: Sequence[Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]
     return titles, rows
 
 
-def markdown(lines: Sequence[Line]) -> str:
+def markdown(lines: Sequence[MeasuredRow]) -> str:
     """Write the table as Markdown, the models side by side."""
     titles, rows = turned(lines)
     ruled = "|---|" + "---:|" * (len(titles) - 1)
@@ -194,7 +196,7 @@ _TEX = {
 }  # fmt: skip
 
 
-def latex(lines: Sequence[Line]) -> str:
+def latex(lines: Sequence[MeasuredRow]) -> str:
     """Write the table as a LaTeX tabular, the models side by side; it needs no package."""
     titles, rows = turned(lines)
 
@@ -221,7 +223,7 @@ for model, positions, components in shown:
 """
 
 
-def _value(line: Line, number: int) -> float | str | None:
+def _value(line: MeasuredRow, number: int) -> float | str | None:
     return None if line.scalars is None else line.scalars[number].value
 
 
@@ -233,7 +235,7 @@ CHARACTERS = 20
 """Of a model's name."""
 
 
-def compare_figure(lines: Sequence[Line], theme: Theme = LIGHT) -> Figure:
+def compare_figure(lines: Sequence[MeasuredRow], theme: Theme = LIGHT) -> Figure:
     """Draw the table.
 
     Parameters

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.synthetic import KINDS, CurveKind
-from gui.panels.experiment.question import MOST_POSITIONS, Settings
+from gui.panels.experiment.question import MOST_POSITIONS, ExperimentSettings
 from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_of, drawn, flat
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
 from gui.panels.intents import OpenSource
@@ -154,7 +154,7 @@ class ExperimentBody(PanelBody):
             self.chosen.emit("settings", settings.with_(n_positions=n, turns=turns))
 
 
-def _settings(view: ExperimentView) -> Settings:
+def _settings(view: ExperimentView) -> ExperimentSettings:
     """Return the chosen settings, whose curves may be pending."""
     return view.choices.settings or view.result.settings
 
@@ -163,11 +163,11 @@ class ExperimentForm(QScrollArea):
     """A slider with a field for each number."""
 
     changed = Signal(object)
-    """The :class:`Settings` that the user wants."""
+    """The :class:`ExperimentSettings` that the user wants."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._settings: Settings | None = None
+        self._settings: ExperimentSettings | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFixedWidth(WIDTH)
@@ -182,7 +182,7 @@ class ExperimentForm(QScrollArea):
         vbox(*sliders, 1, parent=page, spacing=GRID // 2, margins=(0, 0, GRID // 2, 0))
         self.setWidget(page)
 
-    def show_settings(self, settings: Settings) -> None:
+    def show_settings(self, settings: ExperimentSettings) -> None:
         """Show other settings without a signal."""
         self._settings = settings
         for name, slider in self.sliders.items():
@@ -200,7 +200,7 @@ class ExperimentForm(QScrollArea):
         self.changed.emit(self._settings)
 
 
-def _value(settings: Settings, name: str) -> float:
+def _value(settings: ExperimentSettings, name: str) -> float:
     owner = settings if name in ("token_norm", "lag") else settings.curve
     return float(getattr(owner, name))
 

@@ -33,7 +33,7 @@ LENGTHS = 65
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ExperimentSettings:
     """Settings of the synthetic curves.
 
     Attributes
@@ -50,7 +50,7 @@ class Settings:
     token_norm: float
     lag: int
 
-    def with_(self, **fields: float) -> Settings:
+    def with_(self, **fields: float) -> ExperimentSettings:
         """Change numbers of the curve or of these settings, by their names.
 
         Turns and lag are limited to what the number of positions allows.
@@ -62,10 +62,10 @@ class Settings:
         lag = max(1, min(round(own.get("lag", self.lag)), n // 2))
         numbers: dict[str, Any] = {"n_positions": n, "turns": turns, **fields}
         curve = replace(self.curve, **numbers)
-        return Settings(curve, own.get("token_norm", self.token_norm), lag)
+        return ExperimentSettings(curve, own.get("token_norm", self.token_norm), lag)
 
 
-def settings_of(value: Settings | Mapping[str, Any] | None) -> Settings | None:
+def settings_of(value: ExperimentSettings | Mapping[str, Any] | None) -> ExperimentSettings | None:
     """Return settings from a file; None for those of the model's size.
 
     Raises
@@ -73,9 +73,9 @@ def settings_of(value: Settings | Mapping[str, Any] | None) -> Settings | None:
     ValueError
         When there is no such curve.
     """
-    if value is None or isinstance(value, Settings):
+    if value is None or isinstance(value, ExperimentSettings):
         return value
-    return Settings(**{**value, "curve": SyntheticCurve(**value["curve"])})
+    return ExperimentSettings(**{**value, "curve": SyntheticCurve(**value["curve"])})
 
 
 def can_be_made(value: Any) -> bool:
@@ -121,7 +121,7 @@ class Experiment:
         Mean ‖p_i‖² for each number of positions: (k,) float64 for each curve.
     """
 
-    settings: Settings
+    settings: ExperimentSettings
     positions: tuple[int, int] | None
     is_helix: bool
     curves: Mapping[CurveKind, Survival]
@@ -133,7 +133,7 @@ class Experiment:
 class ExperimentOf:
     """Curves with chosen settings."""
 
-    settings: Settings
+    settings: ExperimentSettings
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
         yield from experiment_steps(self.settings)
@@ -166,13 +166,16 @@ class ExperimentLike:
         curve = curve_like(about.model.W_pos[first : last + 1], fit)
         yield Progress(None, "Reading token embeddings")
         n = min(curve.n_positions, MOST_POSITIONS)
-        settings = Settings(curve, token_norm(about.model), 1)
+        settings = ExperimentSettings(curve, token_norm(about.model), 1)
         settings = settings.with_(n_positions=n, lag=n // 10)
         yield from experiment_steps(settings, self.positions, is_helix=known)
 
 
 def experiment_steps(
-    settings: Settings, positions: tuple[int, int] | None = None, *, is_helix: bool = False
+    settings: ExperimentSettings,
+    positions: tuple[int, int] | None = None,
+    *,
+    is_helix: bool = False,
 ) -> Iterator[Progress | Experiment]:
     """Make the curves, and yield the :class:`Experiment` last.
 

@@ -16,7 +16,7 @@ from gui.panels.experiment.question import (
     Experiment,
     ExperimentLike,
     ExperimentOf,
-    Settings,
+    ExperimentSettings,
     can_be_made,
     settings_of,
 )
@@ -54,7 +54,7 @@ class Choices:
 
     before: bool = False
     page: Literal["curves", "steps", "price", "table"] = "curves"
-    settings: Settings | None = None
+    settings: ExperimentSettings | None = None
 
 
 ExperimentView = View[Choices, Experiment]

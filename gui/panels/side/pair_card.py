@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from geometry.measures.neighbours import PairDistance
-from gui.panels.side.position_card import Number
+from gui.panels.side.position_card import NamedNumber
 from gui.style.theme import GRID, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
@@ -43,10 +43,10 @@ class PairCard(QWidget):
             wrapped("Draw a line between the two in the 3D view, with its length (M)")
         )
         self.line.clicked.connect(self.measureRequested)
-        self.shown = Number("Shown", _SHOWN_TIP)
-        self.distance = Number("", "")
-        self.cosine = Number("Cosine", _COSINE_TIP)
-        self.steps = Number("Steps", _STEPS_TIP)
+        self.shown = NamedNumber("Shown", _SHOWN_TIP)
+        self.distance = NamedNumber("", "")
+        self.cosine = NamedNumber("Cosine", _COSINE_TIP)
+        self.steps = NamedNumber("Steps", _STEPS_TIP)
         head = hbox((self.title, 1), self.line, spacing=GRID // 2)
         numbers = (self.shown, self.distance, self.cosine, self.steps)
         row = hbox(*((number, 1) for number in numbers), spacing=GRID)

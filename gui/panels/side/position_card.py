@@ -27,7 +27,7 @@ _OUTLIER_TIP = (
 )
 
 
-class Number(QWidget):
+class NamedNumber(QWidget):
     """A small title above a number."""
 
     def __init__(self, title: str, tip: str) -> None:
@@ -66,9 +66,9 @@ class PositionCard(QWidget):
         self.token.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.token.setTextFormat(Qt.TextFormat.PlainText)
         self.token.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.norm = Number("Norm", _NORM_TIP)
-        self.residual = Number("Residual", _RESIDUAL_TIP)
-        self.coordinates = tuple(Number(f"PC {i}", "") for i in (1, 2, 3))
+        self.norm = NamedNumber("Norm", _NORM_TIP)
+        self.residual = NamedNumber("Residual", _RESIDUAL_TIP)
+        self.coordinates = tuple(NamedNumber(f"PC {i}", "") for i in (1, 2, 3))
         self.range = label(role="small")
         self.outlier = label("Norm outlier", "badge")
         self.outlier.setToolTip(wrapped(_OUTLIER_TIP))
@@ -95,7 +95,7 @@ class PositionCard(QWidget):
         components
             The shown components, 1-based.
         fitted
-            Number of the range's components; others have no coordinates.
+            NamedNumber of the range's components; others have no coordinates.
         """
         self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
         self.residual.set_value(NOT_YET if details is None else format_number(details.residual))

@@ -17,7 +17,12 @@ from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources import open_source
 from gui.panels import kit
 from gui.panels.experiment.body import FIELDS, thinned
-from gui.panels.experiment.question import MOST_POSITIONS, ExperimentLike, ExperimentOf, Settings
+from gui.panels.experiment.question import (
+    MOST_POSITIONS,
+    ExperimentLike,
+    ExperimentOf,
+    ExperimentSettings,
+)
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, amount, reading, scope
 from gui.panels.intents import OpenSource
@@ -35,7 +40,7 @@ WIDE, NARROW = (1100, 320), (700, 260)
 def settings(**fields):
     given = {"n_positions": 301, "d_model": 32, "spacing": 0.1, "turns": 2.0, "climb": 0.4}
     token_norm, lag = fields.pop("token_norm", 0.0), fields.pop("lag", 20)
-    return Settings(SyntheticCurve("helix", **{**given, **fields}), token_norm, lag)
+    return ExperimentSettings(SyntheticCurve("helix", **{**given, **fields}), token_norm, lag)
 
 
 def experiment(wanted):

@@ -7,7 +7,7 @@ from collections.abc import Container
 from geometry.checkpoints.files import SUFFIXES
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import CatalogueEntry, canonical
-from gui.panels.side.models.model_line import Group, Line, identity, is_path
+from gui.panels.side.models.model_line import Group, ModelLine, identity, is_path
 from gui.state.session import Session
 from gui.style.theme import format_count, format_rough
 
@@ -31,10 +31,10 @@ def is_explicit(text: str) -> bool:
     return "/" in text or "@" in text
 
 
-def address_line(address: HubAddress, *, offline: bool) -> Line:
+def address_line(address: HubAddress, *, offline: bool) -> ModelLine:
     """Return a line that opens a model not in the list."""
     where = "if it is on this machine" if offline else "from the Hub"
-    return Line(
+    return ModelLine(
         str(address),
         f"Open {address} {where}",
         tip=f"{address}\n{ONLY_THE_TABLE}",
@@ -68,9 +68,9 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
     return Group(TITLE, lines, UNIT if found else "")
 
 
-def _search(session: Session, text: str) -> tuple[Line, ...]:
+def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
     """Offer to search the Hub, or explain the result of the search."""
-    again = Line(
+    again = ModelLine(
         text,
         f"Search the Hub for “{text}”",
         kind="search",
@@ -89,21 +89,21 @@ def _search(session: Session, text: str) -> tuple[Line, ...]:
     return (_note(f"Nothing {more}on the Hub matches “{text}”."),)
 
 
-def _results(session: Session, text: str, shown: Container[str]) -> tuple[Line, ...]:
+def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:
     if session.offline or not _same(session.found_for, text) or _same(session.searching, text):
         return ()
     return tuple(_result(one) for one in session.found if identity(one.id) not in shown)
 
 
-def _result(entry: CatalogueEntry) -> Line:
+def _result(entry: CatalogueEntry) -> ModelLine:
     count = entry.downloads
     downloads = "" if count is None else f"{format_count(count)} downloads in the last month."
     tip = "\n".join(filter(None, (entry.id, entry.note, downloads, ONLY_THE_TABLE)))
-    return Line(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
+    return ModelLine(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
 
 
-def _note(sentence: str) -> Line:
-    return Line("", sentence, kind="note", wraps=True)
+def _note(sentence: str) -> ModelLine:
+    return ModelLine("", sentence, kind="note", wraps=True)
 
 
 def _same(one: str, other: str) -> bool:

@@ -8,12 +8,12 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextLayout, QTextOption
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.panels.side.models.model_line import Group, Line
+from gui.panels.side.models.model_line import Group, ModelLine
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 
 Index = QModelIndex | QPersistentModelIndex
 ROLE = Qt.ItemDataRole.UserRole
-"""Role of a row's :class:`~gui.panels.side.models.model_line.Line`, or a heading's ``Group``."""
+"""Role of a row's :class:`~.model_line.ModelLine`, or a heading's ``Group``."""
 
 _ROW_HEIGHT, _HEADING_HEIGHT = 24, 22
 _MARK = 14
@@ -57,7 +57,7 @@ class ModelDelegate(QStyledItemDelegate):
             self._line(painter, _room(option.rect), row, theme.text if marked else theme.muted)
         painter.restore()
 
-    def _line(self, painter: QPainter, room: QRect, line: Line, muted: str) -> None:
+    def _line(self, painter: QPainter, room: QRect, line: ModelLine, muted: str) -> None:
         theme = self.theme
         tone = muted if line.refusal or line.kind == "note" else theme.text
         if line.wraps:
@@ -103,7 +103,7 @@ def _room(rect: QRect) -> QRect:
     return rect.adjusted(GRID + _MARK, 0, -GRID, 0)
 
 
-def _wrapped(line: Line, font: QFont, width: int) -> QTextLayout:
+def _wrapped(line: ModelLine, font: QFont, width: int) -> QTextLayout:
     """Return a title's layout, wrapped between words if possible."""
     layout = QTextLayout(line.title, _font(font, SMALL if line.kind == "note" else TEXT))
     option = QTextOption()

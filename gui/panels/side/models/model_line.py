@@ -13,7 +13,7 @@ Kind = Literal["source", "search", "note"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ModelLine:
     """One line of the list.
 
     Attributes
@@ -60,7 +60,7 @@ class Group:
     """A heading and its lines; ``unit`` is that of the numbers at the right, if any."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ModelLine, ...]
     unit: str = ""
 
 

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QListView
 
 from gui.panels.side.models.model_delegate import ROLE, ModelDelegate
-from gui.panels.side.models.model_line import Group, Line
+from gui.panels.side.models.model_line import Group, ModelLine
 from gui.panels.side.models.sticky_offer import HEIGHT, StickyOffer
 from gui.style.theme import Theme
 from gui.widgets.position_rows import MOVES
@@ -30,7 +30,7 @@ class ModelList(QListView):
     """Lines under headings. A click on a line, or Enter on the current one, chooses it."""
 
     chosen = Signal(object)
-    """The :class:`~gui.panels.side.models.model_line.Line` that was clicked or entered."""
+    """The :class:`~gui.panels.side.models.model_line.ModelLine` that was clicked or entered."""
     menuRequested = Signal(object, QPoint)
     """A line, and the position of its menu on the screen."""
     copyRequested = Signal(object)
@@ -108,11 +108,11 @@ class ModelList(QListView):
         elif in_sight or opened != self._open_keys():
             self._scroll_to_open()
 
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[ModelLine, ...]:
         """Return the shown lines, including notes."""
         return tuple(_lines(self._groups))
 
-    def open_lines(self) -> tuple[Line, ...]:
+    def open_lines(self) -> tuple[ModelLine, ...]:
         """Return the lines of the open model."""
         return tuple(line for line in self.lines() if line.is_open)
 
@@ -159,7 +159,7 @@ class ModelList(QListView):
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         line = index.data(ROLE)
-        if isinstance(line, Line) and line.kind != "note":
+        if isinstance(line, ModelLine) and line.kind != "note":
             self.scrollTo(index)
             at = event.pos() if by_mouse else self.visualRect(index).bottomLeft()
             self.menuRequested.emit(line, self.viewport().mapToGlobal(at))
@@ -211,7 +211,7 @@ class ModelList(QListView):
         finally:
             self._placing = False
 
-    def _is_beyond(self, line: Line) -> bool:
+    def _is_beyond(self, line: ModelLine) -> bool:
         """Return whether a line ends below the viewport."""
         rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).key == line.key]
         return any(rect.bottom() > self.viewport().rect().bottom() for rect in rects)
@@ -230,11 +230,11 @@ class ModelList(QListView):
 
     def _indexes(self) -> list[QModelIndex]:
         every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        return [index for index in every if isinstance(index.data(ROLE), Line)]
+        return [index for index in every if isinstance(index.data(ROLE), ModelLine)]
 
-    def _current(self) -> Line | None:
+    def _current(self) -> ModelLine | None:
         row = self.currentIndex().data(ROLE)
-        return row if isinstance(row, Line) else None
+        return row if isinstance(row, ModelLine) else None
 
     def _open_keys(self) -> list[tuple[str, str]]:
         return [line.key for line in self.open_lines()]
@@ -244,7 +244,7 @@ class ModelList(QListView):
         rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).is_open]
         return any(room.intersects(rect) for rect in rects)
 
-    def _go_to(self, lines: Sequence[Line]) -> None:
+    def _go_to(self, lines: Sequence[ModelLine]) -> None:
         """Make the first of some lines current, or none."""
         wanted = lines[0].key if lines else None
         found = [index for index in self._indexes() if index.data(ROLE).key == wanted]
@@ -281,23 +281,23 @@ class ModelList(QListView):
 
     def _choose(self, index: QModelIndex) -> None:
         line = index.data(ROLE)
-        if isinstance(line, Line) and line.kind != "note":
+        if isinstance(line, ModelLine) and line.kind != "note":
             self.chosen.emit(line)
 
 
-def _lines(groups: Sequence[Group]) -> chain[Line]:
+def _lines(groups: Sequence[Group]) -> chain[ModelLine]:
     return chain.from_iterable(group.lines for group in groups)
 
 
-def _lines_of(groups: Sequence[Group], title: str) -> tuple[Line, ...]:
+def _lines_of(groups: Sequence[Group], title: str) -> tuple[ModelLine, ...]:
     return tuple(_lines([group for group in groups if group.title == title]))
 
 
-def _group_of(groups: Sequence[Group], line: Line) -> str:
+def _group_of(groups: Sequence[Group], line: ModelLine) -> str:
     return next((group.title for group in groups if line in group.lines), "")
 
 
-def _item(line: Line) -> QStandardItem:
+def _item(line: ModelLine) -> QStandardItem:
     item = QStandardItem(line.title)
     item.setData(line, ROLE)
     item.setToolTip(wrapped(line.tip))

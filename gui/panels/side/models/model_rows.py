@@ -18,7 +18,7 @@ from gui.panels.side.models.hub_rows import (
 )
 from gui.panels.side.models.model_line import (
     Group,
-    Line,
+    ModelLine,
     address_identity,
     identity,
     is_path,
@@ -114,7 +114,7 @@ def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]
 def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
     known = {identity(row.entry.id) for row in session.models}
     recent = [source for source in session.recent if identity(source) not in known][:MAX_RECENT]
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[ModelLine]] = {}
     if recent:
         groups["Recent"] = [_recent_line(source) for source in recent]
     for row in session.models:
@@ -124,7 +124,7 @@ def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
         yield Group(title, tuple(_marked(line, opened, commit) for line in lines))
 
 
-def _marked(line: Line, opened: str | None, commit: str | None) -> Line:
+def _marked(line: ModelLine, opened: str | None, commit: str | None) -> ModelLine:
     """Mark the line of the open model."""
     if opened is None or identity(line.source) != opened:
         return line
@@ -132,13 +132,13 @@ def _marked(line: Line, opened: str | None, commit: str | None) -> Line:
     return replace(line, state="open", tip=tip, is_open=True, refusal="")
 
 
-def _model_line(row: ModelRow, offline: bool) -> Line:
+def _model_line(row: ModelRow, offline: bool) -> ModelLine:
     entry = row.entry
     away = row.state == "online"
     size = f"{format_count(entry.n_positions)} positions × {format_count(entry.d_model)} dimensions"
     meaning = _away(entry, offline) if away else _MEANING[row.state]
     tip = (f"{entry.title} · {entry.id}", size if entry.n_positions else "", entry.note, meaning)
-    return Line(
+    return ModelLine(
         entry.id,
         entry.title,
         _state(row, offline),
@@ -173,19 +173,19 @@ def _refusal(entry: CatalogueEntry) -> str:
     )
 
 
-def _path_line(path: str) -> Line:
+def _path_line(path: str) -> ModelLine:
     """Return a line that opens a typed path."""
-    return Line(
+    return ModelLine(
         path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
     )
 
 
-def _computed_line(source: str) -> Line:
+def _computed_line(source: str) -> ModelLine:
     """Return a line that opens a computed table of a typed size."""
-    return Line(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
+    return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
 
 
-def _recent_line(source: str) -> Line:
+def _recent_line(source: str) -> ModelLine:
     if is_computed(source):
         line, title = _computed_line(source), short_name(source)
         tip = f"{source}\n{line.tip}"
@@ -196,4 +196,4 @@ def _recent_line(source: str) -> Line:
     else:
         where = address.repo.rpartition("/")[0]
         tip = f"{address}\nOpened before; what of it is no longer on this machine is fetched again."
-    return Line(source, short_name(source), where, tip=tip, haystack=source.casefold())
+    return ModelLine(source, short_name(source), where, tip=tip, haystack=source.casefold())

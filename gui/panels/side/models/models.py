@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from geometry.hub.address import parse_address
 from gui.panels.base import Panel
-from gui.panels.side.models.model_line import Line, identity
+from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList
 from gui.panels.side.models.model_rows import list_groups
 from gui.services.loading import has_versions, remembered_name, short_name
@@ -151,7 +151,7 @@ class ModelPanel(Panel):
 
     # -- what the user wants ----------------------------------------------------------------
 
-    def _on_line_chosen(self, line: Line) -> None:
+    def _on_line_chosen(self, line: ModelLine) -> None:
         self._explain(line.refusal)
         if line.kind == "search":
             self.searchRequested.emit(line.source)
@@ -169,7 +169,7 @@ class ModelPanel(Panel):
             self.searchRequested.emit("")
         self._show_lines(searched=True)
 
-    def _show_menu(self, line: Line, at: QPoint) -> None:
+    def _show_menu(self, line: ModelLine, at: QPoint) -> None:
         menu = QMenu(self)
         act = menu.addAction("Search the Hub" if line.kind == "search" else "Open")
         act.triggered.connect(lambda: self._on_line_chosen(line))
@@ -189,7 +189,7 @@ class ModelPanel(Panel):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
-    def _copy(self, line: Line) -> None:
+    def _copy(self, line: ModelLine) -> None:
         if line.kind == "source":
             QGuiApplication.clipboard().setText(line.source)
 

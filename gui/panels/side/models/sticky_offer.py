@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from gui.panels.side.models.model_line import Line
+from gui.panels.side.models.model_line import ModelLine
 from gui.style.theme import GRID, Theme
 from gui.widgets.tooltips import wrapped
 
@@ -20,7 +20,7 @@ class StickyOffer(QPushButton):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.line: Line | None = None
+        self.line: ModelLine | None = None
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName("Search the Hub")
@@ -36,7 +36,7 @@ class StickyOffer(QPushButton):
             f"QPushButton:hover {{ background: {theme.line}; }}"
         )
 
-    def show_line(self, line: Line) -> None:
+    def show_line(self, line: ModelLine) -> None:
         """Show a line."""
         self.line = line
         self.setAccessibleName(line.title)
