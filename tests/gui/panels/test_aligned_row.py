@@ -12,6 +12,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import ComparedModel, Session
 from gui.style.theme import LIGHT
+from tests.gui.on_screen import put_on_screen
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
 
@@ -28,15 +29,15 @@ def other(opened, write_table, helix):
     controller.close()
 
 
+def put_row(qtbot, session):
+    row = put_on_screen(qtbot, AlignedRow(session, LIGHT), 900, 90)
+    row.alignmentRequested.connect(lambda alignment: setattr(session, "alignment", alignment))
+    return row
+
+
 @pytest.fixture
 def row(qtbot, opened, other):
-    made = AlignedRow(opened, LIGHT)
-    made.alignmentRequested.connect(lambda alignment: setattr(opened, "alignment", alignment))
-    qtbot.addWidget(made, before_close_func=AlignedRow.release)
-    made.resize(900, 90)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return put_row(qtbot, opened)
 
 
 def choose(row, value, box=None):
@@ -65,14 +66,16 @@ def shown(row):
     return {name for name in parts if getattr(row, name).isVisible()}
 
 
-def test_at_first_nothing_is_laid_over(row, opened):
+def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other):
     assert names(row)[:2] == ["nothing", "other"]
     assert row.what.currentData() == NOTHING
     assert shown(row) == set()
     assert opened.guides == {}
-
-
-def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
+    choose(row, 4)
+    press(row.copy)
+    printed = run_script(QApplication.clipboard().text()).splitlines()
+    assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
+    assert opened.status == "Copied as Python"
     choose(row, 4)
     assert opened.alignment == CurveAlignment(OfCompared(4))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
@@ -98,6 +101,11 @@ def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
     assert opened.alignment is None
     assert shown(row) == set()
     assert opened.shown_guides == ()
+    choose(row, 4)
+    opened.compared = ()
+    assert "other" not in names(row)
+    assert row.what.currentData() == NOTHING
+    assert shown(row) == set()
 
 
 def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):
@@ -124,18 +132,14 @@ def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):
     assert row.middle.value() == "basis"
 
 
-def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_path):
+def test_steps_are_offered_and_printed_once_they_are_read(qtbot, session, controller, tmp_path):
+    from geometry.history.here import history_here
+
     controller.open(str(write_trained(tmp_path / "trained")))
-    row = AlignedRow(session, LIGHT)
-    row.alignmentRequested.connect(lambda alignment: setattr(session, "alignment", alignment))
-    qtbot.addWidget(row, before_close_func=AlignedRow.release)
-    with qtbot.waitExposed(row):
-        row.show()
+    row = put_row(qtbot, session)
     at = row.what.findData(STEP)
     assert not row.what.model().item(at).isEnabled()
     assert "Training" in row.what.itemData(at, Qt.ItemDataRole.ToolTipRole)
-    from geometry.history.here import history_here
-
     session.history = history_here(session.model)
     assert row.what.model().item(at).isEnabled()
     choose(row, STEP)
@@ -146,39 +150,12 @@ def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_pa
     assert session.aligned.above.name.endswith("at step 1\N{THIN SPACE}000")
     session.snapshot = 0
     assert row.readout.text().startswith("hidden while a step of the training is shown · ")
-
-
-def test_the_script_prints_what_is_shown(row, opened, other):
-    choose(row, 4)
-    press(row.copy)
-    printed = run_script(QApplication.clipboard().text()).splitlines()
-    assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
-    assert opened.status == "Copied as Python"
-
-
-def test_the_script_of_a_step_prints_what_is_shown(qtbot, session, controller, tmp_path):
-    from geometry.history.here import history_here
-
-    controller.open(str(write_trained(tmp_path / "trained")))
-    session.history = history_here(session.model)
-    session.alignment = CurveAlignment(OfStep(100))
-    row = AlignedRow(session, LIGHT)
-    qtbot.addWidget(row, before_close_func=AlignedRow.release)
-    with qtbot.waitExposed(row):
-        row.show()
+    session.snapshot, session.alignment = None, CurveAlignment(OfStep(100))
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
     found = session.aligned
     assert float(printed[0].split()[0]) == pytest.approx(found.alignment.disparity, abs=1e-9)
     assert float(printed[1]) == pytest.approx(found.more.whole, abs=1e-9)
-
-
-def test_models_come_and_go(row, opened, other):
-    choose(row, 4)
-    opened.compared = ()
-    assert "other" not in names(row)
-    assert row.what.currentData() == NOTHING
-    assert shown(row) == set()
 
 
 def test_why_not_is_said(row, opened, other):

@@ -7,7 +7,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.directions import singular_directions
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
@@ -60,11 +59,6 @@ def test_every_rank_is_the_projection_onto_that_many_directions(small_gpt2):
     assert not found.by_rank.flags.writeable
 
 
-def test_a_checkpoint_without_e_says_so(gpt2_folder):
-    with pytest.raises(TensorUnavailable, match="token embeddings"):
-        resolve(CaptureOf(E), QuestionContext(open_source(gpt2_folder)))
-
-
 def test_it_says_what_it_reads():
     assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
 
@@ -72,11 +66,27 @@ def test_it_says_what_it_reads():
 # What is shown.
 
 
-def test_curve_and_chance_at_k(small):
+def test_curve_and_chance_at_k_are_drawn_told_and_saved(small):
     ((curve,), (chance,)) = plot(small).curves, parts(small)[0].rules
     assert (curve.y == small.result.by_rank[29]).all()
     assert (curve.x[0], curve.x[-1]) == (1, 40)
     assert (chance.at, chance.style) == (30 / 40, "dashed")
+    values = small.result.by_rank[29]
+    assert small.header.caption.text() == (
+        "small · E, by P: all 64 positions, uncentred · chance 0.750 · "
+        f"mean of the first 30: {values[:30].mean():.3f}, of the last 30: {values[-30:].mean():.3f}"
+    )
+    drawn = plot(small)
+    hover(drawn.viewport(), drawn.point_of(0, 11).toPoint())
+    value = small.result.by_rank[29, 11]
+    said = f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance"
+    assert drawn.hover_text() == said
+    hover(small, QPoint(2, 2))
+    assert drawn.hover_text() == ""
+    numbers = small.numbers()
+    assert (numbers["j"] == np.arange(1, 41)).all()
+    assert (numbers["captured"] == small.result.by_rank[29]).all()
+    assert (numbers["chance"] == 0.75).all()
 
 
 def test_moving_k_computes_nothing_new(small, stage):
@@ -94,14 +104,6 @@ def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, small_gpt2):
     for width, value in ((16, 16), (40, 30)):
         stage.open(small_gpt2(d_model=width))
         assert k(stage.panel).value == value
-
-
-def test_caption_names_scope_chance_and_both_ends(small):
-    values = small.result.by_rank[29]
-    assert small.header.caption.text() == (
-        "small · E, by P: all 64 positions, uncentred · chance 0.750 · "
-        f"mean of the first 30: {values[:30].mean():.3f}, of the last 30: {values[-30:].mean():.3f}"
-    )
 
 
 def test_another_matrix_and_layer(small, stage):
@@ -127,35 +129,14 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     assert plot(panel).isVisible()
 
 
-def test_hover_says_how_many_times_chance(small):
-    drawn = plot(small)
-    hover(drawn.viewport(), drawn.point_of(0, 11).toPoint())
-    value = small.result.by_rank[29, 11]
-    said = f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance"
-    assert drawn.hover_text() == said
-    hover(small, QPoint(2, 2))
-    assert drawn.hover_text() == ""
-
-
-def test_another_panel_can_point_here(small, stage):
+def test_another_panel_can_point_here_and_python_prints_the_same(small, stage):
     small.configure(name="W_K", layer=1, k=5)
     assert stage.answer.question == CaptureOf(Subject("W_K", 1))
     assert (plot(small).curves[0].y == small.result.by_rank[4]).all()
-
-
-# What can be taken away.
-
-
-def test_numbers(small):
-    numbers = small.numbers()
-    assert (numbers["j"] == np.arange(1, 41)).all()
-    assert (numbers["captured"] == small.result.by_rank[29]).all()
-    assert (numbers["chance"] == 0.75).all()
-
-
-def test_python_prints_the_same(small, stage):
-    small.configure(name="W_K", layer=1, k=5)
     printed = run_script(stage.python())
     numbers = printed.partition("]")[0].strip("[ \n").split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
     assert printed.split()[-1] == "0.125"
+
+
+# What can be taken away.

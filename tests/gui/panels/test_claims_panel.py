@@ -69,7 +69,7 @@ def in_front(window):
 # ---- the table --------------------------------------------------------------------------------
 
 
-def test_lines_say_how_why_and_what(claims):
+def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
     table = claims.table
     cell = {
         v.claim.id: [table.rows.index(row, c).data() for c in range(5)]
@@ -84,8 +84,6 @@ def test_lines_say_how_why_and_what(claims):
     assert table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole) == why
     assert "cannot be told" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
 
-
-def test_marks_differ_in_shape(claims):
     def shape(how):
         image = claims.table.rows.marks[how].pixmap(12, 12).toImage()
         size = range(image.width())
@@ -94,23 +92,10 @@ def test_marks_differ_in_shape(claims):
     shapes = {shape(how) for how in ("holds", "fails", "unknown")}
     assert len(shapes) == 3
     assert all(any(one) for one in shapes)
-
-
-def test_the_caption_counts_and_names_the_scope(claims):
     said = claims.panel.header.caption.text()
     assert said.startswith(counts(claims.panel.result.verdicts))
     assert "tiny-gpt2 · the shown positions 1–199" in said
     assert "layer 0, raw weights" in said
-
-
-def test_the_filter_shows_one_outcome(claims):
-    verdicts = claims.panel.result.verdicts
-    for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
-        claims.press(value)
-        assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
-        assert ids(claims.table)
-    claims.press("all")
-    assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
 
 def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
@@ -126,10 +111,17 @@ def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
     assert content.table.isVisible()
 
 
-def test_the_marked_claim_stays_marked(claims):
+def test_the_filter_shows_one_outcome_and_the_marked_claim_stays_marked(claims):
     claims.table.selectRow(ids(claims.table).index("norms.stable"))
     claims.press("holds")
     assert claims.table._marked().claim.id == "norms.stable"
+    verdicts = claims.panel.result.verdicts
+    for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
+        claims.press(value)
+        assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
+        assert ids(claims.table)
+    claims.press("all")
+    assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
 
 def test_narrow_tables_keep_the_claim(qtbot):
@@ -175,23 +167,19 @@ def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, ending, kind):
     assert f"ledger.{ending}" in claims.session.status
 
 
-def test_a_ledger_that_cannot_be_written_says_why(claims, tmp_path, monkeypatch):
-    claims.save(monkeypatch, "Save ledger…", tmp_path / "absent" / "ledger.md")
-    assert "cannot be written" in claims.session.notice.text
-
-
-def test_the_menu_has_the_ledger_and_the_usual(claims):
+def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_written_says_why(
+    claims, tmp_path, monkeypatch
+):
     assert [action.text() for action in claims.panel.menu().actions()] == [
         "Save ledger…", "Save figure…", "Save numbers…", "Copy figure", "Copy as Python"
     ]  # fmt: skip
-
-
-def test_numbers_are_the_whole_ledger(claims):
     claims.press("holds")
     numbers = claims.panel.numbers()
     assert list(numbers["claim"]) == [claim.id for claim in CLAIMS]
     holds = [v.value is not None for v in claims.panel.result.verdicts]
     assert (~np.isnan(numbers["measured"])).tolist() == holds
+    claims.save(monkeypatch, "Save ledger…", tmp_path / "absent" / "ledger.md")
+    assert "cannot be written" in claims.session.notice.text
 
 
 def test_the_copied_python_prints_the_ledger(claims):
@@ -210,7 +198,9 @@ def test_the_copied_python_prints_the_ledger(claims):
 # ---- in the window ----------------------------------------------------------------------------
 
 
-def test_clicks_and_enter_open_the_panel_that_shows_a_claim(windowed, qtbot):
+def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_windows(
+    windowed, qtbot
+):
     window, table = windowed.window, windowed.table
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -234,10 +224,12 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim(windowed, qtbot):
     QTest.keyClick(table, Qt.Key.Key_Down)
     QTest.keyClick(table, Qt.Key.Key_Return)
     assert in_front(window) == "Norms"
-
-
-def test_every_claim_leads_to_the_panel_that_shows_it(windowed):
-    window = windowed.window
+    windowed.table.setFocus()
+    before = windowed.table.currentIndex().row()
+    QTest.keyClick(windowed.table, Qt.Key.Key_P)
+    assert windowed.table.currentIndex().row() == before
+    QTest.keyClick(windowed.table, Qt.Key.Key_6)
+    assert in_front(windowed.window) == "Norms"
     for claim in CLAIMS:
         window.docks["claims"].raise_()
         windowed.table.chosen.emit(claim)
@@ -251,15 +243,6 @@ def test_every_claim_leads_to_the_panel_that_shows_it(windowed):
             assert window.panels["layernorm"].choices.version == "constant_norm"
     shown = {one for entry in PANELS.values() for one in entry.spec.claims}
     assert shown <= {claim.id for claim in CLAIMS}
-
-
-def test_letters_are_left_to_the_window(windowed):
-    windowed.table.setFocus()
-    before = windowed.table.currentIndex().row()
-    QTest.keyClick(windowed.table, Qt.Key.Key_P)
-    assert windowed.table.currentIndex().row() == before
-    QTest.keyClick(windowed.table, Qt.Key.Key_6)
-    assert in_front(windowed.window) == "Norms"
 
 
 @pytest.fixture

@@ -43,12 +43,19 @@ def test_the_ledger_is_that_of_the_report(minilm, ledger):
     assert ledger.positions == (1, 511)
 
 
-def test_claims_are_checked_one_after_another_with_their_share(model):
+def test_claims_are_checked_and_told_one_after_another_with_their_share(model):
     steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
     assert all(isinstance(step, Progress) for step in steps[:-1])
     assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
     assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
+    known = [
+        sum(outcome(v) != "pending" for v in step.so_far.verdicts)
+        for step in steps[:-1]
+        if step.message.startswith("Claim")
+    ]
+    assert known == list(range(len(CLAIMS)))
+    assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
 
 
 def test_what_decomposes_tells_within_its_claims_share(minilm):
@@ -92,17 +99,6 @@ def test_the_range_counts(minilm, ledger):
     assert by_id["pca.fraying"].holds is None
 
 
-def test_verdicts_are_told_one_by_one(model):
-    steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
-    known = [
-        sum(outcome(v) != "pending" for v in step.so_far.verdicts)
-        for step in steps[:-1]
-        if step.message.startswith("Claim")
-    ]
-    assert known == list(range(len(CLAIMS)))
-    assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
-
-
 def test_another_range_is_told_first_what_it_leaves_alone(model):
     about = QuestionContext(model)
     first = resolve(ClaimsOf((1, 199)), about)
@@ -119,7 +115,7 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
 # ---- in words ---------------------------------------------------------------------------------
 
 
-def test_counts_agree_with_the_verdicts(ledger):
+def test_counts_agree_with_the_verdicts_and_a_bound_below_zero_has_a_real_minus(ledger):
     holds = sum(v.holds is True for v in ledger.verdicts)
     fails = sum(v.holds is False for v in ledger.verdicts)
     none = len(ledger.verdicts) - holds - fails
@@ -130,6 +126,8 @@ def test_counts_agree_with_the_verdicts(ledger):
     assert counts((waiting,)) == "0 hold, 0 do not, 0 cannot be told, 1 to be checked"
     yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
     assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
+    claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
+    assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
 
 
 @pytest.mark.parametrize(
@@ -141,12 +139,7 @@ def test_numbers_have_sensible_digits(value, written):
     assert measured(Verdict(CLAIMS[0], value, None, None)) == written
 
 
-def test_a_bound_below_zero_has_a_real_minus():
-    claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
-    assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
-
-
-def test_markdown_has_a_row_for_each_claim(ledger):
+def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
     text = markdown("MiniLM", ledger.verdicts)
     lines = text.splitlines()
     rows = lines[lines.index("|---|---|---|---:|---|---|") + 1 :]
@@ -158,9 +151,6 @@ def test_markdown_has_a_row_for_each_claim(ledger):
         assert len(cells) == 6
         assert cells[1].strip() == verdict.claim.statement
         assert cells[0].split()[0] == {"holds": "✓", "fails": "✗", "unknown": "?"}[outcome(verdict)]
-
-
-def test_csv_has_the_numbers_in_full(ledger):
     read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
     assert [row["id"] for row in read] == [claim.id for claim in CLAIMS]
     for row, verdict in zip(read, ledger.verdicts, strict=True):

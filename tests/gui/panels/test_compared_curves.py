@@ -54,7 +54,7 @@ def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
     assert QApplication.focusWidget() is made.chips[2]
 
 
-def test_tooltips_tell_model_range_and_numbers(beside):
+def test_tooltips_tell_model_range_and_numbers_and_python_prints_what_is_drawn(beside):
     made = beside("lookback")
     made.add_both()
     tip = made.chips[1].toolTip()
@@ -64,25 +64,22 @@ def test_tooltips_tell_model_range_and_numbers(beside):
     assert tip.startswith(f"long · positions 2–70\n{said}")
     assert tip.endswith("Press to hide its curve")
     assert made.panel.legend.words.text() == "R² of rotation + shift:"
+    QTest.mouseClick(made.chips[2], LEFT)
+    script = made.stage.python()
+    assert str(made.sources[0]) in script
+    assert str(made.sources[1]) not in script
+    alone, other = script.split("# Beside it, long:")
+    assert run_script(script).startswith(run_script(alone))
+    line = made.lines("R²")["long"]
+    r2 = line.y[np.flatnonzero(line.x == made.panel.controls.number.value)[0]]
+    assert float(run_script(other).split()[1]) == pytest.approx(r2)
 
 
-def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
+def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(beside, write_table, helix):
     made = beside("spectra")
     made.others.add(made.sources[0], (2, 70))
     made.others.add(made.sources[0], (10, 30))
     assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
-
-
-def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
-    made = beside("layernorm")
-    made.others.add(write_table(helix(40, 16), "bare"))
-    assert made.chips[1].shown_text == "bare –"
-    assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
-    assert drawn_names(made.panel) == set()
-
-
-def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix):
-    made = beside("spectra")
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
     made.session.compared = (ComparedModel(7, "slow", "slow", other),)
@@ -95,19 +92,27 @@ def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix
     controller.close()
 
 
-@pytest.mark.parametrize("width", [420, 700, 1600])
-def test_the_legend_is_one_row_whatever_the_width(beside, width):
-    made = beside("spectra", size=(width, 300))
+def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
+    made = beside("layernorm")
+    made.others.add(write_table(helix(40, 16), "bare"))
+    assert made.chips[1].shown_text == "bare –"
+    assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
+    assert drawn_names(made.panel) == set()
+
+
+def test_the_legend_is_one_row_whatever_the_width(beside):
+    made = beside("spectra")
     made.add_both()
     for _ in range(6):
         made.others.add(made.sources[0])
-    QApplication.processEvents()
-    legend = made.legend
-    chips = list(legend.chips.values())
-    assert len(chips) == 8
-    assert len({chip.y() for chip in chips}) == 1
-    assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
-    assert chips[-1].geometry().right() <= legend.width()
+    for width in (420, 700, 1600):
+        made.panel.resize(width, 300)
+        QApplication.processEvents()
+        chips = list(made.legend.chips.values())
+        assert len(chips) == 8
+        assert len({chip.y() for chip in chips}) == 1
+        assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
+        assert chips[-1].geometry().right() <= made.legend.width()
 
 
 def test_widths_share_a_room():
@@ -133,19 +138,11 @@ def test_numbers_of_models_of_one_name_are_kept_apart():
     assert columns["a (3): y"][0] == -4
 
 
-@pytest.mark.parametrize(
-    ("names", "apart"),
-    [
-        ("", []),
-        ("a b", ["a", "b"]),
-        ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
-    ],
-)
-def test_what_is_called_the_same_gets_numbers(names, apart):
-    assert unique_names(names.split()) == apart
-
-
-def test_a_number_that_a_model_has_by_itself_is_no_others():
+def test_what_is_called_the_same_gets_numbers_that_no_other_has():
+    for names, apart in (
+        ("", []), ("a b", ["a", "b"]), ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
+    ):  # fmt: skip
+        assert unique_names(names.split()) == apart
     found = unique_names(["a", "a (2)", "a", "a (2)"])
     assert found[:2] == ["a", "a (2)"]
     assert len(set(found)) == 4
@@ -167,20 +164,6 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
 
 
-def test_python_prints_what_is_drawn_of_each_model(beside):
-    made = beside("lookback")
-    made.add_both()
-    QTest.mouseClick(made.chips[2], LEFT)
-    script = made.stage.python()
-    assert str(made.sources[0]) in script
-    assert str(made.sources[1]) not in script
-    alone, other = script.split("# Beside it, long:")
-    assert run_script(script).startswith(run_script(alone))
-    line = made.lines("R²")["long"]
-    r2 = line.y[np.flatnonzero(line.x == made.panel.controls.number.value)[0]]
-    assert float(run_script(other).split()[1]) == pytest.approx(r2)
-
-
 # When they are asked.
 
 
@@ -193,20 +176,7 @@ def test_nothing_is_asked_while_nobody_looks(beside):
     assert drawn_names(made.panel) == {"long", "short"}
 
 
-def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
-    made = beside("lookback")
-    made.add_both()
-    other = made.session.compared[0].session
-    other.dragging = True
-    other.positions = (10, 60)
-    assert other.answers["lookback"].question.positions == (2, 70)
-    assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
-    other.dragging = False
-    assert other.answers["lookback"].question.positions == (10, 60)
-    assert made.lines("R²")["long"].x[-1] < 51
-
-
-def test_of_heads_only_the_open_models_are_shown(beside):
+def test_of_heads_only_the_open_models_are_shown_and_a_dragged_range_in_the_end(beside):
     made = beside("lookback")
     panel = made.add_both()
     space = panel.controls.widgets["space"].buttons
@@ -215,6 +185,14 @@ def test_of_heads_only_the_open_models_are_shown(beside):
     assert not panel.legend.isVisible()
     QTest.mouseClick(space["3"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
+    other = made.session.compared[0].session
+    other.dragging = True
+    other.positions = (10, 60)
+    assert other.answers["lookback"].question.positions == (2, 70)
+    assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
+    other.dragging = False
+    assert other.answers["lookback"].question.positions == (10, 60)
+    assert made.lines("R²")["long"].x[-1] < 51
 
 
 @pytest.mark.parametrize("panel_class", ["spectra", "lookback"])

@@ -67,7 +67,7 @@ def place(panel, curve, position):
 # What it measures.
 
 
-def test_gpt2s_entries_are_those_of_geometry(gpt2):
+def test_gpt2s_entries_are_those_of_geometry_drawn_with_their_waves_and_in_sight(gpt2):
     W_pos, result = gpt2.session.model.W_pos, gpt2.result
     waves = best_sinusoids(W_pos, (1, 1023))
     np.testing.assert_array_equal(result.sinusoids.r2, waves.r2)
@@ -77,13 +77,6 @@ def test_gpt2s_entries_are_those_of_geometry(gpt2):
     assert listed(gpt2)[:3] == [724, 361, 459]
     assert "entry 724: sinusoid of 1.73 cycles R² 0.911, projection R² 0.956" in caption(gpt2)
     assert "shown positions 1–1023 · raw entries" in caption(gpt2)
-
-
-def caption(panel):
-    return panel.header.caption.text()
-
-
-def test_the_curve_is_the_column_and_its_wave(gpt2):
     values, wave = plot(gpt2).curves
     W_pos = gpt2.session.model.W_pos
     np.testing.assert_array_equal(values.x, np.arange(1, 1024))
@@ -91,6 +84,14 @@ def test_the_curve_is_the_column_and_its_wave(gpt2):
     explained = 1 - ((values.y - wave.y) ** 2).sum() / ((values.y - values.y.mean()) ** 2).sum()
     assert explained == pytest.approx(gpt2.result.sinusoids.r2[724])
     assert (values.style, wave.style, wave.silent) == ("solid", "dashed", True)
+    gpt2.configure(dimensions=(138,))
+    assert drawn(gpt2) == (138,)
+    row = table(gpt2).visualRect(table(gpt2).model().index(listed(gpt2).index(138), 0))
+    assert table(gpt2).viewport().rect().contains(row.center())
+
+
+def caption(panel):
+    return panel.header.caption.text()
 
 
 def test_projected_entries_and_their_waves():
@@ -125,7 +126,7 @@ def test_by_fit_the_best_wave_comes_first(small, qtbot):
     assert (np.diff(small.result.variance[listed(small)]) <= 0).all()
 
 
-def test_a_click_draws_one_entry_and_shift_click_several(small):
+def test_a_click_draws_one_entry_shift_click_several_and_the_range_may_change(small):
     click_row(table(small), 7)
     assert drawn(small) == (7,)
     click_row(table(small), 3, SHIFT)
@@ -137,6 +138,11 @@ def test_a_click_draws_one_entry_and_shift_click_several(small):
     click_row(table(small), 7, SHIFT)
     assert drawn(small) == (3, 11)
     np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
+    click_row(table(small), 7)
+    small.session.positions = (20, 90)
+    assert small.result.positions == (20, 90)
+    assert drawn(small) == (7,)
+    assert len(plot(small).curves[0].x) == 71
 
 
 def test_something_stays_and_no_more_than_can_be_told_apart():
@@ -144,25 +150,10 @@ def test_something_stays_and_no_more_than_can_be_told_apart():
     assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
 
 
-def test_an_entry_that_another_panel_refers_to_is_in_sight(gpt2):
-    gpt2.configure(dimensions=(138,))
-    assert drawn(gpt2) == (138,)
-    row = table(gpt2).visualRect(table(gpt2).model().index(listed(gpt2).index(138), 0))
-    assert table(gpt2).viewport().rect().contains(row.center())
-
-
 def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder):
     click_row(table(small), 7)
     stage.open(gpt2_folder)
     assert drawn(small) == (724,)
-
-
-def test_the_choice_stays_when_the_range_changes(small):
-    click_row(table(small), 7)
-    small.session.positions = (20, 90)
-    assert small.result.positions == (20, 90)
-    assert drawn(small) == (7,)
-    assert len(plot(small).curves[0].x) == 71
 
 
 # Before and after projection.
@@ -181,12 +172,22 @@ def test_projection_is_a_switch(small, qtbot):
     assert len(plot(small).curves) == 2
 
 
-def test_hover_tells_the_nearest_entry_and_its_wave(small):
+def test_hover_tells_the_nearest_entry_and_its_wave_and_numbers_hold_what_is_drawn(small, qtbot):
     click_row(table(small), 7)
     click_row(table(small), 3, SHIFT)
     hover(plot(small).viewport(), place(small, 1, 50))
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
     assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
+    click_row(table(small), 7)
+    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
+    numbers = small.numbers()
+    np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
+    np.testing.assert_allclose(numbers["entry_7_projected"], small.result.projected(7))
+    assert len(numbers["sinusoid_r2"]) == 24
+    values, before, wave = plot(small).curves
+    np.testing.assert_array_equal(before.y, small.result.rows[:, 7])
+    np.testing.assert_allclose(values.y, small.result.projected(7))
+    np.testing.assert_allclose(wave.y, small.result.sinusoids.values(7))
 
 
 # What can be taken away.
@@ -204,20 +205,7 @@ def test_python_prints_the_same_numbers(small, rows, qtbot):
     assert after == pytest.approx(result.after_projection_r2[7])
 
 
-def test_numbers_hold_what_is_drawn(small, qtbot):
-    click_row(table(small), 7)
-    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
-    numbers = small.numbers()
-    np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
-    np.testing.assert_allclose(numbers["entry_7_projected"], small.result.projected(7))
-    assert len(numbers["sinusoid_r2"]) == 24
-    values, before, wave = plot(small).curves
-    np.testing.assert_array_equal(before.y, small.result.rows[:, 7])
-    np.testing.assert_allclose(values.y, small.result.projected(7))
-    np.testing.assert_allclose(wave.y, small.result.sinusoids.values(7))
-
-
-def test_a_narrow_panel_leaves_its_room_to_the_plot(small):
+def test_a_narrow_panel_leaves_its_room_to_the_plot_and_few_positions_are_enough(small):
     wide = table(small).width()
     small.resize(420, 300)
     QApplication.processEvents()
@@ -228,9 +216,6 @@ def test_a_narrow_panel_leaves_its_room_to_the_plot(small):
     small.resize(1000, 420)
     QApplication.processEvents()
     assert table(small).width() == wide
-
-
-def test_a_few_positions_are_enough(small):
     small.session.positions = (5, 7)
     assert small.result.positions == (5, 7)
     assert "shown positions 5–7" in caption(small)

@@ -71,7 +71,7 @@ def caption(panel):
 # What it measures.
 
 
-def test_gpt2s_directions_are_sparse(gpt2):
+def test_gpt2s_directions_are_sparse_random_ones_are_not_and_what_lacks_is_said(gpt2):
     result = gpt2.result
     assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
     assert len(_union(result, ALL)) == 58
@@ -79,32 +79,29 @@ def test_gpt2s_directions_are_sparse(gpt2):
     assert [row[2] for row in cells] == ["20", "25", "22", "20", "27", "4.4"]
     assert cells[0][1] == "61.95"
     assert "58 of 768 entries above 0.1 in directions 1–5" in caption(gpt2)
-
-
-def test_random_directions_are_not(gpt2):
     random = sparsity(random_directions(5, 768))
     assert gpt2.result.random.participation_ratio == random.participation_ratio
     assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
     mean = np.mean(random.participation_ratio)
     assert table(gpt2).rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
-
-
-def test_what_gpt2s_part_lacks_is_said_and_the_rest_is_there(gpt2):
     assert gpt2.result.E_energy is None
     assert "no token embeddings in this checkpoint" in caption(gpt2)
     assert over_index(gpt2).isVisible()
+    lines = run_script(gpt2.python()).splitlines()
+    assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
+    assert len(lines) == 3
 
 
-def test_minilms_tokens_live_everywhere(minilm):
+def test_minilms_tokens_live_everywhere_and_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
     E, result = minilm.session.model.W_E.astype(float), minilm.result
     np.testing.assert_allclose(result.E_energy, (E**2).sum(axis=0))
     union = _union(result, ALL)
     share = (E[:, union] ** 2).sum() / (E**2).sum()
     said = f"{len(union)} of 384 entries above 0.1 in directions 1–5, with {100 * share:.1f}"
     assert said in caption(minilm)
-
-
-def test_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
+    said = run_script(minilm.python()).splitlines()[-1].split()
+    share = minilm.result.E_energy[_union(minilm.result, ALL)].sum()
+    assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
     assert minilm.view().question.tensors() == (("W_E", 0),)
     QTest.mouseClick(
         minilm.controls.widgets["E"], LEFT, NONE, minilm.controls.widgets["E"].rect().center()
@@ -146,7 +143,7 @@ def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
 # Choosing directions.
 
 
-def test_clicks_choose_what_is_drawn(gpt2):
+def test_clicks_choose_what_is_drawn_and_numbers_hold_it(gpt2):
     assert drawn(gpt2) == ALL
     click_row(table(gpt2), 3)
     assert drawn(gpt2) == (3,)
@@ -159,6 +156,16 @@ def test_clicks_choose_what_is_drawn(gpt2):
     assert curve.color == SERIES["light"][1]
     click_row(table(gpt2), RANDOM)
     assert drawn(gpt2) == (3, 1)
+    click_row(table(gpt2), 4)
+    numbers = gpt2.numbers()
+    np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
+    assert "right_1" not in numbers
+    assert len(numbers["union_of_large_entries"]) == 20
+    left, right = (over_position(gpt2).curves, over_index(gpt2).curves)
+    np.testing.assert_array_equal(left[0].y, gpt2.result.over_position[3])
+    np.testing.assert_array_equal(right[0].y, gpt2.result.over_index[3])
+    assert "in directions 2–4" in _summary(gpt2.result, (4, 2, 3))
+    assert "in directions 2, 4" in _summary(gpt2.result, (4, 2))
 
 
 def test_a_small_table_has_fewer(stage_of, write_table):
@@ -180,23 +187,17 @@ def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
 # Hover and clicks.
 
 
-def test_a_click_on_an_index_opens_it_in_dimensions(gpt2, stage):
-    index = int(np.abs(gpt2.result.over_index[0]).argmax())
-    click_row(table(gpt2), 1)
-    point = over_index(gpt2).point_of(0, index).toPoint()
-    QTest.mouseClick(over_index(gpt2).viewport(), LEFT, NONE, point)
-    assert stage.intents == [ShowPanel("dimensions", {"dimensions": (index,)})]
-
-
-def test_hover_tells_the_entry(gpt2):
+def test_hover_tells_the_entry_or_position_and_a_click_opens_the_entry_in_dimensions(gpt2, stage):
     click_row(table(gpt2), 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
     hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
     value = gpt2.result.over_index[0, index]
     assert over_index(gpt2).hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
-
-
-def test_hover_tells_the_position(gpt2):
+    index = int(np.abs(gpt2.result.over_index[0]).argmax())
+    click_row(table(gpt2), 1)
+    point = over_index(gpt2).point_of(0, index).toPoint()
+    QTest.mouseClick(over_index(gpt2).viewport(), LEFT, NONE, point)
+    assert stage.intents == [ShowPanel("dimensions", {"dimensions": (index,)})]
     click_row(table(gpt2), 2)
     gpt2.session.hover = 300
     assert over_position(gpt2).hover_text().startswith("300 · u₂ ")
@@ -217,29 +218,6 @@ def test_what_was_hovered_before_is_told_beside_its_point(qtbot, gpt2_folder):
 # What can be taken away.
 
 
-def test_python_prints_the_same_numbers(gpt2):
-    lines = run_script(gpt2.python()).splitlines()
-    assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
-    assert len(lines) == 3
-
-
-def test_python_prints_the_share_of_E(minilm):
-    said = run_script(minilm.python()).splitlines()[-1].split()
-    share = minilm.result.E_energy[_union(minilm.result, ALL)].sum()
-    assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
-
-
-def test_numbers_hold_what_is_drawn(gpt2):
-    click_row(table(gpt2), 4)
-    numbers = gpt2.numbers()
-    np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
-    assert "right_1" not in numbers
-    assert len(numbers["union_of_large_entries"]) == 20
-    left, right = (over_position(gpt2).curves, over_index(gpt2).curves)
-    np.testing.assert_array_equal(left[0].y, gpt2.result.over_position[3])
-    np.testing.assert_array_equal(right[0].y, gpt2.result.over_index[3])
-
-
 def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     gpt2.resize(420, 300)
     QApplication.processEvents()
@@ -253,8 +231,3 @@ def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     QApplication.processEvents()
     assert table(gpt2).isVisible()
     assert not any(table(gpt2).isColumnHidden(i) for i in range(5))
-
-
-def test_directions_that_follow_one_another_are_a_range(gpt2):
-    assert "in directions 2–4" in _summary(gpt2.result, (4, 2, 3))
-    assert "in directions 2, 4" in _summary(gpt2.result, (4, 2))

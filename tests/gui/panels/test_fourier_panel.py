@@ -15,6 +15,7 @@ from geometry.measures.fourier import fourier
 from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from gui.commands.report_files import ReportFiles, ReportRequest
+from gui.panels.table import PANELS
 from gui.plots.spec import Plot, Table
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
@@ -35,7 +36,9 @@ def parts(stage, kind):
     return [p for p in stage.panel.spec.plots(stage.panel.view()) if isinstance(p, kind)]
 
 
-def test_it_shows_what_geometry_measures(stage, folder):
+def test_it_shows_what_geometry_measures_hover_names_it_and_a_click_draws_a_direction(
+    stage, folder
+):
     stage.open(folder, (2, 50))
     stage.panel.configure(layer=1)
     model = open_source(folder)
@@ -48,9 +51,11 @@ def test_it_shows_what_geometry_measures(stage, folder):
     cycles = f"{expected.waves.cycles[0]:.2f} cycles"
     assert f"positions 2–50 · strongest direction: {cycles}" in stage.panel.caption()
     assert "layer 1" in stage.panel.caption()
-
-
-def test_a_click_in_the_table_draws_a_direction(stage, folder):
+    stage.open(folder, (0, 49))
+    spectra, directions, heads = parts(stage, Plot)
+    assert spectra.hover(0, 4).startswith("5 cycles · every 10.0 tokens · amplitude ")
+    assert directions.hover(0, 7).startswith("7 · direction 1 · ")
+    assert heads.hover(0, 1).startswith("head 1 · ")
     stage.open(folder)
     rows = next(one for one in stage.panel.content.painted if hasattr(one, "fit")).widget
     point = rows.visualRect(rows.model().index(2, 0)).center()
@@ -70,16 +75,8 @@ def test_a_table_alone_has_no_heads_and_says_so(stage, tmp_path):
     assert "phase" not in stage.panel.caption()
 
 
-def test_hover_names_frequency_direction_and_head(stage, folder):
-    stage.open(folder, (0, 49))
-    spectra, directions, heads = parts(stage, Plot)
-    assert spectra.hover(0, 4).startswith("5 cycles · every 10.0 tokens · amplitude ")
-    assert directions.hover(0, 7).startswith("7 · direction 1 · ")
-    assert heads.hover(0, 1).startswith("head 1 · ")
-
-
-def test_of_other_models_no_weights_are_read(stage):
-    spec, scope = stage.panel.spec, SimpleNamespace(positions=(1, 9))
+def test_of_other_models_no_weights_are_read():
+    spec, scope = PANELS["fourier"].spec, SimpleNamespace(positions=(1, 9))
     assert spec.question(scope, spec.defaults).tensors() == (("W_Q", 0), ("W_K", 0))
     assert spec.compared_question(scope, spec.defaults).tensors() == ()
 

@@ -48,7 +48,9 @@ def layernorm(stage_of, gpt2_with_tokens):
 # ---- the question -----------------------------------------------------------------------------
 
 
-def test_errors_are_those_of_the_measurements(minilm, of_minilm):
+def test_errors_are_those_of_the_measurements_tokens_have_their_text_and_figures_both(
+    minilm, of_minilm
+):
     measured = Measurements(minilm, Scope((1, 511)))
     for found, errors in (
         (of_minilm.orthogonal, measured.layernorm.orthogonal),
@@ -60,9 +62,6 @@ def test_errors_are_those_of_the_measurements(minilm, of_minilm):
         assert not found.median.flags.writeable
     assert of_minilm.n_tokens == 512
     assert of_minilm.histogram.sum() == minilm.d_vocab * minilm.n_positions
-
-
-def test_the_most_position_like_tokens_have_their_text(minilm, of_minilm):
     first = of_minilm.most_alike[0]
     assert (first.text, first.position) == ("[CLS]", 0)
     token, position = minilm.W_E[first.token].astype(float), minilm.W_pos[0]
@@ -70,6 +69,14 @@ def test_the_most_position_like_tokens_have_their_text(minilm, of_minilm):
     assert first.cosine == pytest.approx(abs(cosine), abs=1e-5)
     cosines = [one.cosine for one in of_minilm.most_alike]
     assert cosines == sorted(cosines, reverse=True)
+    scope = kit.Scope(minilm, (1, 511), (1, 2, 3))
+    spec = PANELS["layernorm"].spec
+    figure = spec.figure(kit.View(scope, spec.defaults, None, of_minilm, name="MiniLM"))
+    FigureCanvasAgg(figure).draw()
+    errors, cosines = figure.axes
+    assert len(errors.lines) == 4
+    assert errors.lines[2].get_ydata() == pytest.approx(of_minilm.constant_norm.median)
+    assert (errors.get_xlabel(), cosines.get_ylabel()) == ("Position", "Share of all pairs")
 
 
 def test_it_can_be_given_up_between_its_steps(minilm):
@@ -95,13 +102,31 @@ def test_tokens_of_another_size_are_no_fault_but_said(write_gpt2):
 # ---- what is shown ----------------------------------------------------------------------------
 
 
-def test_the_token_that_is_a_position_comes_first(layernorm):
+def test_the_token_that_is_a_position_comes_first_in_numbers_and_python_too(layernorm):
     row = layernorm.panel.content.tokens.rows[0]
     assert row.cells == ("hello", "30", "1.000")
     assert row.position == 30
+    numbers = layernorm.panel.numbers()
+    assert numbers["position"].tolist() == list(range(1, 200))
+    assert len(numbers["orthogonal_p95"]) == 199
+    assert numbers["token_text"][0] == "hello"
+    lines = run_script(layernorm.panel.python()).splitlines()
+    result = layernorm.panel.result
+    for line, found in zip(lines, (result.orthogonal, result.constant_norm), strict=False):
+        assert [float(x) for x in line.split()] == pytest.approx(found.overall)
+    assert lines[2].split()[:2] == ["2", "30"]
 
 
-def test_each_version_is_shown(layernorm):
+def test_each_version_is_shown_and_the_caption_names_scope_and_errors(layernorm):
+    panel, scope = layernorm.panel, "tiny-gpt2 · positions 1–199 with 7 tokens; cosines of all rows"
+    for value, name, found in (
+        ("constant_norm", "constant norm", panel.result.constant_norm),
+        ("orthogonal", "orthogonal", panel.result.orthogonal),
+    ):
+        QTest.mouseClick(panel.controls.widgets["version"].buttons[value], LEFT)
+        median, p95 = found.overall
+        said = panel.caption()
+        assert said == f"{scope} · {name}: median {median:.3f}, 95 % below {p95:.3f}"
     panel, result = layernorm.panel, layernorm.panel.result
     median, p95 = error_plot(panel).curves
     assert median.y == pytest.approx(result.orthogonal.median)
@@ -113,35 +138,16 @@ def test_each_version_is_shown(layernorm):
     assert median.x.tolist() == list(range(1, 200))
 
 
-def test_the_caption_names_scope_and_errors(layernorm):
-    panel, scope = layernorm.panel, "tiny-gpt2 · positions 1–199 with 7 tokens; cosines of all rows"
-    for value, name, found in (
-        ("constant_norm", "constant norm", panel.result.constant_norm),
-        ("orthogonal", "orthogonal", panel.result.orthogonal),
-    ):
-        QTest.mouseClick(panel.controls.widgets["version"].buttons[value], LEFT)
-        median, p95 = found.overall
-        said = panel.caption()
-        assert said == f"{scope} · {name}: median {median:.3f}, 95 % below {p95:.3f}"
-
-
-def test_a_click_on_a_token_selects_its_position(layernorm):
+def test_a_click_on_a_token_selects_its_position_and_what_is_hovered_is_told(layernorm):
     table = layernorm.panel.content.tokens
     spot = table.visualRect(table.model().index(0, 0)).center()
     QTest.mouseClick(table.viewport(), LEFT, pos=spot)
     assert layernorm.session.selection == (30,)
-
-
-def test_a_position_hovered_elsewhere_is_shown(layernorm):
     panel = layernorm.panel
     layernorm.session.hover = 50
     assert error_plot(panel).hover_text().startswith("50: 0.")
     layernorm.session.hover = 0
     assert error_plot(panel).hover_text() == ""
-
-
-def test_a_bar_of_the_histogram_says_its_count(layernorm):
-    panel = layernorm.panel
     at = int(np.flatnonzero(panel.result.histogram)[0])
     plot = named(panel, "Cosines of tokens with positions")
     plot.pointHovered.emit((0, at))
@@ -153,35 +159,6 @@ def test_without_tokens_it_says_so(stage_of, gpt2_folder):
     words = stage_of("layernorm", gpt2_folder).panel.words
     assert "token embeddings in this checkpoint" in words.message.text()
     assert words.advice.text().endswith(LayerNormPanel.instead)
-
-
-# ---- taking it away ---------------------------------------------------------------------------
-
-
-def test_the_figure_has_both_versions(minilm, of_minilm):
-    scope = kit.Scope(minilm, (1, 511), (1, 2, 3))
-    spec = PANELS["layernorm"].spec
-    figure = spec.figure(kit.View(scope, spec.defaults, None, of_minilm, name="MiniLM"))
-    FigureCanvasAgg(figure).draw()
-    errors, cosines = figure.axes
-    assert len(errors.lines) == 4
-    assert errors.lines[2].get_ydata() == pytest.approx(of_minilm.constant_norm.median)
-    assert (errors.get_xlabel(), cosines.get_ylabel()) == ("Position", "Share of all pairs")
-
-
-def test_numbers_are_named_columns(layernorm):
-    numbers = layernorm.panel.numbers()
-    assert numbers["position"].tolist() == list(range(1, 200))
-    assert len(numbers["orthogonal_p95"]) == 199
-    assert numbers["token_text"][0] == "hello"
-
-
-def test_the_copied_python_prints_the_same(layernorm):
-    lines = run_script(layernorm.panel.python()).splitlines()
-    result = layernorm.panel.result
-    for line, found in zip(lines, (result.orthogonal, result.constant_norm), strict=False):
-        assert [float(x) for x in line.split()] == pytest.approx(found.overall)
-    assert lines[2].split()[:2] == ["2", "30"]
 
 
 # ---- other models, and other panels -----------------------------------------------------------
@@ -212,13 +189,11 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     made.close()
 
 
-def test_a_version_is_shown_on_its_page(layernorm):
+def test_a_version_is_shown_on_its_page_and_what_are_no_two_sums_is_left_out(layernorm):
     panel = layernorm.panel
     panel.configure(page="interference")
     panel.configure(version="constant_norm")
     assert panel.choices.page == "errors"
-
-
-@pytest.mark.parametrize("sums", [[["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"])
-def test_what_are_no_two_sums_is_left_out(layernorm, sums):
-    assert usable(layernorm.panel.spec, {"sums": sums}, layernorm.session.model) == {}
+    spec, model = layernorm.panel.spec, layernorm.session.model
+    for sums in ([["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"):
+        assert usable(spec, {"sums": sums}, model) == {}

@@ -72,7 +72,7 @@ def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
     assert caption.endswith("dashed: its axis")
 
 
-def test_a_click_on_a_row_shows_another_curve(shape):
+def test_a_click_on_a_row_or_keys_show_another_curve(shape):
     panel = shape.panel
     for name in ("circle", "line", "helix"):
         click_row(panel, name)
@@ -84,9 +84,6 @@ def test_a_click_on_a_row_shows_another_curve(shape):
             panel.header.caption.text()
         )
         assert len(guide.dashed) == (name != "line")
-
-
-def test_keys_choose_a_row_too(shape):
     table = shape.panel.content.numbers.table
     table.selectRow(0)
     QTest.keyClick(table, Qt.Key.Key_Down)
@@ -118,15 +115,12 @@ def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
     assert "the circle" in guide.caption
 
 
-def test_it_is_there_only_while_the_panel_is_in_front(shape):
+def test_it_is_there_only_while_the_panel_is_in_front_and_its_range_long_and_at_rest(shape):
     assert len(shape.session.shown_guides) == 1
     shape.panel.set_in_front(False)
     assert shape.session.shown_guides == ()
     shape.panel.set_in_front(True)
     assert len(shape.session.shown_guides) == 1
-
-
-def test_what_is_stale_is_hidden_until_the_drag_ends(shape):
     shape.session.dragging = True
     shape.session.positions = (30, 160)
     assert shape.session.shown_guides == ()
@@ -136,9 +130,6 @@ def test_what_is_stale_is_hidden_until_the_drag_ends(shape):
     shape.session.components = (2, 1, 3)
     (guide,) = shape.session.shown_guides
     assert guide.components == (2, 1, 3)
-
-
-def test_too_short_a_range_has_none(shape):
     shape.session.positions = (5, 7)
     assert shape.session.shown_guides == ()
     shape.session.positions = (5, 150)
@@ -171,14 +162,11 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
 # ---- the distances by position ------------------------------------------------------------
 
 
-def test_hover_tells_the_distance(shape):
+def test_hover_tells_the_distance_and_the_token(shape):
     panel = shape.panel
     shape.session.hover = 60
     distance = panel.result.distances(panel.result.best)[59]
     assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
-
-
-def test_the_hovered_position_says_its_token(shape):
     shape.session.tokens = TokenizedPrompt((0, 1, 2), ("a", " b", " my"))
     shape.session.hover = 2
     assert plot_of(shape.panel).hover_text().startswith("position 2 ·my · ")
@@ -209,7 +197,9 @@ def show_turning(stage):
     QTest.mouseClick(stage.panel.controls.widgets["plotted"].buttons["turning"], LEFT)
 
 
-def test_the_numbers_are_those_of_the_shown_components(stage):
+def test_the_numbers_are_those_of_the_shown_components_and_saved_with_the_angles(
+    stage, tmp_path, monkeypatch
+):
     stage.session.components = (2, 1, 4)
     result = stage.panel.result
     found = roughness(result.coordinates)
@@ -224,6 +214,15 @@ def test_the_numbers_are_those_of_the_shown_components(stage):
     ]
     assert "White noise has 75 %" in tips[1]
     assert "Independent random points have some 120°" in tips[0]
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "shape.npz")
+    result = stage.panel.result
+    with np.load(path) as saved:
+        assert saved["turning_angle"][1:-1] == pytest.approx(result.rough.turning_angles)
+        assert np.isnan(saved["turning_angle"][[0, -1]]).all()
+        assert len(saved["turning_angle"]) == len(saved["position"])
+        assert saved["loops"].tolist() == [result.rough.loops]
+        assert saved["high_frequency_energy"].tolist() == [result.rough.high_frequency_energy]
+        assert saved["median_turning_angle"].tolist() == [result.rough.turning_angle]
 
 
 def test_gpt2(gpt2_folder):
@@ -258,7 +257,7 @@ def test_a_range_too_short_for_it_leaves_it_out(stage):
     assert len(texts(stage.panel)) == 3
 
 
-def test_angles_are_plotted_by_position(stage):
+def test_angles_are_plotted_by_position_for_another_panel_too(stage):
     plot, result = plot_of(stage.panel), stage.panel.result
     show_turning(stage)
     (angles,) = plot.curves
@@ -270,9 +269,12 @@ def test_angles_are_plotted_by_position(stage):
     QTest.mouseClick(stage.panel.controls.widgets["plotted"].buttons["distance"], LEFT)
     assert plot.positions() == (1, 199)
     assert plot.y_axis.title == "distance (units of P)"
+    stage.panel.configure(plotted="turning", curve="circle")
+    assert stage.panel.controls.widgets["plotted"].value() == "turning"
+    assert plot_of(stage.panel).y_axis.title == TITLES["turning"]
 
 
-def test_hovering_tells_the_angle_and_not_that_of_an_end(stage):
+def test_hovering_tells_the_angle_and_not_that_of_an_end_and_a_click_selects(stage):
     show_turning(stage)
     plot, angles = plot_of(stage.panel), stage.panel.result.rough.turning_angles
     stage.session.hover = 57
@@ -282,11 +284,6 @@ def test_hovering_tells_the_angle_and_not_that_of_an_end(stage):
     index = 40 - 2
     hover(plot, plot.point_of(0, index).toPoint())
     assert stage.session.hover == 40
-
-
-def test_a_click_selects_the_position_of_an_angle(stage):
-    show_turning(stage)
-    plot = plot_of(stage.panel)
     QTest.mouseClick(plot.viewport(), LEFT, pos=plot.point_of(0, 100).toPoint())
     assert stage.session.selection == (102,)
     assert plot.marked() == (102,)
@@ -301,24 +298,6 @@ def test_a_step_of_no_length_has_no_angle(qtbot, write_table, helix):
     stage.session.hover = 80
     assert plot_of(stage.panel).hover_text() == "position 80 · no angle"
     assert np.isfinite(plot_of(stage.panel).curves[0].y).all()
-
-
-def test_another_panel_asks_for_it(stage):
-    stage.panel.configure(plotted="turning", curve="circle")
-    assert stage.panel.controls.widgets["plotted"].value() == "turning"
-    assert plot_of(stage.panel).y_axis.title == TITLES["turning"]
-
-
-def test_the_numbers_have_the_angles_by_position(stage, tmp_path, monkeypatch):
-    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "shape.npz")
-    result = stage.panel.result
-    with np.load(path) as saved:
-        assert saved["turning_angle"][1:-1] == pytest.approx(result.rough.turning_angles)
-        assert np.isnan(saved["turning_angle"][[0, -1]]).all()
-        assert len(saved["turning_angle"]) == len(saved["position"])
-        assert saved["loops"].tolist() == [result.rough.loops]
-        assert saved["high_frequency_energy"].tolist() == [result.rough.high_frequency_energy]
-        assert saved["median_turning_angle"].tolist() == [result.rough.turning_angle]
 
 
 def test_at_a_position_all_models_values_are_there(stage, write_table, helix):

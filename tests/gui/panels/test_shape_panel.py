@@ -75,14 +75,11 @@ def test_numbers_are_those_of_the_report(model):
         assert curve.drift == pytest.approx(fit.drift * 149)
 
 
-def test_the_shown_components_count(model):
+def test_the_shown_components_count_and_too_few_positions_or_dimensions_are_said(model, open_table):
     assert asked(model, (1, 198)).best in ("helix", "drifting_helix")
     other = asked(model, (1, 198), (4, 5, 6))
     assert other.best == "none"
     assert other.components == (4, 5, 6)
-
-
-def test_too_few_positions_or_dimensions_are_said(model, open_table):
     with pytest.raises(RangeError, match="4 positions or more, and the range is 7–9"):
         asked(model, (7, 9))
     assert asked(model, (7, 10)).positions == (7, 10)
@@ -94,7 +91,7 @@ def test_too_few_positions_or_dimensions_are_said(model, open_table):
 # ---- what is shown ----------------------------------------------------------------------------
 
 
-def test_the_verdict_its_reasons_and_the_marked_line(qtbot, of_gpt2):
+def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     shown = ShapeNumbers()
     qtbot.addWidget(shown)
     shown.show_shape(of_gpt2)
@@ -107,6 +104,12 @@ def test_the_verdict_its_reasons_and_the_marked_line(qtbot, of_gpt2):
     assert line(shown, "helix")[4] == f"{of_gpt2.curve('helix').turns:.2f}"
     assert line(shown, "helix")[6] == "–"
     assert line(shown, "helix")[3].startswith("−")
+    r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
+    best = f"A drifting helix (R² {r2['drifting_helix']})"
+    assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "drifting_helix") == best
+    assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
+    none = replace(of_gpt2, best="none")
+    assert verdict_of(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
 
 
 def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
@@ -136,17 +139,13 @@ def test_each_condition_is_told_apart(of_gpt2, r2, simple, turns, met):
     assert [one for one, _ in conditions(replace(of_gpt2, curves=curves))] == met
 
 
-def test_other_positions_and_components_are_asked_for(shape):
+def test_other_positions_and_components_are_asked_for_and_too_short_a_range_says_so(shape):
     session = shape.session
     session.positions = (20, 120)
     assert shape.panel.result.positions == (20, 120)
     session.components = (2, 3, 4)
     assert shape.panel.result.components == (2, 3, 4)
     assert "positions 20–120, centred · PC 2, 3, 4" in shape.panel.header.caption.text()
-
-
-def test_too_short_a_range_says_so_and_comes_back(shape):
-    session = shape.session
     session.positions = (5, 7)
     assert "the range is 5–7" in shape.panel.words.message.text()
     assert shape.panel.words.advice.text().startswith("Show a longer range.")
@@ -154,7 +153,11 @@ def test_too_short_a_range_says_so_and_comes_back(shape):
     assert shape.panel.content.numbers.isVisible()
 
 
-def test_what_there_is_no_room_for_is_left_out(shape):
+def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
+    QTest.mouseClick(shape.panel.header.help, LEFT)
+    said = QToolTip.text().replace("\n", " ")
+    assert all(part in said for part in ("R² ≥ 0.8", "≥ 0.1", "≥ 1 turn", "BIC"))
+    QToolTip.hideText()
     panel, table = shape.panel, shape.panel.content.numbers.table
 
     def at(width):
@@ -170,13 +173,6 @@ def test_what_there_is_no_room_for_is_left_out(shape):
     assert at(380) == ([5, 6], False)
     assert at(260) == ([3, 5, 6, 7], False)
     assert at(900) == ([], True)
-
-
-def test_the_question_mark_tells_the_rule(shape):
-    QTest.mouseClick(shape.panel.header.help, LEFT)
-    said = QToolTip.text().replace("\n", " ")
-    assert all(part in said for part in ("R² ≥ 0.8", "≥ 0.1", "≥ 1 turn", "BIC"))
-    QToolTip.hideText()
 
 
 # ---- taking it away ---------------------------------------------------------------------------
@@ -204,15 +200,6 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
     assert below.get_ylabel() == "Distance (units of P)"
     (said,) = below.texts
     assert said.get_text() == f"RMS\n{of_gpt2.rms(fit.name):.3f}"
-
-
-def test_the_title_says_what_is_drawn(of_gpt2):
-    r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
-    best = f"A drifting helix (R² {r2['drifting_helix']})"
-    assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "drifting_helix") == best
-    assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
-    none = replace(of_gpt2, best="none")
-    assert verdict_of(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
 
 
 def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):

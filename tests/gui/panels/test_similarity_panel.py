@@ -61,16 +61,13 @@ def test_cosines_of_the_range(model):
     assert found.by_lag[7] == pytest.approx(np.diag(units @ units.T, 7).mean())
 
 
-def test_projected_rows_are_the_mean_and_the_chosen_components_alone(model):
+def test_projected_rows_are_the_mean_and_the_chosen_components_that_there_are(model):
     found = resolve(SimilarityOf((20, 119), (1, 3)), QuestionContext(model))
     pca = fit_pca(model.W_pos, (20, 119), 3)
     basis = pca.components[[0, 2]]
     rows = pca.mean + (model.W_pos[20:120] - pca.mean) @ basis.T @ basis
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(found.cosines, units @ units.T, atol=1e-10)
-
-
-def test_components_that_a_short_range_does_not_have_are_left_out(model):
     pca = fit_pca(model.W_pos, (0, 1), 9)
     assert chosen(pca, (1, 9)).components.shape[0] == 1
 
@@ -85,7 +82,7 @@ def test_too_many_positions_are_refused_with_advice():
 # What is shown.
 
 
-def test_heatmap_covers_the_range_and_its_cells_are_square(small):
+def test_heatmap_and_lags_beside_it_cover_the_range_as_numbers_do(small):
     shown = heatmap(small)
     assert shown.values is small.result.cosines
     assert shown.first == (20, 20)
@@ -94,6 +91,12 @@ def test_heatmap_covers_the_range_and_its_cells_are_square(small):
     area = shown.view.sceneBoundingRect()
     assert area.width() == pytest.approx(area.height(), abs=3)
     assert cell(small, 30, 50).y() < cell(small, 90, 50).y(), "the first row is at the top"
+    assert (lags(small).curves[0].y == small.result.by_lag).all()
+    assert lags(small).mapTo(small, QPoint()).x() > heatmap(small).mapTo(small, QPoint()).x()
+    numbers = small.numbers()
+    assert (numbers["cosine"] == small.result.cosines).all()
+    assert (numbers["position"] == np.arange(20, 120)).all()
+    assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
 
 
 def test_pixels_are_the_values_colours(small):
@@ -107,20 +110,12 @@ def test_pixels_are_the_values_colours(small):
         assert np.abs(np.subtract(shown, expected.astype(int))).max() < 25, (row, column)
 
 
-def test_lags_are_drawn_beside_it(small):
-    assert (lags(small).curves[0].y == small.result.by_lag).all()
-    assert lags(small).mapTo(small, QPoint()).x() > heatmap(small).mapTo(small, QPoint()).x()
-
-
-def test_caption_names_the_shown_range_and_the_rows(small):
+def test_the_switch_and_the_components_ask_anew_and_the_caption_names_them(small, stage):
     text = small.header.caption.text()
     assert text.startswith("helix · shown positions 20–119 · raw rows, uncentred · mean cosine at ")
     assert f"Δ 1: {small.result.by_lag[1]:.3f}" in text
     QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     assert "rows projected on PC 1, 2, 3" in small.header.caption.text()
-
-
-def test_the_switch_and_the_components_ask_anew(small, stage):
     QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     assert small.view().question == SimilarityOf((20, 119), (1, 2, 3))
     stage.session.components = (4, 2, 1)
@@ -135,19 +130,6 @@ def test_a_range_of_one_position_is_shown(stage, write_table):
 
 
 # Brushing.
-
-
-def test_hovering_a_cell_is_told_to_everybody(small, stage):
-    hover(heatmap(small).viewport(), cell(small, 40, 90))
-    assert stage.session.hover == 90
-    value = heatmap(small).value_at(40, 90)
-    said = heatmap(small).hover_text().replace("\N{MINUS SIGN}", "-")
-    assert said == f"40 and 90\ncosine {value:.3f} · Δ = 50"
-    assert lags(small).hover_text().startswith("Δ = 50 · mean cosine ")
-    hover(small, QPoint(2, 2))
-    assert stage.session.hover is None
-    assert heatmap(small).hover_text() == ""
-    assert lags(small).hover_text() == ""
 
 
 def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
@@ -165,26 +147,33 @@ def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
     assert heatmap(small).grab().toImage() == before
 
 
-def test_hovering_a_lag_says_its_mean(small):
+def test_hovering_a_lag_says_its_mean_and_a_cell_is_told_to_everybody(small, stage):
     point = lags(small).view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
     hover(lags(small).viewport(), point)
     value = f"{small.result.by_lag[33]:.3f}".replace("-", "\N{MINUS SIGN}")
     assert lags(small).hover_text() == f"Δ = 33 · mean cosine {value}"
+    hover(heatmap(small).viewport(), cell(small, 40, 90))
+    assert stage.session.hover == 90
+    value = heatmap(small).value_at(40, 90)
+    said = heatmap(small).hover_text().replace("\N{MINUS SIGN}", "-")
+    assert said == f"40 and 90\ncosine {value:.3f} · Δ = 50"
+    assert lags(small).hover_text().startswith("Δ = 50 · mean cosine ")
+    hover(small, QPoint(2, 2))
+    assert stage.session.hover is None
+    assert heatmap(small).hover_text() == ""
+    assert lags(small).hover_text() == ""
 
 
-def test_clicks_select_both_positions(small, stage):
-    QTest.mouseClick(heatmap(small).viewport(), LEFT, NONE, cell(small, 40, 90))
-    assert stage.session.selection == (40, 90)
-    QTest.mouseClick(heatmap(small).viewport(), LEFT, SHIFT, cell(small, 30, 30))
-    assert stage.session.selection == (40, 90, 30)
-
-
-def test_selected_positions_are_marked(small, stage):
+def test_selected_positions_are_marked_and_clicks_select_both(small, stage):
     before = heatmap(small).grab().toImage()
     stage.session.selection = (60, 5)
     assert heatmap(small).grab().toImage() != before
     stage.session.selection = (5,)
     assert heatmap(small).grab().toImage() == before
+    QTest.mouseClick(heatmap(small).viewport(), LEFT, NONE, cell(small, 40, 90))
+    assert stage.session.selection == (40, 90)
+    QTest.mouseClick(heatmap(small).viewport(), LEFT, SHIFT, cell(small, 30, 30))
+    assert stage.session.selection == (40, 90, 30)
 
 
 def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
@@ -216,13 +205,6 @@ def test_colours_can_be_dragged_and_reset(small):
 
 
 # What can be taken away.
-
-
-def test_numbers(small):
-    numbers = small.numbers()
-    assert (numbers["cosine"] == small.result.cosines).all()
-    assert (numbers["position"] == np.arange(20, 120)).all()
-    assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])

@@ -94,13 +94,12 @@ def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
 # What is shown.
 
 
-def test_e_is_shown_from_the_start_where_it_is_here(stage_of, minilm_folder):
+def test_e_is_shown_where_it_is_here_and_gpt2s_part_says_that_it_lacks_it(
+    stage_of, minilm_folder, gpt2_folder
+):
     stage = stage_of("spectra", minilm_folder)
     assert stage.answer.question == SpectraOf((P, Subject("E")))
     assert chips_of(stage.panel).chips["E"].isChecked()
-
-
-def test_gpt2s_part_shows_p_and_says_what_it_lacks(stage_of, gpt2_folder):
     stage = stage_of("spectra", gpt2_folder)
     gpt2 = stage.panel
     assert stage.answer.question == SpectraOf((P,))
@@ -110,7 +109,7 @@ def test_gpt2s_part_shows_p_and_says_what_it_lacks(stage_of, gpt2_folder):
     assert rows(gpt2) == [["first 30", "stable rank"], ["P", "99.9\u00a0%", "3.09"]]
 
 
-def test_axes_are_logarithmic_and_hold_everything(small):
+def test_axes_are_logarithmic_and_hold_everything_hover_says_it_and_numbers_have_it(small):
     (x0, x1), (y0, y1) = plot_of(small).view.spans()
     sigma = small.result.found[0].singular_values
     assert x0 < 0 < np.log10(40) < x1
@@ -118,9 +117,22 @@ def test_axes_are_logarithmic_and_hold_everything(small):
     assert y1 > np.log10(sigma[0])
     ticks = plot_of(small).x_axis.tickValues(x0, x1, 500)
     assert plot_of(small).x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
+    plot = plot_of(small)
+    hover(plot.viewport(), plot.point_of(0, 2).toPoint())
+    said = plot.hover_text()
+    sigma = small.result.found[0].singular_values[2]
+    assert said.startswith(f"P · i = 3 · σ {sigma:.3f} · chance ")
+    assert "first 3: " in said
+    numbers = small.numbers()
+    assert [*numbers] == ["index", "P_singular_value", "P_by_chance", "P_energy_of_first"]
+    assert (numbers["P_singular_value"] == small.result.found[0].singular_values).all()
+    assert [curve.silent for curve in plot_of(small).curves if len(curve.x)] == [False, True]
+    assert plot_of(small).curves[1].style == "dashed"
+    small.controls.widgets["chance"].click()
+    assert [curve.silent for curve in plot_of(small).curves] == [False]
 
 
-def test_a_weight_is_added_and_taken_out_by_click(small):
+def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, stage):
     QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
     assert small.view().question == SpectraOf((P, Subject("W_Q")))
     assert [row[0] for row in rows(small)[1:]] == ["P", "W_Q 0"]
@@ -128,6 +140,11 @@ def test_a_weight_is_added_and_taken_out_by_click(small):
     assert small.view().question == SpectraOf((Subject("W_Q"),))
     QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
     assert small.view().question == SpectraOf((P,)), "something is always left to look at"
+    printed = run_script(stage.python()).splitlines()
+    for line, found in zip(printed, small.result.found, strict=True):
+        assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
+        assert float(line.split()[-2]) == pytest.approx(found.energy[29])
+        assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
 
 
 def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
@@ -141,14 +158,7 @@ def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
     assert len(rows(small)) == 2
 
 
-def test_chance_is_drawn_and_can_be_left_out(small):
-    assert [curve.silent for curve in plot_of(small).curves if len(curve.x)] == [False, True]
-    assert plot_of(small).curves[1].style == "dashed"
-    small.controls.widgets["chance"].click()
-    assert [curve.silent for curve in plot_of(small).curves] == [False]
-
-
-def test_k_is_dragged_in_the_plot(small):
+def test_k_is_dragged_in_the_plot_and_kept_beyond_what_there_is(small):
     plot = plot_of(small)
     target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
     drag(plot.viewport(), plot.marker_point().toPoint(), target)
@@ -157,15 +167,9 @@ def test_k_is_dragged_in_the_plot(small):
     energy = small.result.found[0].energy[3]
     assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
     assert not plot.view.is_zoomed, "the drag moved the line and not the view"
-
-
-def test_hover_says_what_is_there(small):
-    plot = plot_of(small)
-    hover(plot.viewport(), plot.point_of(0, 2).toPoint())
-    said = plot.hover_text()
-    sigma = small.result.found[0].singular_values[2]
-    assert said.startswith(f"P · i = 3 · σ {sigma:.3f} · chance ")
-    assert "first 3: " in said
+    small.configure(k=45)
+    assert k_of(small).value == 40
+    assert small.options()["k"] == 45
 
 
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, small_gpt2):
@@ -195,44 +199,15 @@ SAVED = {
 }  # fmt: skip
 
 
-def test_a_k_beyond_what_there_is_is_kept(small):
-    small.configure(k=45)
-    assert k_of(small).value == 40
-    assert small.options()["k"] == 45
-
-
-@pytest.mark.parametrize(
-    "subjects",
-    [
+def test_matrices_that_make_no_sense_or_that_a_model_lacks_are_left_out(small):
+    spec, model = SpectraPanel(), small.session.model
+    for subjects in (
         [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
         [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
-    ],
-)  # fmt: skip
-def test_matrices_that_make_no_sense_are_left_out(small, subjects):
-    model = small.session.model
-    assert kit.usable(SpectraPanel(), {"subjects": subjects, "k": 2}, model) == {"k": 2}
-
-
-@pytest.mark.parametrize("lacking", [{"layer": 9}, {"head": 2}])
-def test_matrices_that_a_model_lacks_are_left_out(small, lacking):
-    spec, model = SpectraPanel(), small.session.model
-    assert kit.usable(spec, {"subjects": [{**SAVED, **lacking}]}, model) == {}
+        [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
+    ):  # fmt: skip
+        assert kit.usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
     assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
 # What can be taken away.
-
-
-def test_numbers(small):
-    numbers = small.numbers()
-    assert [*numbers] == ["index", "P_singular_value", "P_by_chance", "P_energy_of_first"]
-    assert (numbers["P_singular_value"] == small.result.found[0].singular_values).all()
-
-
-def test_python_prints_the_same(small, stage):
-    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
-    printed = run_script(stage.python()).splitlines()
-    for line, found in zip(printed, small.result.found, strict=True):
-        assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
-        assert float(line.split()[-2]) == pytest.approx(found.energy[29])
-        assert float(line.split()[-1]) == pytest.approx(found.stable_rank)

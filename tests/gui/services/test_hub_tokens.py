@@ -182,7 +182,7 @@ def panel(qtbot, session, large, by_hand):
     return put_on_screen(qtbot, made, 280, 260)
 
 
-def test_a_large_one_is_asked_about_and_a_click_agrees(session, panel, large, hand_jobs, hub):
+def test_a_large_one_is_asked_about_once_and_a_click_agrees(session, panel, large, hand_jobs, hub):
     QTest.keyClicks(panel.field, "hello adam")
     QTest.keyClick(panel.field, Qt.Key.Key_Return)
     hand_jobs.deliver_all()
@@ -198,18 +198,11 @@ def test_a_large_one_is_asked_about_and_a_click_agrees(session, panel, large, ha
     assert panel.flow.isVisible()
     assert not panel.fetch.isVisible()
     assert asked(hub).count("tokenizer.json") == 1
-
-
-def test_one_that_is_kept_is_not_asked_about(session, panel, hand_jobs, hub):
-    session.prompt = "hello"
-    hand_jobs.deliver_all()
-    QTest.mouseClick(panel.fetch, Qt.MouseButton.LeftButton)
-    hand_jobs.deliver_all()
     hub.forget_requests()
     again = Controller(session, hand_jobs)
     again.open(GPT2)
     hand_jobs.deliver_all()
-    assert len(session.tokens.texts) == 2
+    assert len(session.tokens.texts) == 3
     assert asked(hub) == []
     again.close()
 

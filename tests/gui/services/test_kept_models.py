@@ -39,12 +39,9 @@ class Stubborn(TensorCache):
         return 0
 
 
-def test_nothing_is_kept_before_anything_was_fetched(cache):
+def test_what_is_kept_is_listed_and_nothing_before_anything_was_fetched(cache):
     assert list_kept(cache) == Kept((), 0, folder_exists=False, writable=True)
     assert not cache.root.exists()
-
-
-def test_what_is_kept_is_listed(cache):
     fill(cache, "a/b", "gpt2")
     kept = list_kept(cache)
     assert [short_name(one) for one in kept.commits] == ["gpt2@607a30d", "a/b@607a30d"]
@@ -59,15 +56,12 @@ def test_a_folder_that_is_none_is_said(tmp_path):
         list_kept(TensorCache(tmp_path / "hub"))
 
 
-def test_some_are_removed(cache):
+def test_some_or_all_are_removed(cache):
     fill(cache, "a", "b", "c")
     chosen = [one for one in list_kept(cache).commits if one.repo in "ab"]
     removed = remove_commits(cache, chosen)
     assert [one.repo for one in removed.kept.commits] == ["c"]
     assert removed.said == "Removed 2.0\N{NO-BREAK SPACE}MB."
-
-
-def test_all_is_removed(cache):
     fill(cache, "a", "b", "c")
     removed = remove_all(cache)
     assert (removed.kept.commits, removed.kept.usage) == ((), 0)

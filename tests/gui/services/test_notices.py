@@ -10,11 +10,13 @@ GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"
 
 
-def test_an_error_that_names_the_model_speaks_for_itself():
+def test_an_error_that_names_the_model_speaks_for_itself_and_is_not_tried_again():
     error = faults.NotOnHub(f"The Hub has no model {GPT2}.", "Check the id.", missing="repository")
     notice = notice_of(error, WHAT, GPT2)
     assert (notice.text, notice.advice) == (f"The Hub has no model {GPT2}.", "Check the id.")
     assert (notice.source, notice.retry, notice.whole) == (GPT2, False, 0)
+    notice = notice_of(SourceError("There is nothing at 'x'.", "Check the path."), WHAT, "x")
+    assert (notice.text, notice.retry, notice.whole) == ("There is nothing at 'x'.", False, 0)
 
 
 @pytest.mark.parametrize(
@@ -47,11 +49,6 @@ def test_what_to_do_offline_depends_on_who_forbids_the_network(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     notice = notice_of(error, WHAT, GPT2)
     assert (notice.advice, notice.retry) == (UNSET, False)
-
-
-def test_what_no_hub_has_to_do_with_is_not_tried_again():
-    notice = notice_of(SourceError("There is nothing at 'x'.", "Check the path."), WHAT, "x")
-    assert (notice.text, notice.retry, notice.whole) == ("There is nothing at 'x'.", False, 0)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_pages_have_the_line_and_its_length(opened, controller):
 # ---- in the window ---------------------------------------------------------------------
 
 
-def test_m_measures_and_undo_takes_it_back(application):
+def test_m_measures_two_positions_which_the_inspector_tells_and_undo_takes_it_back(
+    application, qtbot
+):
     window, session = application.window, application.session
     view = window.viewport.interactor
     view.setFocus()
@@ -151,16 +153,6 @@ def test_m_measures_and_undo_takes_it_back(application):
     window.undo.undo()
     assert SLOT not in session.guides
     assert not window.commands.by_name["measure"].isChecked()
-
-
-def test_measuring_without_two_positions_says_how_to_select_them(application):
-    window = application.window
-    QTest.keyClicks(window.viewport.interactor, "m")
-    assert "Shift-click" in window.status_bar.currentMessage()
-
-
-def test_the_inspector_tells_of_two_and_draws_the_line(application, qtbot):
-    window, session = application.window, application.session
     card = window.panels["inspector"].pair
     application.controller.select((50,))
     assert not card.isVisibleTo(window)
@@ -175,6 +167,10 @@ def test_the_inspector_tells_of_two_and_draws_the_line(application, qtbot):
     assert session.measure
     qtbot.mouseClick(card.line, LEFT)
     assert not session.measure
+    # Without two, it is said how to select them.
+    application.controller.select(())
+    QTest.keyClicks(view, "m")
+    assert "Shift-click" in window.status_bar.currentMessage()
 
 
 def test_every_number_of_the_card_names_its_unit(qtbot):

@@ -34,16 +34,6 @@ def test_every_position_is_carried_next_to_where_it_should_land(panel, stage):
     assert len(guide(stage).points) == 198 - 20
 
 
-def test_the_check_box_takes_it_out_of_the_view(panel, stage):
-    box = panel.controls.widgets["in_view"]
-    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
-    assert guide(stage) is None
-    panel.controls.number.slider.setValue(20)
-    assert guide(stage) is None
-    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
-    assert len(guide(stage).points) == 178
-
-
 def test_components_that_are_not_moved_are_not_drawn(panel, stage):
     stage.session.components = (1, 2, 4)
     assert guide(stage) is None
@@ -57,11 +47,18 @@ def test_components_that_are_not_moved_are_not_drawn(panel, stage):
     assert NOT_SHOWN not in panel.caption()
 
 
-def test_it_is_in_the_view_only_while_the_panel_is_in_front(panel, stage):
+def test_it_is_in_the_view_only_while_the_panel_is_in_front_and_its_box_checked(panel, stage):
     panel.set_in_front(False)
     assert guide(stage) is None
     panel.set_in_front(True)
     assert guide(stage) is not None
+    box = panel.controls.widgets["in_view"]
+    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
+    assert guide(stage) is None
+    panel.controls.number.slider.setValue(20)
+    assert guide(stage) is None
+    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
+    assert len(guide(stage).points) == 178
 
 
 @pytest.mark.parametrize("space", ["3", "6", "all"])
@@ -86,7 +83,7 @@ def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, sp
     assert (way[1:-1] > 0).all()
 
 
-def test_playing_ends_at_once_by_another_press_or_escape(panel, stage):
+def test_playing_ends_at_once_by_another_press_or_escape_and_not_by_another_lag(panel, stage):
     end = guide(stage).points
     QTest.mouseClick(panel.controls.play, LEFT)
     assert np.abs(guide(stage).points - end).max() > 0.1
@@ -96,16 +93,10 @@ def test_playing_ends_at_once_by_another_press_or_escape(panel, stage):
     press(panel.controls.number.slider, Qt.Key.Key_Escape)
     assert not panel.playback.is_playing
     np.testing.assert_allclose(guide(stage).points, end)
-
-
-def test_playing_shows_it_and_ends_when_nobody_looks(panel, stage):
-    panel.controls.widgets["in_view"].setChecked(False)
     QTest.mouseClick(panel.controls.play, LEFT)
-    assert panel.controls.widgets["in_view"].isChecked()
-    assert guide(stage) is not None
-    panel.set_in_front(False)
-    assert not panel.playback.is_playing
-    assert guide(stage) is None
+    panel.controls.number.slider.setValue(20)
+    assert panel.playback.is_playing
+    assert len(guide(stage).points) == 178
 
 
 def test_another_model_ends_the_movement(panel, stage, write_table):
@@ -115,35 +106,32 @@ def test_another_model_ends_the_movement(panel, stage, write_table):
     assert guide(stage) is None
 
 
-def test_what_is_taken_out_of_the_view_plays_no_more(panel, stage):
+def test_playing_shows_it_and_ends_when_it_is_taken_out_or_nobody_looks(panel, stage):
     panel.configure(play=True)
     assert panel.playback.is_playing
     panel.controls.widgets["in_view"].setChecked(False)
     assert not panel.playback.is_playing
     assert panel.controls.play.sign == "play"
     assert guide(stage) is None
-
-
-def test_playing_goes_on_with_another_lag(panel, stage):
+    panel.controls.widgets["in_view"].setChecked(False)
     QTest.mouseClick(panel.controls.play, LEFT)
-    panel.controls.number.slider.setValue(20)
-    assert panel.playback.is_playing
-    assert len(guide(stage).points) == 178
+    assert panel.controls.widgets["in_view"].isChecked()
+    assert guide(stage) is not None
+    panel.set_in_front(False)
+    assert not panel.playback.is_playing
+    assert guide(stage) is None
 
 
-def test_whether_it_plays_is_not_saved(panel):
-    panel.configure(play=True)
-    assert panel.choices.play
-    assert panel.options().keys() == {"lag", "space", "scoring", "head", "in_view"}
-    assert usable(panel.spec, {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
-
-
-def test_what_cannot_move_does_not_play(panel):
+def test_what_cannot_move_does_not_play_and_whether_it_plays_is_not_saved(panel):
     panel.configure(space="heads")
     panel.configure(play=True)
     panel.configure(space="3")
     assert not panel.playback.is_playing
     assert not panel.choices.play
+    panel.configure(play=True)
+    assert panel.choices.play
+    assert panel.options().keys() == {"lag", "space", "scoring", "head", "in_view"}
+    assert usable(panel.spec, {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
 
 
 def test_playing_moves_points_in_the_scene(application, qtbot, wait_until_idle):

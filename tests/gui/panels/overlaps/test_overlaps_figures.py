@@ -31,7 +31,7 @@ def middle(panel, number):
     return figure_of(panel).grid.area_of(number).center().toPoint()
 
 
-def test_eight_panels_of_minilm_in_one_click(minilm):
+def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
     show(minilm, "attention")
     cells = minilm.result.cells
     names = [(cell.rows.name, cell.columns.name) for cell in cells]
@@ -44,9 +44,25 @@ def test_eight_panels_of_minilm_in_one_click(minilm):
     assert round(cells[1].contrast.TR, 1) == 7.1
     assert "input sides, of W_O the output side · gain not folded" in caption(minilm)
     assert "P and E uncentred, all stored rows" in caption(minilm)
+    figure = minilm.figure()()
+    titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
+    assert titles[0] == "W_Q × P"
+    assert titles[7] == "W_O × E"
+    assert figure.axes[7].get_xlabel() == "E direction j"
+    limits = {axes.images[0].get_clim() for axes in figure.axes[:8]}
+    assert limits == {figure_of(minilm).bar.levels}, "all in the same colours"
+    numbers = minilm.numbers()
+    assert set(numbers) == {f"{w}_{t}" for w in ("W_Q", "W_K", "W_V", "W_O") for t in "PE"}
+    for size in ((1000, 420), (720, 208), (500, 900)):
+        minilm.resize(*size)
+        QApplication.processEvents()
+        used = figure_of(minilm).grid.used()
+        assert figure_of(minilm).grid.rect().contains(used.toRect()), size
+        assert figure_of(minilm).bar.x() >= used.right()
+        assert figure_of(minilm).bar.geometry().right() <= figure_of(minilm).width()
 
 
-def test_gpt2s_part_has_the_column_of_p(gpt2):
+def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gpt2):
     show(gpt2, "attention")
     assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
     assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
@@ -55,10 +71,6 @@ def test_gpt2s_part_has_the_column_of_p(gpt2):
     assert "W_Q × E · No token embeddings" in figure_of(gpt2).grid.hover_text()
     QTest.mouseClick(figure_of(gpt2).grid, LEFT, NONE, middle(gpt2, 1))
     assert view_of(gpt2).value() == "attention", "there is nothing to open"
-
-
-def test_every_cell_has_its_whole_frame(gpt2):
-    show(gpt2, "attention")
     grid = figure_of(gpt2).grid
     picture = grid.grab().toImage()
     for number in range(1, 8, 2):
@@ -71,6 +83,14 @@ def test_every_cell_has_its_whole_frame(gpt2):
             ]
             shown = {picture.pixelColor(*p).name() for p in points if picture.rect().contains(*p)}
             assert gpt2.theme.line in shown, (number, at)
+    figure = gpt2.figure()()
+    words = " ".join(text.get_text() for text in figure.axes[1].texts)
+    assert "No token embeddings" in " ".join(words.split())
+    assert not figure.axes[1].images
+    lines = run_script(gpt2.python()).splitlines()
+    assert len(lines) == 8
+    assert f"{gpt2.result.cells[6].contrast.TL:.12f}"[:-2] in lines[6]
+    assert lines[7].startswith("W_O E no token embeddings")
 
 
 def test_two_panels_of_the_mlp(minilm):
@@ -101,7 +121,13 @@ def test_a_figure_of_another_layer_and_head_folded(minilm):
     assert "gain folded" in caption(minilm)
 
 
-def test_a_cell_says_its_value_and_opens_with_a_click(minilm):
+def test_a_cell_says_its_value_and_opens_with_a_click_or_the_keyboard(minilm):
+    show(minilm, "attention")
+    figure_of(minilm).grid.setFocus()
+    for _ in range(3):
+        QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Right)
+    QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Return)
+    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("P"))
     show(minilm, "attention")
     grid = figure_of(minilm).grid
     area = grid.area_of(3)
@@ -117,15 +143,6 @@ def test_a_cell_says_its_value_and_opens_with_a_click(minilm):
     assert minilm.form.columns.name.currentText() == "E"
 
 
-def test_a_cell_opens_with_the_keyboard(minilm):
-    show(minilm, "attention")
-    figure_of(minilm).grid.setFocus()
-    for _ in range(3):
-        QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Right)
-    QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Return)
-    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("P"))
-
-
 def test_a_figures_cells_are_painted_in_its_colours(minilm):
     show(minilm, "attention")
     QTest.mouseClick(minilm.form.scale.buttons["log"], LEFT)
@@ -139,52 +156,12 @@ def test_a_figures_cells_are_painted_in_its_colours(minilm):
     assert figure_of(minilm).bar.levels[0] == pytest.approx(1 / 3840)
 
 
-def test_a_figure_stays_inside_and_its_bar_beside(minilm):
-    show(minilm, "attention")
-    for size in ((1000, 420), (720, 208), (500, 900)):
-        minilm.resize(*size)
-        QApplication.processEvents()
-        used = figure_of(minilm).grid.used()
-        assert figure_of(minilm).grid.rect().contains(used.toRect()), size
-        assert figure_of(minilm).bar.x() >= used.right()
-        assert figure_of(minilm).bar.geometry().right() <= figure_of(minilm).width()
-
-
 def test_cells_are_as_large_as_they_can_be():
     gap, title = (16.0, 8.0), 15
     assert arrange(8, 2, (1000.0, 90.0), gap, title)[0] == 8
     assert arrange(8, 2, (900.0, 450.0), gap, title)[0] == 4
     assert arrange(8, 2, (400.0, 900.0), gap, title)[0] == 2
     assert arrange(2, 2, (900.0, 450.0), gap, title) == (2, 434)
-
-
-def test_the_eight_panel_figure_for_print(minilm):
-    show(minilm, "attention")
-    figure = minilm.figure()()
-    titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
-    assert titles[0] == "W_Q × P"
-    assert titles[7] == "W_O × E"
-    assert figure.axes[7].get_xlabel() == "E direction j"
-    limits = {axes.images[0].get_clim() for axes in figure.axes[:8]}
-    assert limits == {figure_of(minilm).bar.levels}, "all in the same colours"
-    numbers = minilm.numbers()
-    assert set(numbers) == {f"{w}_{t}" for w in ("W_Q", "W_K", "W_V", "W_O") for t in "PE"}
-
-
-def test_a_missing_cell_says_why_in_print(gpt2):
-    show(gpt2, "attention")
-    figure = gpt2.figure()()
-    words = " ".join(text.get_text() for text in figure.axes[1].texts)
-    assert "No token embeddings" in " ".join(words.split())
-    assert not figure.axes[1].images
-
-
-def test_python_of_a_figure_prints_all_cells(gpt2):
-    show(gpt2, "attention")
-    lines = run_script(gpt2.python()).splitlines()
-    assert len(lines) == 8
-    assert f"{gpt2.result.cells[6].contrast.TL:.12f}"[:-2] in lines[6]
-    assert lines[7].startswith("W_O E no token embeddings")
 
 
 def test_another_panel_may_refer_to_a_figure(gpt2):

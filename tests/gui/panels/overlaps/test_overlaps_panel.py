@@ -24,7 +24,7 @@ from tests.scripts import run_script
 # What it measures.
 
 
-def test_gpt2s_queries_and_positions(gpt2):
+def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
     assert gpt2.result.rows == Subject("W_Q")
     assert gpt2.result.columns == Subject("P")
     contrast = gpt2.result.contrast
@@ -37,15 +37,37 @@ def test_gpt2s_queries_and_positions(gpt2):
         "gpt2 · W_Q layer 0 input, gain not folded × P uncentred, all rows · "
         "TL 2.5 TR 2.4 BL 1.9 BR 0.6 × chance · 3×3 sum 1.65 · blur 1 px, display only"
     )
+    figure = gpt2.figure()()
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == "P direction j"
+    assert axes.get_ylabel() == "W_Q direction i"
+    assert axes.get_title(loc="left") == "W_Q × P"
+    assert axes.images[0].get_array().shape == (768, 768)
+    assert axes.images[0].get_clim() == pytest.approx(pair_of(gpt2).bar.levels)
+    words = " ".join(figure.get_supxlabel().split())
+    assert words == caption(gpt2)
+    box = gpt2.form.rows.name
+    role = Qt.ItemDataRole
+    at = {box.itemText(i): i for i in range(box.count())}
+    assert "No token embeddings" in box.itemData(at["E"], role.ToolTipRole)
+    assert box.itemData(at["E"], role.ForegroundRole).name() == LIGHT.muted
+    assert box.itemData(at["W_Q"], role.ForegroundRole) is None
+    gpt2.set_theme(DARK)
+    assert pair_of(gpt2).widget.theme is DARK
+    color = gpt2.form.rows.name.itemData(1, Qt.ItemDataRole.ForegroundRole)
+    assert color.name() == DARK.muted
 
 
-def test_folding_the_gain_changes_the_answer_and_is_labelled(gpt2):
+def test_folding_the_gain_changes_the_answer_and_the_python_and_is_labelled(gpt2):
     QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
     assert gpt2.result.rows.fold_ln
     assert not gpt2.result.columns.fold_ln
     assert round(gpt2.result.top3, 4) == 0.0004
     assert "W_Q layer 0 input, gain folded × P" in caption(gpt2)
     assert "3×3 sum 0.0004" in caption(gpt2)
+    printed = run_script(gpt2.python())
+    assert "fold_ln=True" in gpt2.python()
+    assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
 
 
 def test_positions_can_be_centred(gpt2):
@@ -104,14 +126,11 @@ def test_any_two_matrices_also_of_different_layers(minilm):
     assert "all rows" not in caption(minilm)
 
 
-def test_equal_looks_are_one_question():
+def test_equal_looks_are_one_question_and_spaces_are_told_apart():
     assert plain(Subject("P", layer=3, head=1, fold_ln=True)) == Subject("P")
     assert plain(Subject("W_O", side="output", fold_ln=True)) == Subject("W_O")
     assert plain(Subject("W_in", head=2, side="output")) == Subject("W_in", side="output")
     assert plain(Subject("W_Q", centred=True, side="input")) == Subject("W_Q")
-
-
-def test_spaces():
     assert in_one_space(Subject("P"), Subject("W_O", layer=4))
     assert in_one_space(Subject("W_Q", side="output"), Subject("W_K", side="output"))
     assert not in_one_space(Subject("W_Q", side="output"), Subject("W_K", layer=1, side="output"))
@@ -122,7 +141,7 @@ def test_spaces():
 # What a checkpoint lacks.
 
 
-def test_what_gpt2s_part_lacks_is_said_with_what_works(gpt2):
+def test_a_matrix_or_layer_that_gpt2s_part_lacks_is_said_with_what_works(gpt2):
     choose(gpt2.form.columns.name, "E")
     assert gpt2.words.message.isVisible()
     assert "No token embeddings in this checkpoint" in gpt2.words.message.text()
@@ -130,22 +149,10 @@ def test_what_gpt2s_part_lacks_is_said_with_what_works(gpt2):
     assert gpt2.form.isVisible(), "the way out of it"
     choose(gpt2.form.columns.name, "P")
     assert pair_of(gpt2).isVisible()
-
-
-def test_a_layer_that_is_not_here(gpt2):
     enter(gpt2.form.rows.layer, "7")
     assert "h.7.attn.c_attn.weight is not in this checkpoint" in gpt2.words.message.text()
     enter(gpt2.form.rows.layer, "0")
     assert pair_of(gpt2).isVisible()
-
-
-def test_what_is_missing_is_grey_and_says_why(gpt2):
-    box = gpt2.form.rows.name
-    role = Qt.ItemDataRole
-    at = {box.itemText(i): i for i in range(box.count())}
-    assert "No token embeddings" in box.itemData(at["E"], role.ToolTipRole)
-    assert box.itemData(at["E"], role.ForegroundRole).name() == LIGHT.muted
-    assert box.itemData(at["W_Q"], role.ForegroundRole) is None
 
 
 def test_a_bare_table_says_so(stage_of, helix_table):
@@ -180,37 +187,15 @@ def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
 # What can be taken away.
 
 
-def test_python_prints_the_same_corners(gpt2):
-    QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
-    printed = run_script(gpt2.python())
-    assert "fold_ln=True" in gpt2.python()
-    assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
-
-
-def test_the_figure_is_for_print(gpt2):
-    figure = gpt2.figure()()
-    axes = figure.axes[0]
-    assert axes.get_xlabel() == "P direction j"
-    assert axes.get_ylabel() == "W_Q direction i"
-    assert axes.get_title(loc="left") == "W_Q × P"
-    assert axes.images[0].get_array().shape == (768, 768)
-    assert axes.images[0].get_clim() == pytest.approx(pair_of(gpt2).bar.levels)
-    words = " ".join(figure.get_supxlabel().split())
-    assert words == caption(gpt2)
-
-
-def test_both_themes(gpt2):
-    gpt2.set_theme(DARK)
-    assert pair_of(gpt2).widget.theme is DARK
-    color = gpt2.form.rows.name.itemData(1, Qt.ItemDataRole.ForegroundRole)
-    assert color.name() == DARK.muted
-
-
-def test_another_panel_may_refer_to_it(gpt2):
+def test_another_panel_may_refer_to_it_and_a_lesson_names_matrices(gpt2):
     gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
     assert gpt2.result.rows == Subject("W_K", fold_ln=True)
     assert gpt2.result.columns == Subject("P", centred=True)
     assert gpt2.form.fold.isChecked()
+    gpt2.configure(rows="W_K", columns="P")
+    assert gpt2.result.rows == Subject("W_K")
+    with pytest.raises(ValueError, match="rows"):
+        gpt2.configure(rows="W_X")
 
 
 MATRIX = {
@@ -219,24 +204,19 @@ MATRIX = {
 LOOK = {"blur": 1.0, "colormap": "viridis", "log": False}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_what_makes_no_sense_in_a_file_or_a_model_lacks_is_left_out(gpt2):
+    model = gpt2.session.model
+    for options in (
         {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
         {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
         {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
         {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
         {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_in_a_file_is_left_out(options, gpt2):
-    assert kit.usable(gpt2.spec, options, gpt2.session.model) == {}
-
-
-@pytest.mark.parametrize("lacking", [{"layer": 12}, {"head": 12}])
-def test_matrices_that_a_model_lacks_are_left_out(lacking, gpt2):
-    options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
-    assert kit.usable(gpt2.spec, options, gpt2.session.model) == {"columns": MATRIX}
+    ):  # fmt: skip
+        assert kit.usable(gpt2.spec, options, model) == {}, options
+    for lacking in ({"layer": 12}, {"head": 12}):
+        options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
+        assert kit.usable(gpt2.spec, options, model) == {"columns": MATRIX}
 
 
 def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):
@@ -253,10 +233,3 @@ def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):
     ]
     assert gpt2.form.centre.isChecked()
     assert "ends" not in options
-
-
-def test_a_lesson_names_matrices(gpt2):
-    gpt2.configure(rows="W_K", columns="P")
-    assert gpt2.result.rows == Subject("W_K")
-    with pytest.raises(ValueError, match="rows"):
-        gpt2.configure(rows="W_X")

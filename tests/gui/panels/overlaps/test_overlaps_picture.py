@@ -35,7 +35,7 @@ def test_hover_says_where_and_how_much(gpt2):
     assert heatmap.hover_text() == ""
 
 
-def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
+def test_cells_stay_square_and_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
     gpt2.resize(718, 204)
     heatmap = pair_of(gpt2).widget
     view = heatmap.view
@@ -46,6 +46,10 @@ def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
     assert label.text() == heatmap.hover_text()
     assert label.text().endswith("× chance")
     assert pair_of(gpt2).rect().contains(label.geometry())
+    for size in ((1000, 420), (720, 208), (400, 700), (740, 500)):
+        gpt2.resize(*size)
+        qtbot.waitUntil(lambda: abs(view.width() - view.height()) < 3)
+        assert view.width() > 80, size
 
 
 def test_blur_is_for_display_only(gpt2):
@@ -66,12 +70,23 @@ def test_blur_is_for_display_only(gpt2):
     assert gpt2.result.values is values, "nothing was computed again"
 
 
-def test_a_gaussian_keeps_the_sum_and_spreads():
+def test_a_gaussian_keeps_the_sum_colours_are_linear_or_log_and_shrinking_averages():
     spot = np.zeros((41, 41), np.float32)
     spot[20, 20] = 1.0
     spread = blurred(spot, 2.0)
     assert spread.sum() == pytest.approx(1.0, abs=1e-5)
     assert spread[20, 20] == pytest.approx(1 / (2 * np.pi * 4), rel=0.02)
+    picture = np.array([[0.0, 0.5], [1.0, 2.0]], np.float32)
+    grey = colored(picture, Look(0.0, GREY), (0.0, 1.0))[..., 0]
+    np.testing.assert_array_equal(grey, [[255, 127], [0, 0]])
+    turned = colored(picture, Look(0.0, GREY, log=True), (0.25, 1.0))[..., 0]
+    np.testing.assert_allclose(turned, [[255, 127], [0, 0]], atol=1)
+    picture = np.arange(35, dtype=np.float32).reshape(5, 7)
+    small = shrunk(picture, 2, 3)
+    assert small.shape == (2, 3)
+    assert small[0, 0] == picture[:2, :2].mean()
+    assert small[1, 2] == pytest.approx(picture[2:, 4:].mean())
+    assert shrunk(picture, 9, 9) is picture
 
 
 def test_colours_linear_or_log(gpt2):
@@ -129,28 +144,3 @@ def _wheel(plot, at, turn):
             Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False,
         ),
     )  # fmt: skip
-
-
-def test_colours_of_a_picture():
-    picture = np.array([[0.0, 0.5], [1.0, 2.0]], np.float32)
-    grey = colored(picture, Look(0.0, GREY), (0.0, 1.0))[..., 0]
-    np.testing.assert_array_equal(grey, [[255, 127], [0, 0]])
-    turned = colored(picture, Look(0.0, GREY, log=True), (0.25, 1.0))[..., 0]
-    np.testing.assert_allclose(turned, [[255, 127], [0, 0]], atol=1)
-
-
-def test_shrinking_averages():
-    picture = np.arange(35, dtype=np.float32).reshape(5, 7)
-    small = shrunk(picture, 2, 3)
-    assert small.shape == (2, 3)
-    assert small[0, 0] == picture[:2, :2].mean()
-    assert small[1, 2] == pytest.approx(picture[2:, 4:].mean())
-    assert shrunk(picture, 9, 9) is picture
-
-
-def test_cells_stay_square(gpt2, qtbot):
-    view = pair_of(gpt2).widget.view
-    for size in ((1000, 420), (720, 208), (400, 700), (740, 500)):
-        gpt2.resize(*size)
-        qtbot.waitUntil(lambda: abs(view.width() - view.height()) < 3)
-        assert view.width() > 80, size

@@ -71,14 +71,11 @@ KNOWN = {"norm_mean": "2.50", "norm_last": "0.10", "helix": True, "tokens": Fals
          "capture_end": None}  # fmt: skip
 
 
-def test_before_numbers_are_there_there_are_dots_and_nothing_that_depends_on_them(panel):
+def test_before_numbers_are_there_there_are_dots_and_they_come_in_where_the_text_is(panel):
     text = panel.page.toPlainText()
     assert "The norm is …, the last one …." in text
     assert "helix" not in text
     assert "There are no tokens." in text  # that is known without any work
-
-
-def test_numbers_come_in_where_the_text_is(panel):
     answer(panel, "ready", result=facts(panel, **KNOWN))
     text = panel.page.toPlainText()
     assert "The norm is 2.50, the last one 0.10." in text
@@ -87,14 +84,11 @@ def test_numbers_come_in_where_the_text_is(panel):
     assert "capture" not in text  # the model has no such number
     answer(panel, "ready", result=facts(panel, **{**KNOWN, "helix": False}))
     assert "It is none." in panel.page.toPlainText()
-
-
-def test_what_is_put_in_is_no_markdown(panel):
     answer(panel, "ready", result=facts(panel, **{**KNOWN, "norm_last": "<s>*_x_*"}))
     assert "the last one <s>*_x_*." in panel.page.toPlainText()
 
 
-def test_a_large_download_is_asked_about(panel):
+def test_a_large_download_is_asked_about_and_what_cannot_be_measured_is_said(panel):
     answer(panel, "to fetch", bytes_to_fetch=154_000_000)
     assert "154\xa0MB from the Hub" in panel.note.text()
     assert "…" in panel.page.toPlainText()
@@ -107,9 +101,6 @@ def test_a_large_download_is_asked_about(panel):
     assert "Measuring" in panel.note.text()
     answer(panel, "ready", result=facts(panel, **KNOWN))
     assert panel.note.isHidden()
-
-
-def test_what_cannot_be_measured_is_said(panel):
     answer(panel, "impossible", why="There is no network.", retry=True)
     assert panel.note.text() == "Without numbers: There is no network."
     assert panel.fetch.text() == "Try again"
