@@ -24,7 +24,7 @@ FOREVER = 3600.0
 QUICK = Retries(first_wait_s=0.001, longest_wait_s=0.002)
 
 on_one_server = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40
 )
 
 #: What asks; all of them have to explain the same faults.

@@ -43,14 +43,6 @@ def helix(m=300, turns=4.0, radius=2.0, climb=1.5, d=12):
     return curve @ basis
 
 
-def test_there_is_one_of_each_in_the_tables_order(open_array):
-    found = scalar_results(open_array(helix()))
-    assert tuple(one.quantity for one in found) == QUANTITIES
-    keys = [quantity.key for quantity in QUANTITIES]
-    assert len(set(keys)) == len(keys)
-    assert all(quantity.meaning.endswith(".") for quantity in QUANTITIES)
-
-
 def test_a_helix_is_told_by_its_own_numbers(open_array):
     found = values(open_array(helix()), (0, 299))
     assert found["n_positions"] == 300
@@ -66,13 +58,6 @@ def test_a_helix_is_told_by_its_own_numbers(open_array):
     assert found["period"] == pytest.approx(299 / 4, rel=1e-4)
     assert found["turning_angle"] == pytest.approx(360 * 4 / 299, rel=0.01)
     assert found["high_frequency"] < 1e-3
-
-
-def test_equal_directions_are_counted_by_all_the_ranks(open_array):
-    found = values(open_array(2.5 * np.eye(40)[:, :20]), (0, 39))
-    for name in ("stable_rank", "effective_rank", "participation"):
-        assert found[name] == pytest.approx(20, rel=1e-9), name
-    assert found["energy_30"] == pytest.approx(1)
 
 
 def test_they_are_what_the_functions_give(open_array):
@@ -127,18 +112,26 @@ def test_what_a_narrow_table_has_not_says_why(open_array):
     assert "norm_cv" not in why
 
 
-def test_a_table_of_nothing_has_no_shares(open_array):
-    found = scalar_results(open_array(np.zeros((40, 8))))
-    assert {one.quantity.key for one in found if one.why and one.value is not None} == set()
-    assert values(open_array(np.zeros((40, 8))))["stable_rank"] == 0
+def test_tables_of_equal_directions_and_of_nothing(open_array):
+    found = values(open_array(2.5 * np.eye(40)[:, :20]), (0, 39))
+    for name in ("stable_rank", "effective_rank", "participation"):
+        assert found[name] == pytest.approx(20, rel=1e-9), name
+    assert found["energy_30"] == pytest.approx(1)
+    nothing = scalar_results(open_array(np.zeros((40, 8))))
+    assert tuple(one.quantity for one in nothing) == QUANTITIES
+    assert all(one.value is None for one in nothing if one.why)
+    assert {one.quantity.key: one.value for one in nothing}["stable_rank"] == 0
 
 
-def test_a_range_off_the_table_is_refused(open_array):
+def test_the_quantities_are_named_and_told():
+    keys = [quantity.key for quantity in QUANTITIES]
+    assert len(set(keys)) == len(keys)
+    assert all(quantity.meaning.endswith(".") for quantity in QUANTITIES)
+
+
+def test_it_is_refused_off_the_table_and_can_be_given_up(open_array):
     with pytest.raises(RangeError):
         scalar_results(open_array(helix()), (0, 300))
-
-
-def test_it_can_be_given_up(open_array):
     asked = []
 
     def check():

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.history.gathering import Gathered, Gathering
 from geometry.history.here import NotFetched, history_here
@@ -169,18 +168,6 @@ def test_it_is_cancelled_at_once(serve, loopback_hub, network):
     assert gathering.run().n_snapshots == 20
 
 
-def test_what_listens_may_end_it(serve, network):
-    gathering = Gathering(plan_of(serve(SAFETENSORS), network), network)
-
-    def on_progress(progress: Gathered) -> None:
-        if progress.done >= 3:
-            raise KeyError(progress.done)
-
-    with pytest.raises(KeyError):
-        gathering.run(on_progress=on_progress)
-    assert len(gathering.missing) > 0
-
-
 def test_at_most_four_at_once(serve, monkeypatch, network):
     plan = plan_of(serve(SAFETENSORS), network)
     together, most, lock = 0, 0, threading.Lock()
@@ -197,7 +184,17 @@ def test_at_most_four_at_once(serve, monkeypatch, network):
                 together -= 1
 
     monkeypatch.setattr("geometry.history.gathering.open_source", opened)
-    Gathering(plan, network).run()
+    gathering = Gathering(plan, network)
+
+    def on_progress(progress: Gathered) -> None:
+        if progress.done == 3:
+            raise KeyError(progress.done)
+
+    # What listens may end it.
+    with pytest.raises(KeyError):
+        gathering.run(on_progress=on_progress)
+    assert len(gathering.missing) > 0
+    gathering.run()
     assert 2 <= most <= 4
 
 
@@ -257,15 +254,11 @@ def test_offline_there_is_what_was_fetched(serve, loopback_hub, network):
     assert all(one.here for one in kept)
     history = Gathering(plan_history(plan.origin, kept), offline).run()
     assert history.steps.tolist() == steps
-    all_of_it = Gathering(plan_of_all(plan.origin, network), offline)
+    all_of_it = Gathering(plan_history(plan.origin, list_snapshots(plan.origin, network)), offline)
     with pytest.raises(Offline):
         all_of_it.run()
     assert all_of_it.history is not None
     assert asked(loopback_hub) == ["refs"]
-
-
-def plan_of_all(origin: Origin, network: Network) -> HistoryPlan:
-    return plan_history(origin, list_snapshots(origin, network))
 
 
 def test_steps_of_a_history_are_not_listed_among_the_models(serve, loopback_hub):
@@ -298,10 +291,3 @@ def test_a_damaged_checkpoint_gets_another_chance(serve, loopback_hub, network):
     loopback_hub.clear_faults()
     assert gathering.run().n_snapshots == 3
     assert gathering.skipped == ()
-
-
-def test_nothing_is_to_be_had(loopback_hub, tmp_path, network):
-    loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
-    loopback_hub.add(SAFETENSORS, {"README.md": b"nothing"}, revision="checkpoint-1")
-    with pytest.raises(SourceError, match="None of the 1 checkpoints"):
-        Gathering(plan_of(SAFETENSORS, network), network).run()

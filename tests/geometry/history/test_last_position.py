@@ -52,13 +52,10 @@ def test_a_row_that_learns(recorded):
     assert "it does learn" in found.why
 
 
-def test_a_row_that_shrinks_otherwise_than_its_weight_decay_says():
+def test_a_row_that_grows_or_shrinks_otherwise_than_its_weight_decay_says():
     found = last_position(history_of(STEPS, growing(STEPS), decays=decays_of(STEPS) ** 0.8))
     assert found.supports is False
     assert last_position(history_of(STEPS, growing(STEPS))).supports is True
-
-
-def test_a_row_that_grows():
     tables = growing(STEPS)
     for table, grown in zip(tables, (1, 1, 1, 1, 1.2, 1), strict=True):
         table[-1] = grown * growing([0])[0][-1]
@@ -96,7 +93,7 @@ def test_what_cannot_tell(steps, change, said):
     assert said in found.why
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.integers(0, 10**6),
     st.lists(st.floats(0, 1), min_size=1, max_size=8),

@@ -69,7 +69,7 @@ def test_norms_by_step(timelapse):
                                                timelapse.norms, timelapse.mean_norms))  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([(40, 12), (30, 60), (20, 3), (60, 20)]))
 def test_a_curve_that_only_turns_does_not_move_when_aligned(seed, shape):
     """Rotated, mirrored and moved copies of one table are the same aligned curve."""

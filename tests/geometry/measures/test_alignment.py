@@ -35,7 +35,7 @@ def orthogonal(k: int, seed: int, *, sign: float) -> np.ndarray:
 # ---- laid over each other ----------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, SEEDS, st.sampled_from([1.0, -1.0]), st.floats(0.01, 100))
 def test_a_turned_mirrored_grown_and_shifted_copy_has_no_disparity(k, seed, sign, scale):
     source = points(k, seed)
@@ -74,7 +74,7 @@ def test_a_circle_and_the_line_that_it_would_be_from_the_side():
     assert found.unexplained == pytest.approx(0.5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, SEEDS)
 def test_scipy_agrees(k, seed):
     one, other = points(k, seed), points(k, seed + 1) + 3.0
@@ -87,7 +87,7 @@ def test_scipy_agrees(k, seed):
     assert found.rms == pytest.approx(np.sqrt(apart.mean()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, SEEDS, st.sampled_from([1.0, -1.0]), st.floats(0.01, 100), st.booleans())
 def test_disparity_is_symmetric_and_knows_no_turn_size_or_place(k, seed, sign, scale, scaled):
     one, other = points(k, seed), points(k, seed + 1)
@@ -99,7 +99,7 @@ def test_disparity_is_symmetric_and_knows_no_turn_size_or_place(k, seed, sign, s
     assert align(one, moved, scaled=True).disparity < 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, SEEDS, st.booleans())
 def test_no_other_orthogonal_map_is_nearer(k, seed, scaled):
     one, other = points(k, seed), points(k, seed + 1)
@@ -112,7 +112,7 @@ def test_no_other_orthogonal_map_is_nearer(k, seed, scaled):
         assert np.linalg.norm(found.scale * centred @ turn.T + middle - other) >= best - 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 6), SEEDS, st.booleans())
 def test_it_mirrors_only_where_it_may(k, seed, scaled):
     one = points(k, seed)

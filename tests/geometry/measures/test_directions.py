@@ -91,12 +91,8 @@ def test_capture_is_the_overlap_with_the_strongest():
     np.testing.assert_allclose(capture(axes, diagonal, 2), [1.0])
     with pytest.raises(RangeError, match="3 directions"):
         capture(axes, diagonal, 4)
-
-
-def test_overlaps_of_spaces_of_different_size_are_refused():
     with pytest.raises(ValueError, match="one space"):
-        squared_overlaps(Directions(np.ones(1), np.ones((1, 2))),
-                         Directions(np.ones(1), np.ones((1, 3))))  # fmt: skip
+        squared_overlaps(axes, Directions(np.ones(1), np.ones((1, 2))))
 
 
 def test_corners_and_their_names():
@@ -129,32 +125,21 @@ def test_random_directions_are_orthonormal_and_not_sparse():
 # ---- models --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def gpt2(gpt2_folder):
-    return ResidualStream(open_source(gpt2_folder))
-
-
-def test_gpt2_queries_and_keys_read_the_top_of_positions(gpt2):
+def test_gpt2(gpt2_folder):
+    """Its queries and keys read the top of positions, whose directions are sparse."""
+    gpt2 = ResidualStream(open_source(gpt2_folder))
     found = {name: top3(gpt2.overlaps(Subject(name), Subject("P"))) for name in ("W_Q", "W_K")}
     assert {name: round(value, 2) for name, value in found.items()} == {"W_Q": 1.65, "W_K": 2.76}
-
-
-def test_gpt2_corners(gpt2):
     contrast = corner_contrast(gpt2.overlaps(Subject("W_Q"), Subject("P")), 1 / 768)
     corners = (contrast.TL, contrast.TR, contrast.BL, contrast.BR)
     assert [round(value, 1) for value in corners] == [2.5, 2.4, 1.9, 0.6]
-
-
-def test_gpt2_folding_the_gain_changes_the_answer(gpt2):
+    # Folding the gain in changes the answer.
     folded = gpt2.overlaps(Subject("W_Q", fold_ln=True), Subject("P", fold_ln=True))
     assert round(top3(folded), 4) == 0.0004
-
-
-def test_gpt2_sparse_directions(gpt2):
-    found = sparsity(gpt2.directions(Subject("P")).vectors[:5])
-    assert found.above_0_1 == (20, 25, 22, 20, 27)
-    assert len(found.above_0_1_union) == 58
-    assert [round(mass, 3) for mass in found.mass_top40[:3]] == [0.978, 0.977, 0.974]
+    sparse = sparsity(gpt2.directions(Subject("P")).vectors[:5])
+    assert sparse.above_0_1 == (20, 25, 22, 20, 27)
+    assert len(sparse.above_0_1_union) == 58
+    assert [round(mass, 3) for mass in sparse.mass_top40[:3]] == [0.978, 0.977, 0.974]
 
 
 def test_heads_are_parts_of_their_weights(minilm_folder):
@@ -169,18 +154,11 @@ def test_heads_are_parts_of_their_weights(minilm_folder):
         stream.matrix(Subject("W_Q", head=12))
     with pytest.raises(TensorUnavailable, match="no heads"):
         stream.matrix(Subject("W_in", head=0))
-
-
-def test_a_matrix_is_decomposed_once(minilm_folder):
-    stream = ResidualStream(open_source(minilm_folder))
+    # A matrix is decomposed once.
     assert stream.directions(Subject("W_Q")) is stream.directions(Subject("W_Q"))
     assert stream.directions(Subject("W_Q")) is not stream.directions(Subject("W_Q", fold_ln=True))
-
-
-def test_centring_takes_the_mean_row_off(minilm_folder):
-    stream = ResidualStream(open_source(minilm_folder))
-    np.testing.assert_allclose(stream.matrix(Subject("P", centred=True)).mean(axis=0), 0,
-                               atol=1e-12)  # fmt: skip
+    centred = stream.matrix(Subject("P", centred=True))
+    np.testing.assert_allclose(centred.mean(axis=0), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(12, 8), (40, 8), (8, 12)])

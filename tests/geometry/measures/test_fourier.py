@@ -40,11 +40,8 @@ def test_the_amplitude_of_a_wave_is_its_height(m):
     expected[6, 0], expected[10, 1] = 3, 2
     np.testing.assert_allclose(found.amplitudes, expected, atol=1e-12)
     np.testing.assert_allclose(found.mean, expected.mean(axis=1), atol=1e-12)
-
-
-def test_at_the_nyquist_limit_too():
-    table = np.where(np.arange(10) % 2, -4.0, 4.0)[:, None]
-    assert column_spectra(table, (0, 9)).amplitudes[-1, 0] == pytest.approx(4.0)
+    nyquist = np.where(np.arange(10) % 2, -4.0, 4.0)[:, None]
+    assert column_spectra(nyquist, (0, 9)).amplitudes[-1, 0] == pytest.approx(4.0)
 
 
 @given(seed=st.integers(0, 10_000), m=st.integers(2, 60), shift=st.floats(-5, 5))
@@ -70,6 +67,14 @@ def test_quartiles_are_over_the_columns():
 def test_a_range_without_frequencies(positions):
     with pytest.raises(RangeError):
         column_spectra(waves(3), positions)
+
+
+def test_too_few_positions_for_a_wave_and_a_table_of_zeros():
+    with pytest.raises(RangeError):
+        phase_shifts(heads([waves(5)], [waves(5)]), (4, 6))
+    table = np.zeros((20, 4))
+    with pytest.raises(RangeError, match="zero"):
+        fourier(table, singular_directions(table), (0, 19))
 
 
 # ---- phase shifts ---------------------------------------------------------------------------
@@ -105,11 +110,6 @@ def test_each_head_has_its_own_and_a_constant_one_has_none():
     np.testing.assert_allclose(found.tokens, [1.0, np.nan, -2.0], atol=1e-6)
 
 
-def test_too_few_positions_for_a_wave():
-    with pytest.raises(RangeError):
-        phase_shifts(heads([waves(5)], [waves(5)]), (4, 6))
-
-
 # ---- together -------------------------------------------------------------------------------
 
 
@@ -129,12 +129,6 @@ def test_heads_without_a_shift_are_none_in_json():
     table = waves(5)
     numbers = fourier(table, singular_directions(table), (0, M - 1), made).as_numbers()
     assert numbers["phase_shift_tokens"] == [pytest.approx(1.0, abs=1e-6), None]
-
-
-def test_a_table_of_zeros_has_no_directions():
-    table = np.zeros((20, 4))
-    with pytest.raises(RangeError, match="zero"):
-        fourier(table, singular_directions(table), (0, 19))
 
 
 def test_gpt2(gpt2_folder):

@@ -68,16 +68,12 @@ def test_only_three_components_count_and_their_share_is_told():
     assert 0.8 < found.query_share[0] < found.key_share[0]
 
 
-def test_ranges_that_are_none_or_too_short():
-    heads = rotary((0,))
+def test_short_ranges_and_flat_heads():
+    heads = rotary((0, 1))
     with pytest.raises(RangeError, match="9 positions or more"):
         look_back_heads(heads, (0, 7))
     with pytest.raises(RangeError, match="0–299"):
         look_back_heads(heads, (0, 300))
-
-
-def test_heads_of_two_dimensions():
-    heads = rotary((0, 1))
     flat = HeadProjections(0, heads.queries[:, :, :2], heads.keys[:, :, :2], 1.0, True)
     assert look_back_heads(flat, (0, 99), (1,)).keys[1].rotations.shape == (1, 2, 2)
 

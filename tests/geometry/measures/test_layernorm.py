@@ -64,11 +64,15 @@ def test_orthogonal_embeddings_have_no_error():
     np.testing.assert_allclose(found.constant_norm, 0, atol=1e-12)
 
 
-def test_the_sample_is_seeded(tables):
+def test_samples_are_seeded(tables):
     E, P = tables
     one, same, other = (layernorm_errors(E, P, (0, 3), sample=9, seed=s).tokens for s in (1, 1, 2))
     assert one.tolist() == same.tolist() != other.tolist()
     assert len(set(one.tolist())) == 9
+    one, same, other = (random_pairs(E, P, sample=50, seed=seed) for seed in (1, 1, 2))
+    assert one.tokens.tolist() == same.tokens.tolist() != other.tokens.tolist()
+    assert one.likeness.distance.tolist() == same.likeness.distance.tolist()
+    assert (one.seed, other.seed) == (1, 2)
 
 
 def test_cosines_are_those_of_the_rows(tables):
@@ -105,9 +109,14 @@ def test_minilm_most_alike_is_a_special_token(minilm_folder):
 
 def test_other_widths_and_ranges_are_refused(tables):
     E, P = tables
-    for function in (token_position_cosines, lambda E, P: layernorm_errors(E, P, (0, 1))):
+    for measure in (
+        token_position_cosines,
+        random_pairs,
+        lambda E, P: layernorm_errors(E, P, (0, 1)),
+        lambda E, P: interference(E, P, (0, 0), (1, 1)),
+    ):
         with pytest.raises(ValueError, match=r"\(d_vocab, 16\)"):
-            function(E[:, :5], P)
+            measure(E[:, :5], P)
     with pytest.raises(RangeError):
         layernorm_errors(E, P, (0, 12))
 
@@ -193,27 +202,11 @@ def test_random_pairs_are_what_they_say(tables):
     assert not among.likeness.cosine.flags.writeable
 
 
-def test_random_pairs_are_seeded(tables):
-    E, P = tables
-    one, same, other = (random_pairs(E, P, sample=50, seed=seed) for seed in (1, 1, 2))
-    assert one.tokens.tolist() == same.tokens.tolist() != other.tokens.tolist()
-    assert one.likeness.distance.tolist() == same.likeness.distance.tolist()
-    assert (one.seed, other.seed) == (1, 2)
-
-
 @pytest.mark.parametrize("sums", [((40, 0), (0, 0)), ((0, 12), (0, 0)), ((0, 0), (-1, 0))])
 def test_rows_that_are_not_there_are_refused(tables, sums):
     """A negative row would be one from the end."""
     with pytest.raises(RangeError, match="none of this model’s: they are 0–"):
         interference(*tables, *sums)
-
-
-def test_tables_of_other_widths_are_refused(tables):
-    E, P = tables
-    with pytest.raises(ValueError, match=r"\(d_vocab, 16\)"):
-        random_pairs(E[:, :5], P)
-    with pytest.raises(ValueError, match=r"\(d_vocab, 16\)"):
-        interference(E[:, :5], P, (0, 0), (1, 1))
 
 
 def test_minilm_tells_two_words_at_two_positions_apart(minilm_folder):

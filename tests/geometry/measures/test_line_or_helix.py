@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.measures.line_or_helix import compare, distances, look_back_r2, normalised, survival
@@ -46,7 +46,6 @@ def by_hand(rows):
 # ---- the curves -------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(CURVES)
 def test_neighbours_have_the_spacing_and_the_mean_square_is_in_closed_form(curve):
     rows = curve.coordinates()
@@ -56,7 +55,6 @@ def test_neighbours_have_the_spacing_and_the_mean_square_is_in_closed_form(curve
     assert (rows**2).sum(axis=1).mean() == pytest.approx(float(curve.mean_square()), rel=1e-9)
 
 
-@settings(deadline=None)
 @given(CURVES)
 def test_the_table_is_the_same_curve_in_directions_without_a_mean(curve):
     rows, table = curve.coordinates(), curve.table()
@@ -118,7 +116,6 @@ def test_directions_are_orthonormal_and_have_no_mean():
 # ---- LayerNorm --------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(CURVES, st.sampled_from([0.0, 0.7, 30.0]))
 def test_layernorm_in_few_coordinates_is_layernorm_of_the_table(curve, token_norm):
     rows = curve.coordinates()
@@ -179,7 +176,6 @@ def test_a_circle_that_comes_round_again_cannot_tell_its_positions_apart(kind, t
         assert found.after.nearest_other == pytest.approx(0, abs=1e-6)
 
 
-@settings(deadline=None)
 @given(st.integers(20, 300), st.floats(2, 6), st.floats(0, 4))
 def test_every_position_of_a_circle_of_two_turns_or_more_has_another_one_beside_it(n, turns, away):
     curve = made("circle", n_positions=n, turns=min(turns, (n - 1) / 8), offset=away)
@@ -188,7 +184,6 @@ def test_every_position_of_a_circle_of_two_turns_or_more_has_another_one_beside_
         assert found.after.alike == found.before.alike == n
 
 
-@settings(deadline=None)
 @given(CURVES, st.integers(1, 12))
 def test_before_layernorm_looking_back_is_a_screw_for_all_of_them(curve, lag):
     r2 = look_back_r2(curve.coordinates(), lag)
@@ -213,7 +208,6 @@ def test_the_share_of_a_point_is_no_division_by_zero():
     assert (found.mean_step, found.evenness, found.nearest_other, found.alike) == (0, 0, 0, 5)
 
 
-@settings(deadline=None)
 @given(st.integers(4, 60), st.integers(0, 99))
 def test_both_ways_to_the_nearest_other_row_are_the_plain_one(n, seed):
     rng = np.random.default_rng(seed)
@@ -238,7 +232,6 @@ def test_the_price_of_a_line_grows_with_the_square_of_its_length_and_a_circles_d
     assert float(longer.mean_square()) == pytest.approx(helix[2])
 
 
-@settings(deadline=None)
 @given(CURVES)
 def test_a_circle_is_never_dearer_than_a_helix_nor_that_than_a_line(curve):
     # The same way around once or more: of an arc that is nearly straight this need not hold.

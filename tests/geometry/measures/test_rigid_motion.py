@@ -21,7 +21,7 @@ def points(k: int, seed: int, m: int = 40) -> np.ndarray:
     return np.random.default_rng(seed + 1).standard_normal((m, k))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 7), SEEDS)
 def test_a_motion_is_found_again(k, seed):
     true = Motion(rotation(k, seed), np.arange(k, dtype=float))
@@ -31,7 +31,7 @@ def test_a_motion_is_found_again(k, seed):
     np.testing.assert_allclose(found.shift, true.shift, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 6), SEEDS)
 def test_it_is_never_a_reflection(k, seed):
     """Whatever the points: mirrored ones get the best rotation all the same."""
@@ -57,7 +57,7 @@ def test_a_line_that_turns_takes_the_shortest_way():
     np.testing.assert_allclose(found.rotation, expected, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.floats(0.01, np.pi), st.floats(-5, 5), SEEDS,
     st.lists(st.floats(-10, 10), min_size=3, max_size=3),
@@ -82,9 +82,6 @@ def test_a_shift_is_a_screw_that_does_not_turn():
     nothing = Motion(np.eye(3), np.zeros(3)).screw
     assert (nothing.angle, nothing.step) == (0, 0)
     assert np.linalg.norm(nothing.axis) == 1
-
-
-def test_only_space_has_screws():
     with pytest.raises(ValueError, match="not in 4"):
         _ = Motion(np.eye(4), np.zeros(4)).screw
 
@@ -103,7 +100,7 @@ def test_several_planes_turn_by_their_own_angles():
 # The way.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 7), SEEDS, st.floats(0, 1))
 def test_the_way_is_made_of_motions(k, seed, share):
     """A part of it and then the rest is the whole: it is one movement that goes on."""

@@ -18,24 +18,20 @@ def helix(n: int, turns: float, climb: float = 3.0, noise: float = 0.0) -> np.nd
     return clean + noise * np.random.default_rng(0).standard_normal((n, 3))
 
 
-def test_a_line_goes_straight_on_and_never_round():
-    found = roughness(np.outer(np.arange(50), [1.0, 2.0, -1.0]) + 7)
-    np.testing.assert_allclose(found.turning_angles, 0, atol=1e-5)
-    assert found.turning_angle == pytest.approx(0, abs=1e-5)
-    assert found.high_frequency_energy < 1e-4
-    assert found.loops == 0
-
-
-def test_a_circle_turns_by_the_same_angle_at_every_step():
+def test_curves_whose_turning_is_known():
+    line = roughness(np.outer(np.arange(50), [1.0, 2.0, -1.0]) + 7)
+    np.testing.assert_allclose(line.turning_angles, 0, atol=1e-5)
+    assert line.turning_angle == pytest.approx(0, abs=1e-5)
+    assert line.high_frequency_energy < 1e-4
+    assert line.loops == 0
     angle = np.radians(7) * np.arange(120)
-    found = roughness(np.column_stack([np.cos(angle), np.sin(angle)]))
-    np.testing.assert_allclose(found.turning_angles, 7, atol=1e-9)
-
-
-def test_a_zigzag_goes_back_and_is_all_high_frequency():
-    found = roughness(np.resize([1.0, -1.0], 40)[:, None])
-    np.testing.assert_allclose(found.turning_angles, 180)
-    assert found.high_frequency_energy > 0.9
+    circle = roughness(np.column_stack([np.cos(angle), np.sin(angle)]))
+    np.testing.assert_allclose(circle.turning_angles, 7, atol=1e-9)
+    zigzag = roughness(np.resize([1.0, -1.0], 40)[:, None])
+    np.testing.assert_allclose(zigzag.turning_angles, 180)
+    assert zigzag.high_frequency_energy > 0.9
+    point = roughness(np.ones((10, 3)))
+    assert (point.turning_angle, point.high_frequency_energy, point.loops) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("turns", [1.84, 3.3, 7.0, 16.2, 60.0])
@@ -65,11 +61,6 @@ def test_a_step_of_no_length_has_no_direction():
     found = roughness(points)
     assert list(np.flatnonzero(np.isnan(found.turning_angles))) == [18, 19]
     assert np.isfinite(found.turning_angle)
-
-
-def test_points_that_are_all_one_are_smooth():
-    found = roughness(np.ones((10, 3)))
-    assert (found.turning_angle, found.high_frequency_energy, found.loops) == (0, 0, 0)
 
 
 @given(seed=st.integers(0, 99), scale=st.floats(1e-3, 1e3), shift=st.floats(-10, 10))

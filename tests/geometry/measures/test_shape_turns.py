@@ -46,6 +46,7 @@ def test_every_number_of_turns(turns):
     assert abs(found.drift) * (m - 1) == pytest.approx(drift, abs=0.02 + 0.5 * noise)
     if not drift:
         assert sse(points, fits["helix"].values) <= MORE * sse(points, truth)
+        assert fits["helix"].radius == pytest.approx(1, abs=0.02 + 0.2 * noise)
     assert fits["helix"].turns == pytest.approx(turns, abs=0.06)
 
 
@@ -59,7 +60,7 @@ def test_a_circle_that_goes_round_as_often(turns, noise):
     assert shapes.best == "circle"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     m=st.integers(200, 1100),
     turns=st.floats(1, 60),

@@ -36,11 +36,6 @@ def test_the_mean_needs_no_matrix_of_all_pairs(shape, projected):
     np.testing.assert_allclose(mean_by_lag(rows, positions, pca), expected, atol=1e-13)
 
 
-def test_the_mean_refuses_ranges_off_the_table():
-    with pytest.raises(RangeError):
-        mean_by_lag(np.ones((4, 2)), (0, 4))
-
-
 def test_rows_of_zeros_are_like_nothing():
     found = similarity(np.vstack([np.zeros(4), np.ones(4), np.ones(4)]), (0, 2))
     np.testing.assert_allclose(found.cosines, [[0, 0, 0], [0, 1, 1], [0, 1, 1]], atol=1e-12)
@@ -60,6 +55,7 @@ def test_gpt2(gpt2_folder):
     np.testing.assert_allclose(alone, found.by_lag, atol=1e-13)
 
 
-def test_ranges_off_the_table_are_refused():
+@pytest.mark.parametrize("measure", [similarity, mean_by_lag])
+def test_ranges_off_the_table_are_refused(measure):
     with pytest.raises(RangeError):
-        similarity(np.ones((4, 2)), (0, 4))
+        measure(np.ones((4, 2)), (0, 4))

@@ -26,7 +26,7 @@ def brute_r2(column: np.ndarray, cycles: np.ndarray) -> float:
     st.floats(0.5, 30), st.floats(0, 2 * np.pi), st.floats(0.1, 100), st.floats(-50, 50),
     st.integers(64, 200),
 )  # fmt: skip
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_pure_wave_is_found_again(cycles, phase, amplitude, mean, m):
     i = np.arange(m)
     wave = mean + amplitude * np.cos(2 * np.pi * cycles / m * i + phase)

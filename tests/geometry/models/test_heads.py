@@ -138,6 +138,7 @@ def test_windows_are_the_modules(tmp_path):
     module = transformers.GPTNeoModel(config)
     module.save_pretrained(tmp_path)
     model = open_source(tmp_path)
+    assert project_heads(model, 1).scale == 1
     assert project_heads(model, 0).window is None
     assert project_heads(model, 1).window == (2, 0)
     i, j = np.indices((12, 12))
@@ -177,8 +178,12 @@ def test_content_widens_the_denominator(tmp_path):
     np.testing.assert_allclose(filled.queries, expected, atol=1e-9)
 
 
-def test_what_cannot_be_had_is_said(tmp_path, gpt2_folder):
+def test_what_gpt2_has_and_what_cannot_be_had_is_said(tmp_path, gpt2_folder):
     model = open_source(gpt2_folder)
+    found = project_heads(model)
+    assert found.queries.shape == found.keys.shape == (12, 1024, 64)
+    assert found.scale == pytest.approx(1 / 8)
+    assert not found.queries.flags.writeable
     with pytest.raises(TensorUnavailable, match=r"h\.3\..* is not in this checkpoint"):
         project_heads(model, 3)
     with pytest.raises(TensorUnavailable, match="no token embeddings"):
@@ -193,11 +198,3 @@ def test_what_cannot_be_had_is_said(tmp_path, gpt2_folder):
         built(case).save_pretrained(tmp_path / str(index))
         with pytest.raises(TensorUnavailable, match=words):
             project_heads(open_source(tmp_path / str(index)), content=True)
-
-
-def test_gpt2_projections_have_its_shapes(gpt2_folder):
-    found = project_heads(open_source(gpt2_folder))
-    assert found.queries.shape == found.keys.shape == (12, 1024, 64)
-    assert found.scale == pytest.approx(1 / 8)
-    assert found.causal
-    assert not found.queries.flags.writeable

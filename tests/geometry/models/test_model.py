@@ -10,7 +10,6 @@ import transformers
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
-from geometry.models.attention_layer import AttentionLayer
 from geometry.models.sources import open_source
 
 
@@ -24,10 +23,6 @@ def tiny() -> transformers.GPT2LMHeadModel:
     return transformers.GPT2LMHeadModel(config)
 
 
-def table_of(model: transformers.GPT2LMHeadModel) -> np.ndarray:
-    return model.transformer.wpe.weight.detach().numpy()
-
-
 def test_folder_reads_the_positions_only(gpt2_folder):
     model = open_source(gpt2_folder)
     assert model.store.bytes_read == 1024 * 768 * 4
@@ -39,9 +34,7 @@ def test_folder_reads_the_positions_only(gpt2_folder):
     assert model.causal
     assert not model.computed
     assert model.warnings == ()
-    norms = np.linalg.norm(model.W_pos, axis=1)[[0, 1, 2, 10, 100, 500, 1022, 1023]]
-    expected = [9.876, 5.192, 4.585, 3.773, 3.358, 3.384, 3.858, 0.118]
-    np.testing.assert_allclose(norms, expected, atol=5e-4)
+    assert (model.sides, model.side) == ((), None)
 
 
 def test_minilm_folder(minilm_folder):
@@ -54,8 +47,9 @@ def test_minilm_folder(minilm_folder):
     assert model.W_E.dtype == np.float32
     assert model.W_E is model.W_E
     assert model.weight("W_in", 5).shape == (1536, 384)
-    norms = np.linalg.norm(model.W_pos, axis=1)[[0, 1, 511]]
-    np.testing.assert_allclose(norms, [2.362, 0.491, 0.970], atol=5e-4)
+    assert model.layers.norm_gain("attention", 5).shape == (384,)
+    with pytest.raises(TensorUnavailable):
+        model.layers.norm_gain("mlp", 6)
 
 
 def test_single_file_uses_the_configuration_beside_it(gpt2_folder):
@@ -69,7 +63,7 @@ def test_torch_file_reads_the_positions_only(tiny, tmp_path):
     (tmp_path / "config.json").write_text(tiny.config.to_json_string())
     model = open_source(tmp_path)
     assert model.store.bytes_read == 12 * 16 * 4
-    np.testing.assert_array_equal(model.W_pos, table_of(tiny))
+    np.testing.assert_array_equal(model.W_pos, tiny.transformer.wpe.weight.detach().numpy())
     expected = tiny.transformer.h[1].attn.c_attn.weight.detach().numpy()[:, 16:32].T
     np.testing.assert_array_equal(model.weight("W_K", 1), expected)
 
@@ -79,7 +73,7 @@ def test_shards_read_the_positions_only(tiny, tmp_path):
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
     model = open_source(tmp_path)
     assert model.store.bytes_read == 12 * 16 * 4
-    np.testing.assert_array_equal(model.W_pos, table_of(tiny))
+    np.testing.assert_array_equal(model.W_pos, tiny.transformer.wpe.weight.detach().numpy())
     by_index = open_source(tmp_path / "model.safetensors.index.json")
     assert by_index.fingerprint == model.fingerprint
     assert by_index.name == model.name == tmp_path.name
@@ -131,17 +125,12 @@ def test_arrays_are_bare_tables(tmp_path):
     for file, name in (("table.npy", "table"), ("archive.npz", "weights")):
         model = open_source(tmp_path / file)
         np.testing.assert_array_equal(model.W_pos, table)
-        assert (model.table, model.family, model.n_layers, model.d_vocab) == (
-            name,
-            None,
-            None,
-            None,
-        )
+        assert model.table == name
+        assert model.family is model.n_layers is model.d_vocab is None
         assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
-        with pytest.raises(TensorUnavailable, match="bare table"):
-            model.weight("W_Q")
-        with pytest.raises(TensorUnavailable, match="bare table"):
-            model.tokenize("Hello")
+        for ask, what in ((model.weight, "W_Q"), (model.tokenize, "Hello")):
+            with pytest.raises(TensorUnavailable, match="bare table"):
+                ask(what)
 
 
 def test_one_tensor_alone_is_the_table(write_safetensors, tmp_path):
@@ -199,8 +188,10 @@ def test_model_that_is_not_here_yet(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/x", "gpt 2"]
-)
+    "text",
+    ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/x", "gpt 2",
+     "/nowhere", ""],
+)  # fmt: skip
 def test_what_can_only_be_a_path_is_not_asked_for(text):
     with pytest.raises(SourceError, match="There is nothing at") as error:
         open_source(text)
@@ -255,29 +246,6 @@ def test_fingerprint_knows_the_positions_and_the_index(tiny, tmp_path):
     assert open_source(tmp_path / "b").fingerprint != a.fingerprint
 
 
-def test_attention_scale_by_family(gpt2_folder, tmp_path):
-    assert AttentionLayer(open_source(gpt2_folder).layers).scale(64) == pytest.approx(1 / 8)
-    config = transformers.GPTNeoConfig(
-        hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
-        attention_types=[[["global"], 2]], bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    transformers.GPTNeoModel(config).save_pretrained(tmp_path)
-    assert AttentionLayer(open_source(tmp_path).layers, 1).scale(8) == 1
-
-
-def test_norm_gains_under_their_old_names(gpt2_folder, minilm_folder):
-    gain = open_source(gpt2_folder).layers.norm_gain("attention")
-    assert gain is not None
-    assert gain.shape == (768,)
-    minilm = open_source(minilm_folder).layers
-    for layer in (0, 5):
-        gain = minilm.norm_gain("attention", layer)
-        assert gain is not None
-        assert gain.shape == (384,)
-    with pytest.raises(TensorUnavailable):
-        minilm.norm_gain("mlp", 6)
-
-
 def test_old_names_of_layer_norm(written):
     tensors = {"embeddings.position_embeddings.weight": np.ones((4, 2), np.float32),
                "embeddings.LayerNorm.gamma": np.full(2, 3, np.float32)}  # fmt: skip
@@ -285,16 +253,7 @@ def test_old_names_of_layer_norm(written):
     np.testing.assert_array_equal(gain, [3, 3])
 
 
-def test_a_model_without_layers_still_has_positions(written):
-    table = np.eye(8, 4, dtype=np.float32)
-    model = open_source(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
-    np.testing.assert_array_equal(model.W_pos, table)
-    assert model.missing["W_Q"] == "this model has no layers by its config.json"
-    with pytest.raises(TensorUnavailable, match="layers are none, asked for layer 0"):
-        model.weight("W_Q")
-
-
-def test_positions_are_widened_when_they_are_asked_for(written):
+def test_a_model_without_layers_still_has_positions_which_are_widened_when_asked_for(written):
     table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
     model = open_source(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
     assert model.stored_W_pos.dtype == np.float32
@@ -304,8 +263,6 @@ def test_positions_are_widened_when_they_are_asked_for(written):
     assert not model.W_pos.flags.writeable
     np.testing.assert_array_equal(model.W_pos, table)
     assert model.stored_W_pos is model.W_pos
-
-
-def test_model_with_one_table_has_no_sides(gpt2_folder):
-    model = open_source(gpt2_folder)
-    assert (model.sides, model.side) == ((), None)
+    assert model.missing["W_Q"] == "this model has no layers by its config.json"
+    with pytest.raises(TensorUnavailable, match="layers are none, asked for layer 0"):
+        model.weight("W_Q")

@@ -83,8 +83,9 @@ def log_chances(network: GPT2LMHeadModel, tokens: list[int]) -> torch.Tensor:
     return chances[0, :-1].gather(1, row[0, 1:, None])[:, 0]
 
 
-def test_it_is_small_enough_to_ship(folder):
+def test_it_is_small_enough_to_ship_and_complete(folder, model):
     assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) <= 12_000_000
+    assert not model.missing
 
 
 def test_its_size(network, tokenizer):
@@ -161,7 +162,11 @@ def test_the_last_position_went_without_a_gradient(model):
 def test_its_history(folder, model):
     history = read_history(folder / "history.safetensors", shape=model.W_pos.shape)
     with safe_open(folder / "history.safetensors", "numpy") as file:
-        settings = TrainingSettings(**json.loads(file.metadata()["settings"]))
+        recorded = json.loads(file.metadata()["settings"])
+    about = json.loads((folder / "training.json").read_text("utf-8"))
+    assert about["settings"] == recorded
+    assert about["finished"]
+    settings = TrainingSettings(**recorded)
     assert 40 <= history.n_snapshots <= 56
     assert (history.steps[0], history.steps[-1]) == (0, settings.steps)
     assert (history.steps[10:] / history.steps[9:-1]).max() < 1.4  # log-spaced
@@ -174,14 +179,3 @@ def test_its_history(folder, model):
     # It begins as noise, none of whose directions stands out.
     first = fit_pca(history.table(0), (1, model.n_positions - 1), 3)
     assert first.explained_variance_ratio[:3].sum() < 0.1
-
-
-def test_every_measurement_can_be_made(model):
-    assert not model.missing
-
-
-def test_the_note_is_that_of_the_run(folder):
-    about = json.loads((folder / "training.json").read_text("utf-8"))
-    with safe_open(folder / "history.safetensors", "numpy") as file:
-        assert about["settings"] == json.loads(file.metadata()["settings"])
-    assert about["finished"]

@@ -30,20 +30,20 @@ def tiny(write_safetensors, tmp_path) -> Callable[..., PositionalModel]:
     return make
 
 
-def test_gpt2_begins_with_its_token(gpt2_folder):
-    prompt = open_source(gpt2_folder).tokenize(PROMPT)
-    assert prompt.ids == (50256, 15496, 616, 1438, 318, 7244)
-    assert prompt.texts == ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (PROMPT, (50256, 15496, 616, 1438, 318, 7244)),
+        ("<|endoftext|>Hello", (50256, 15496)),  # the beginning is not doubled
+        ("", (50256,)),
+    ],
+)
+def test_gpt2_begins_with_its_token(gpt2_folder, text, ids):
+    prompt = open_source(gpt2_folder).tokenize(text)
+    assert prompt.ids == ids
+    texts = ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
+    assert prompt.texts == texts[: len(ids)]
     assert prompt.truncated == 0
-
-
-def test_the_begin_token_is_not_doubled(gpt2_folder):
-    prompt = open_source(gpt2_folder).tokenize("<|endoftext|>Hello")
-    assert prompt.ids == (50256, 15496)
-
-
-def test_empty_prompt_is_the_begin_token(gpt2_folder):
-    assert open_source(gpt2_folder).tokenize("").texts == ("<|endoftext|>",)
 
 
 def test_minilm_begins_and_ends_with_its_tokens(minilm_folder):
@@ -68,9 +68,7 @@ def test_odd_characters_survive(gpt2_folder):
     assert len(prompt.ids) == len(prompt.texts)
     assert "".join(prompt.texts).startswith("<|endoftext|>na")
     assert all(isinstance(text, str) for text in prompt.texts)
-
-
-def test_the_bytes_of_a_split_character_are_shown(gpt2_folder):
+    # The bytes of a character that is split are shown.
     texts = open_source(gpt2_folder).tokenize(" my 🧬 helix").texts
     assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
 
@@ -86,16 +84,15 @@ def test_a_text_alone_has_no_tokens_of_the_family_around_it(gpt2_folder, minilm_
 
 
 @pytest.mark.parametrize(
-    ("piece", "text"),
-    [("Ġmy", " my"), ("Ċ", "\n"), ("Ã¯", "ï"), ("ð", "⟨F0⟩"), ("<|▁|>", "<|▁|>"), ("", "")],
-)
-def test_pieces_of_a_byte_level_vocabulary(piece, text):
-    assert readable_bytes(piece) == text
-
-
-def test_byte_pieces_of_other_vocabularies():
-    assert readable("<0xF0>") == "⟨F0⟩"
-    assert readable("<0xF>") == "<0xF>"
+    ("shown", "piece", "text"),
+    [
+        (readable_bytes, "Ġmy", " my"), (readable_bytes, "Ċ", "\n"), (readable_bytes, "Ã¯", "ï"),
+        (readable_bytes, "ð", "⟨F0⟩"), (readable_bytes, "<|▁|>", "<|▁|>"), (readable_bytes, "", ""),
+        (readable, "<0xF0>", "⟨F0⟩"), (readable, "<0xF>", "<0xF>"),
+    ],
+)  # fmt: skip
+def test_pieces_of_a_vocabulary(shown, piece, text):
+    assert shown(piece) == text
 
 
 def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder, tmp_path):
