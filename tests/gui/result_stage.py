@@ -27,6 +27,8 @@ from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
 
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 FRESH = Session()
 WISHES = (
     "dragging", "components", "selection", "hover", "prompt", "tokens", "norms_centred",

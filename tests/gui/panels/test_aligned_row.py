@@ -13,10 +13,9 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import ComparedModel, Session
 from gui.style.theme import LIGHT
 from tests.gui.on_screen import put_on_screen
+from tests.gui.result_stage import LEFT, NONE
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
-
-LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture

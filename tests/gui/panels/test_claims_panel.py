@@ -17,10 +17,8 @@ from gui.panels.claims.words import comma_separated, counts, outcome
 from gui.panels.panel import CANCELLED
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
-from tests.gui.result_stage import ResultStage
+from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 class ClaimsStage(ResultStage):

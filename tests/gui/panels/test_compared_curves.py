@@ -20,9 +20,8 @@ from gui.state.session import ComparedModel, Session
 from gui.style.theme import format_number
 from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
+from tests.gui.result_stage import LEFT
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture

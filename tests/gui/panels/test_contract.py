@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
+from geometry.models.sources import open_source
 from gui.panels import kit
 from gui.panels.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS
@@ -21,14 +22,7 @@ from gui.services.compared_curves import compared_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage, drawn_names
-from tests.gui.result_stage import (
-    ResultStage,
-    double_click,
-    drag,
-    hover,
-    named,
-    write_small_gpt2,
-)
+from tests.gui.result_stage import ResultStage, double_click, drag, hover, named, write_small_gpt2
 from tests.scripts import run_script
 
 CHOSEN: dict[str, dict[str, object]] = {
@@ -42,8 +36,7 @@ CHOSEN: dict[str, dict[str, object]] = {
 """Other choices than the defaults, of panels whose choices have no control."""
 RETRIED = {"training"}
 """Panels that may find later what a model lacks: a history may be put beside it."""
-LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.spec.defaults)]
 
@@ -62,16 +55,16 @@ def models(tmp_path_factory):
     return made
 
 
+@pytest.fixture(params=PANELS)
+def name(request):
+    """The name of each panel in turn."""
+    return request.param
+
+
 @pytest.fixture
 def show(stage_of, models):
     """Return a stage with a panel, by its name, and a model open in it."""
     return lambda name: stage_of(name, models["open"], size=(1000, 320))
-
-
-@pytest.fixture
-def alone(qtbot):
-    """Return a stage with a panel, by its name, and nothing open; it may be closed."""
-    return lambda name: ResultStage(qtbot, name, size=(1000, 320))
 
 
 @pytest.fixture
@@ -134,7 +127,6 @@ def printed_names(figure):
 # ---- what a spec says ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_it_says_what_it_is(name):
     spec = PANELS[name].spec
     assert spec.name == name
@@ -148,10 +140,7 @@ def test_it_says_what_it_is(name):
     assert set(spec.figures) <= set(PANELS[name].figures)
 
 
-@pytest.mark.parametrize("name", PANELS)
-def test_choices_survive_a_file(name, models):
-    from geometry.models.sources import open_source
-
+def test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out(name, models):
     spec, model = PANELS[name].spec, open_source(models["open"])
     # What is shared is saved with the session.
     kept = {one.field for one in spec.controls if one.kept and not one.shared}
@@ -161,12 +150,6 @@ def test_choices_survive_a_file(name, models):
     read = kit.usable(spec, written, model)
     assert kit.changed(spec, spec.defaults, read) == choices
 
-
-@pytest.mark.parametrize("name", PANELS)
-def test_choices_that_make_no_sense_are_left_out(name, models):
-    from geometry.models.sources import open_source
-
-    spec, model = PANELS[name].spec, open_source(models["open"])
     nonsense = {control.field: {"no": "choice"} for control in spec.controls}
     assert kit.usable(spec, {**nonsense, "nobody knows this": 1}, model) == {}
     with pytest.raises(TypeError, match="nobody"):
@@ -179,27 +162,6 @@ def test_choices_that_make_no_sense_are_left_out(name, models):
 # ---- what a panel shows ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PANELS)
-def test_without_a_model_it_says_what_it_would_show(name, alone):
-    stage = alone(name)
-    assert stage.panel.words.message.text() == stage.panel.spec.empty
-    assert not stage.panel.words.button.isVisible()
-    assert not stage.panel.header.more.isEnabled()
-    assert stage.panel.result is None
-
-
-@pytest.mark.parametrize("name", PANELS)
-def test_a_bare_table_is_shown_or_a_sentence(name, alone, tmp_path):
-    np.save(tmp_path / "table.npy", np.random.default_rng(3).normal(size=(40, 12)))
-    stage = alone(name)
-    stage.open(tmp_path / "table.npy")
-    assert stage.answer.state in ("ready", "impossible")
-    if stage.answer.state == "impossible":
-        assert stage.panel.words.message.text().endswith(".")
-        assert stage.answer.retry is (name in RETRIED)
-
-
-@pytest.mark.parametrize("name", PANELS)
 def test_every_choice_can_be_made_and_shown(name, show):
     stage = show(name)
     panel, spec = stage.panel, stage.panel.spec
@@ -213,7 +175,6 @@ def test_every_choice_can_be_made_and_shown(name, show):
     assert panel.options() == again
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_themes_and_the_mouse(name, show):
     stage = show(name)
     panel = stage.panel
@@ -226,12 +187,23 @@ def test_themes_and_the_mouse(name, show):
     assert stage.answer.state == "ready"
 
 
-@pytest.mark.parametrize("name", PANELS)
-def test_a_closed_panel_hears_nothing(name, alone, compared, models, monkeypatch):
-    stage = alone(name)
+def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_path, monkeypatch):
+    stage = ResultStage(qtbot, name, size=(1000, 320))
+    panel = stage.panel
+    assert panel.words.message.text() == panel.spec.empty
+    assert not panel.words.button.isVisible()
+    assert not panel.header.more.isEnabled()
+    assert panel.result is None
+
+    np.save(tmp_path / "table.npy", np.random.default_rng(3).normal(size=(40, 12)))
+    stage.open(tmp_path / "table.npy")
+    assert stage.answer.state in ("ready", "impossible")
+    if stage.answer.state == "impossible":
+        assert panel.words.message.text().endswith(".")
+        assert stage.answer.retry is (name in RETRIED)
+
     stage.open(models["open"])
     compared(name, stage)
-    panel = stage.panel
     panel.release()
     drawn = []
     monkeypatch.setattr(panel, "_draw", lambda: drawn.append(1))
@@ -244,7 +216,6 @@ def test_a_closed_panel_hears_nothing(name, alone, compared, models, monkeypatch
     assert drawn == []
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_what_is_drawn_is_kept_while_it_is_hidden(name, show):
     stage = show(name)
     panel = stage.panel
@@ -261,7 +232,6 @@ def test_what_is_drawn_is_kept_while_it_is_hidden(name, show):
 # ---- what the user does in it ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_plots_over_positions_hover_and_select_them(name, show):
     stage = show(name)
     panel, session = stage.panel, stage.session
@@ -316,7 +286,6 @@ def test_plots_over_positions_hover_and_select_them(name, show):
         stage.controller.request_positions(1, 63)
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_a_dragged_range_is_asked_about_at_its_end_or_calmly(name, show, qtbot):
     stage = show(name)
     panel, session, asked = stage.panel, stage.session, []
@@ -359,7 +328,6 @@ def test_numbers_are_typed_and_stepped(name, field, show):
 # ---- what can be taken away ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PANELS)
 def test_the_figure_is_drawn_of_the_view(name, show):
     stage = show(name)
     figure = stage.panel.figure()()
@@ -389,15 +357,10 @@ def test_the_figure_is_drawn_of_the_view(name, show):
             assert any(rule.at in (*line.get_xdata(), *line.get_ydata()) for line in axes.lines)
 
 
-@pytest.mark.parametrize("name", PANELS)
-def test_numbers_are_finite_columns(name, show):
+def test_numbers_are_columns_and_the_script_runs_by_itself(name, show):
     for column, values in show(name).panel.numbers().items():
         assert column
         assert np.asarray(values).size, column
-
-
-@pytest.mark.parametrize("name", PANELS)
-def test_the_script_runs_by_itself(name, show):
     assert run_script(show(name).panel.python()).strip()
 
 

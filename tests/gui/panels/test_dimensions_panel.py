@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
@@ -15,13 +14,10 @@ from gui.panels.dimensions import MOST, DimensionsOf, _colors
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
-from tests.gui.result_stage import click_row, hover, named
+from tests.gui.result_stage import CONTROL, LEFT, SHIFT, click_row, hover, named
 from tests.scripts import run_script
 
-LEFT = Qt.MouseButton.LeftButton
 SIZE = (1000, 420)
-SHIFT = Qt.KeyboardModifier.ShiftModifier
-CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture

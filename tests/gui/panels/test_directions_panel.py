@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -24,12 +23,9 @@ from gui.panels.directions import (
 from gui.panels.intents import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
-from tests.gui.result_stage import ResultStage, click_row, hover, named
+from tests.gui.result_stage import LEFT, NONE, SHIFT, ResultStage, click_row, hover, named
 from tests.scripts import run_script
 
-LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
-SHIFT = Qt.KeyboardModifier.ShiftModifier
 ALL = (1, 2, 3, 4, 5)
 
 

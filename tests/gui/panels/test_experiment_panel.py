@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,10 +31,9 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
 from gui.window.result_docks import carry_out
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.result_stage import ResultStage, drag, enter, hover, named, write_small_gpt2
+from tests.gui.result_stage import LEFT, ResultStage, drag, enter, hover, named, write_small_gpt2
 from tests.scripts import run_script
 
-LEFT = Qt.MouseButton.LeftButton
 WIDE, NARROW = (1100, 320), (700, 260)
 
 
@@ -43,6 +43,7 @@ def settings(**fields):
     return ExperimentSettings(SyntheticCurve("helix", **{**given, **fields}), token_norm, lag)
 
 
+@cache
 def experiment(wanted):
     """What comes of settings; a curve like a model's needs the model, and this does not."""
     *_, result = ExperimentOf(wanted).steps(None)
@@ -259,7 +260,7 @@ def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length
     assert "‖p‖²" in plot.hover_text()
 
 
-def test_both_themes_and_another_colour_map(stage):
+def test_both_themes_another_colour_map_and_the_question_mark(stage):
     panel = stage.panel
     light = panel.grab().toImage()
     panel.set_theme(DARK)
@@ -267,9 +268,6 @@ def test_both_themes_and_another_colour_map(stage):
     dark = panel.content.pictures.grab().toImage()
     stage.session.colormap = "viridis"
     assert panel.content.pictures.grab().toImage() != dark
-
-
-def test_the_question_mark_tells_why(stage):
     QTest.mouseClick(stage.panel.header.help, LEFT)
     assert "equally long" in QToolTip.text().replace("\n", " ")
     QToolTip.hideText()
@@ -305,7 +303,7 @@ def test_the_figure_has_curves_steps_and_prices(after):
     assert (steps.get_xlabel(), price.get_ylabel()) == ("Position", "Mean ‖p‖²")
 
 
-def test_numbers_are_named_columns(stage):
+def test_numbers_are_named_columns_and_the_copied_python_prints_the_same(stage):
     found = stage.panel.numbers()
     assert found["position"].tolist() == list(range(199))
     assert len(found["helix_step_after"]) == 198
@@ -313,9 +311,6 @@ def test_numbers_are_named_columns(stage):
         found["circle_nearest_other_before"], stage.panel.result.curves["circle"].before.others
     )
     assert len(found["n_positions"]) == len(found["line_mean_square"])
-
-
-def test_the_copied_python_prints_the_same(stage):
     stage.panel.configure(settings=settings(token_norm=3.0, noise=0.2))
     printed = run_script(stage.python()).splitlines()
     for line, (kind, one) in zip(printed, stage.panel.result.curves.items(), strict=True):
@@ -338,27 +333,16 @@ def test_settings_survive_a_file(stage):
     assert kit.usable(stage.panel.spec, saved, stage.session.model) == saved
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"lag": 0},
-        {"lag": True},
-        {"token_norm": float("nan")},
-        {"token_norm": -1.0},
-        {"more": 1},
-        {"curve": None},
-        {"curve": {"kind": "helix"}},
-        {"curve": {**CURVE, "climb": 2.0}},
-        {"curve": {**CURVE, "kind": "knot"}},
-        {"curve": {**CURVE, "seed": 1.5}},
-        {"curve": {**CURVE, "spacing": "1"}},
-        {"curve": {**CURVE, "d_model": 10**9}},
-        {"curve": {**CURVE, "n_positions": 10**9}},
-    ],
-)
-def test_settings_that_make_no_sense_are_left_out(wrong, model):
-    options = {"settings": {**SETTINGS, **wrong}, "before": 1}
-    assert kit.usable(ExperimentPanel(), options, model) == {}
+def test_settings_that_make_no_sense_are_left_out(model):
+    for wrong in (
+        {"lag": 0}, {"lag": True}, {"token_norm": float("nan")}, {"token_norm": -1.0}, {"more": 1},
+        {"curve": None}, {"curve": {"kind": "helix"}},
+        {"curve": {**CURVE, "climb": 2.0}}, {"curve": {**CURVE, "kind": "knot"}},
+        {"curve": {**CURVE, "seed": 1.5}}, {"curve": {**CURVE, "spacing": "1"}},
+        {"curve": {**CURVE, "d_model": 10**9}}, {"curve": {**CURVE, "n_positions": 10**9}},
+    ):  # fmt: skip
+        options = {"settings": {**SETTINGS, **wrong}, "before": 1}
+        assert kit.usable(ExperimentPanel(), options, model) == {}, wrong
 
 
 def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, write_table):
@@ -385,7 +369,7 @@ def asked(model, positions):
 # ---- the question -----------------------------------------------------------------------------
 
 
-def test_it_begins_with_the_size_of_the_model(model):
+def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(model, tmp_path):
     found = asked(model, (1, 198))
     curve = found.settings.curve
     assert found.positions == (1, 198)
@@ -395,9 +379,6 @@ def test_it_begins_with_the_size_of_the_model(model):
     assert curve.offset == pytest.approx(np.linalg.norm(model.W_pos[1:199].mean(axis=0)))
     assert found.settings.token_norm == 0  # a bare table has no tokens
     assert found.settings.lag == 19
-
-
-def test_its_token_has_the_mean_norm_of_the_models_tokens(tmp_path):
     gpt2 = open_source(write_small_gpt2(tmp_path / "gpt2"))
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
@@ -431,7 +412,7 @@ def test_numbers_are_changed_to_what_can_be():
     assert settings().with_(lag=0.0).lag == 1
 
 
-def test_prices_are_those_of_the_same_curve_made_longer_or_shorter():
+def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_given_up():
     found = experiment(settings())
     assert found.lengths[0] == 4
     assert found.lengths[-1] == 4 * MOST_POSITIONS
@@ -443,9 +424,6 @@ def test_prices_are_those_of_the_same_curve_made_longer_or_shorter():
         low, high = found.prices[kind][at - 1], found.prices[kind][at]
         assert low <= found.curves[kind].mean_square * (1 + 1e-9)
         assert found.curves[kind].mean_square <= high * (1 + 1e-9)
-
-
-def test_it_can_be_given_up_after_each_curve():
     *steps, _ = ExperimentOf(settings()).steps(None)
     assert [step.fraction for step in steps] == pytest.approx([0, 1 / 3, 2 / 3])
 

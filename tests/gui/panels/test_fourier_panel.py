@@ -17,9 +17,7 @@ from geometry.models.sources import open_source
 from gui.commands.report_files import ReportFiles, ReportRequest
 from gui.panels.table import PANELS
 from gui.plots.spec import Plot, Table
-from tests.gui.result_stage import ResultStage, write_small_gpt2
-
-LEFT = Qt.MouseButton.LeftButton
+from tests.gui.result_stage import LEFT, ResultStage, write_small_gpt2
 
 
 @pytest.fixture

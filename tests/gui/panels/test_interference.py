@@ -18,17 +18,9 @@ from gui.panels.layernorm.spec import SUMS_HEADLINE, LayerNormPanel
 from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.gui.interference_stage import (
-    ADAM,
-    HELLO,
-    N_TOKENS,
-    NAME,
-    give_tokens,
-)
-from tests.gui.result_stage import hover
+from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, give_tokens
+from tests.gui.result_stage import LEFT, hover
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
@@ -88,7 +80,7 @@ def test_the_numbers_are_those_of_the_two_sums(stage):
     assert f"‖pᵢ − pⱼ‖ {difference:.3f}" in stage.panel.content.sums.parts.text()
 
 
-def test_a_token_is_read_when_one_stops_typing(stage, qtbot):
+def test_a_token_is_read_when_one_stops_typing_and_an_example_is_left(stage, qtbot):
     form = stage.form
     form.one.token.setFocus()
     form.one.token.selectAll()
@@ -98,6 +90,12 @@ def test_a_token_is_read_when_one_stops_typing(stage, qtbot):
     assert form.one.token.text() == "my"
     assert stage.panel.focusWidget() is form.one.token
     assert stage.panel.content.examples.currentIndex() == -1
+    stage.choose_example("one token")
+    stage.type_position(stage.form.one, "50")
+    assert stage.panel.content.examples.currentIndex() == -1
+    assert stage.sums[0][1] == 50
+    stage.choose_example("one position")
+    assert stage.sums[0][1] == 3
 
 
 def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
@@ -124,7 +122,7 @@ def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     assert form.why.text().startswith("Type a token")
 
 
-def test_a_blank_before_a_word_may_make_it_one_token(gpt2_folder):
+def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt2_folder):
     """GPT-2 has " lobster" in one piece and "lobster" in three."""
     model = open_source(gpt2_folder)
     found = read_token(model, "lobster", 50257)
@@ -133,16 +131,12 @@ def test_a_blank_before_a_word_may_make_it_one_token(gpt2_folder):
     there = read_token(model, " lobster", 50257)
     assert (there.text, model.token_text(there.id)) == ("·lobster", " lobster")
     assert read_token(model, " cat", 50257).id != read_token(model, "cat", 50257).id
-
-
-def test_what_is_written_for_a_token_is_read_as_it(gpt2_folder):
-    model = open_source(gpt2_folder)
     odd = [0, 188, 198, 220, 3797, 39752, 50256]
     for token in [*odd, *np.random.default_rng(0).integers(50257, size=200).tolist()]:
         assert read_token(model, write_token(model, token), 50257).id == token
 
 
-def test_positions_step_with_the_arrow_keys_within_the_table(stage):
+def test_positions_step_with_the_arrow_keys_and_the_two_selected_last_can_be_taken(stage):
     field = stage.form.one
     field.position.setFocus()
     QTest.keyClick(field.position, Qt.Key.Key_Up)
@@ -150,6 +144,14 @@ def test_positions_step_with_the_arrow_keys_within_the_table(stage):
     stage.type_position(field, "199")
     QTest.keyClick(field.position, Qt.Key.Key_Up)
     assert stage.sums[0][1] == 199
+    button, before = stage.panel.content.selected, stage.sums
+    stage.session.selection = (40,)
+    assert not button.isEnabled()
+    assert "Select two positions" in button.toolTip()
+    stage.session.selection = (5, 40, 90)
+    QTest.mouseClick(button, LEFT)
+    assert stage.sums == ((before[0][0], 40), (before[1][0], 90))
+    assert [position for _, position in stage.typed] == [40, 90]
 
 
 # ---- examples, and what is selected --------------------------------------------------------
@@ -177,26 +179,6 @@ def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage
     drawn = found.among
     ends = zip(drawn.tokens.tolist(), drawn.positions.tolist(), strict=True)
     assert ([found.one[0], found.other[0]], [found.one[1], found.other[1]]) in list(ends)
-
-
-def test_an_example_is_left_by_typing_and_taken_again(stage):
-    stage.choose_example("one token")
-    stage.type_position(stage.form.one, "50")
-    assert stage.panel.content.examples.currentIndex() == -1
-    assert stage.sums[0][1] == 50
-    stage.choose_example("one position")
-    assert stage.sums[0][1] == 3
-
-
-def test_the_two_positions_selected_last_can_be_taken(stage):
-    button, before = stage.panel.content.selected, stage.sums
-    stage.session.selection = (40,)
-    assert not button.isEnabled()
-    assert "Select two positions" in button.toolTip()
-    stage.session.selection = (5, 40, 90)
-    QTest.mouseClick(button, LEFT)
-    assert stage.sums == ((before[0][0], 40), (before[1][0], 90))
-    assert [position for _, position in stage.typed] == [40, 90]
 
 
 # ---- the random pairs ----------------------------------------------------------------------
@@ -244,7 +226,7 @@ def test_a_sum_and_itself_are_as_close_as_can_be(stage):
 # ---- other models --------------------------------------------------------------------------
 
 
-def test_without_a_tokenizer_numbers_do(at_two_sums, small_gpt2):
+def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2, write_gpt2):
     stage = at_two_sums(small_gpt2())
     form = stage.form
     (a, _), (b, _) = stage.sums
@@ -255,9 +237,6 @@ def test_without_a_tokenizer_numbers_do(at_two_sums, small_gpt2):
     assert stage.sums[0][0] == 17
     stage.type_token(form.one, "cat")
     assert form.why.text() == "There is no tokenizer: type a number, 0–89."
-
-
-def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(at_two_sums, write_gpt2):
     folder = give_tokens(write_gpt2())
     (folder / "tokenizer.json").write_text("{")
     stage = at_two_sums(folder)
@@ -269,7 +248,15 @@ def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(at_two_sums, write_g
     assert stage.sums[0][0] == HELLO
 
 
-def test_what_cannot_be_added_is_said(stage, write_gpt2):
+def test_another_table_keeps_what_was_typed_and_what_cannot_be_added_is_said(
+    stage, write_gpt2, helix
+):
+    form = stage.form
+    stage.type_token(form.one, "adam")
+    stage.type_position(form.one, "150")
+    stage.open(give_tokens(write_gpt2("short", helix(40))))
+    assert stage.sums[0] == (ADAM, 39)
+    assert stage.typed[0] == ("adam", 39)
     for name, width, words in (
         ("odd", 12, "has tokens of 12 dimensions and positions of 24"),
         ("bare", 0, "o token embeddings in this checkpoint"),
@@ -279,15 +266,6 @@ def test_what_cannot_be_added_is_said(stage, write_gpt2):
         stage.turn_to("interference")
         assert words in stage.panel.words.message.text()
         assert stage.panel.result is None
-
-
-def test_another_table_keeps_what_was_typed_within_its_positions(stage, write_gpt2, helix):
-    form = stage.form
-    stage.type_token(form.one, "adam")
-    stage.type_position(form.one, "150")
-    stage.open(give_tokens(write_gpt2("short", helix(40))))
-    assert stage.sums[0] == (ADAM, 39)
-    assert stage.typed[0] == ("adam", 39)
 
 
 def test_a_table_of_one_position_has_examples_too(at_two_sums, write_gpt2, helix):
@@ -325,15 +303,12 @@ def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
         assert not numbers.intersects(plot)
 
 
-def test_numbers_that_there_are_not_leave_their_room_to_the_reason(stage):
+def test_numbers_leave_their_room_to_the_reason_and_it_takes_the_colours_of_the_theme(stage):
     stage.panel.resize(700, 260)
     stage.type_token(stage.form.one, "hello my")
     assert not stage.panel.content.sums.table.isVisible()
     stage.type_token(stage.form.one, "my")
     assert stage.panel.content.sums.table.isVisible()
-
-
-def test_it_takes_the_colours_of_the_theme(stage):
     stage.panel.set_theme(DARK)
     bars, mark = stage.panel.content.sums.plot.curves
     assert (bars.color, mark.color) == (DARK.muted, DARK.text)

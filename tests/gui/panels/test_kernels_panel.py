@@ -20,11 +20,9 @@ from gui.panels.kit import usable
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import hover, named
+from tests.gui.result_stage import LEFT, NONE, hover, named
 from tests.scripts import run_script
 
-LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
 RANGE = (4, 60)
 
 
@@ -174,17 +172,6 @@ def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
     assert panel.content.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
 
 
-def test_all_heads_of_a_large_model_can_be_scrolled_to(panel):
-    card = panel.content.wall.cards[0]
-    many = [type(card)(head, card.picture, "0.1", "") for head in range(40)]
-    panel.content.wall.show_heads(many)
-    assert panel.content.wall.height() > panel.content.area.viewport().height()
-    panel.content.area.show_head(39)
-    area = panel.content.wall.area_of(39)
-    seen = panel.content.wall.visibleRegion().boundingRect()
-    assert seen.contains(area.toRect())
-
-
 # Curves.
 
 
@@ -224,15 +211,11 @@ def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
     assert f"self {before.own[result.head]:.3f} → {averaged.own[result.head]:.3f}" in text
 
 
-def test_tokens_in_the_denominator(panel, source):
+def test_tokens_in_the_denominator_and_why_there_are_none(panel, source, stage, small_gpt2):
     click_box(panel.controls.widgets["content"])
     kernels = expected(source, content=True)
     np.testing.assert_allclose(panel.result.found.own, kernels.own, rtol=1e-3)
     assert "a token in LayerNorm's denominator" in panel.header.caption.text()
-
-
-def test_without_tokens_the_switch_says_why(stage, small_gpt2):
-    click_box(stage.panel.controls.widgets["content"])
     stage.open(small_gpt2("bare", tokens=0), positions=RANGE)
     box = stage.panel.controls.widgets["content"]
     assert not box.isEnabled()
@@ -333,26 +316,33 @@ def test_the_map_is_drawn_in_the_themes_shades_and_levels_follow_its_bar(panel):
     assert image.levels == LEVELS
 
 
-def test_without_room_the_wall_is_beside_the_map_alone(panel):
+def test_without_room_the_wall_is_beside_the_map_alone_and_can_be_scrolled(panel):
     assert curves_of(panel).isVisible()
     panel.resize(600, 300)
     assert not curves_of(panel).isVisible()
     assert map_of(panel).isVisible()
     assert panel.content.wall.isVisible()
+    card = panel.content.wall.cards[0]
+    many = [type(card)(head, card.picture, "0.1", "") for head in range(40)]
+    panel.content.wall.show_heads(many)
+    assert panel.content.wall.height() > panel.content.area.viewport().height()
+    panel.content.area.show_head(39)
+    area = panel.content.wall.area_of(39)
+    seen = panel.content.wall.visibleRegion().boundingRect()
+    assert seen.contains(area.toRect())
 
 
 # Models and options.
 
 
-def test_what_another_panel_refers_to_is_shown(panel):
+def test_what_another_panel_refers_to_is_shown_until_another_model_begins_with_its_head(
+    panel, stage, small_gpt2
+):
     panel.configure(layer=1, head=1, sort="self", curve="score", averaged=True)
     result = panel.result
     assert (result.of, result.head) == (HeadsOf(1, averaged=True), 1)
     assert panel.controls.widgets["sort"].currentData() == "self"
     assert curves_of(panel).isVisible()
-
-
-def test_another_model_begins_with_its_nearest_head(stage, small_gpt2):
     click_head(stage.panel, 1 - stage.panel.result.head)
     stage.panel.configure(layer=1)
     stage.open(small_gpt2("other", n_positions=40, n_layers=1))

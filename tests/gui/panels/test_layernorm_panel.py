@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import TensorUnavailable
@@ -19,10 +18,8 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.interference_stage import give_tokens
-from tests.gui.result_stage import named
+from tests.gui.result_stage import LEFT, named
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 def error_plot(panel):

@@ -18,11 +18,9 @@ from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_
 from gui.plots.position_curves import envelope
 from gui.services.questions import QuestionContext
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import ResultStage, double_click, drag, hover
+from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, hover
 from tests.scripts import run_script
 
-LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 N = 300
 
 
@@ -163,13 +161,13 @@ def test_one_position_has_no_steps(norms):
     assert len(norms.values) == 1
 
 
-@pytest.mark.parametrize("table", [np.zeros((1, 4)), np.zeros((5, 4)), rows(2)])
-def test_tiny_and_constant_tables_are_drawn(norms, table):
-    norms.show(table)
+def test_tiny_and_constant_tables_are_drawn(norms):
     norms.panel.configure(bulk=True)
-    norms.plot.view.zoom_x(0.5)
-    norms.panel.grab()
-    assert len(norms.values) == len(table)
+    for n, table in enumerate((np.zeros((1, 4)), np.zeros((5, 4)), rows(2))):
+        norms.show(table, f"tiny-{n}")
+        norms.plot.view.zoom_x(0.5)
+        norms.panel.grab()
+        assert len(norms.values) == len(table)
 
 
 # ---- the axis ------------------------------------------------------------------------------
@@ -209,21 +207,15 @@ def test_another_quantity_leaves_the_reader_where_they_were(norms):
         assert norms.plot.view.spans()[0] == pytest.approx((20, 60))
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """How many vertices a long curve was drawn with, each time it was."""
-    counts = []
+def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, monkeypatch):
+    drawn = []
 
     def counted(*arguments):
         x, y = envelope(*arguments)
-        counts.append(len(x))
+        drawn.append(len(x))
         return x, y
 
     monkeypatch.setattr("gui.plots.position_curves.envelope", counted)
-    return counts
-
-
-def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, drawn):
     norms.show(rows(100_000, 2))
     norms.plot.view.zoom_x(0.5)
     for i in range(15):
@@ -282,14 +274,11 @@ def test_dragging_the_line_measures_from_there(norms):
     assert session.selection == selection
 
 
-def test_the_line_stays_where_something_is_left_to_measure(norms):
+def test_the_line_stays_where_something_is_left_and_a_double_click_and_typing_set_it(norms):
     drag(norms.plot.viewport(), norms.line, norms.at(N - 1, 3))
     assert norms.session.norms_after == N - 2
     drag(norms.plot.viewport(), norms.line, norms.at(-2, 3))
     assert norms.session.norms_after == 0
-
-
-def test_a_double_click_on_the_line_and_typing_set_it(norms):
     session = norms.session
     session.selection, session.norms_after = (7,), 40
     double_click(norms.plot.viewport(), norms.line)

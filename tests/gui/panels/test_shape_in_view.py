@@ -23,11 +23,8 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import ResultStage, hover, named, shape_view
+from tests.gui.result_stage import LEFT, NONE, hover, named, shape_view
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
-NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
 
 
 def plot_of(panel):
@@ -53,7 +50,7 @@ def drawn(panel):
 # ---- the curve in the view ----------------------------------------------------------------
 
 
-def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
+def test_the_curve_that_it_is_is_drawn_with_its_axis_and_hover_tells_the_distance(shape):
     (guide,) = shape.session.shown_guides
     result = shape.panel.result
     fit = result.fits[result.best]
@@ -70,6 +67,13 @@ def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
     caption = resolve_scene(shape.session).caption[2]
     assert caption.startswith(f"thin line: the {fit.name.replace('_', ' ')} fitted to them, R² ")
     assert caption.endswith("dashed: its axis")
+    panel = shape.panel
+    shape.session.hover = 60
+    distance = panel.result.distances(panel.result.best)[59]
+    assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
+    shape.session.tokens = TokenizedPrompt((0, 1, 2), ("a", " b", " my"))
+    shape.session.hover = 2
+    assert plot_of(shape.panel).hover_text().startswith("position 2 ·my · ")
 
 
 def test_a_click_on_a_row_or_keys_show_another_curve(shape):
@@ -160,16 +164,6 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
 
 
 # ---- the distances by position ------------------------------------------------------------
-
-
-def test_hover_tells_the_distance_and_the_token(shape):
-    panel = shape.panel
-    shape.session.hover = 60
-    distance = panel.result.distances(panel.result.best)[59]
-    assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
-    shape.session.tokens = TokenizedPrompt((0, 1, 2), ("a", " b", " my"))
-    shape.session.hover = 2
-    assert plot_of(shape.panel).hover_text().startswith("position 2 ·my · ")
 
 
 def test_another_panel_can_ask_for_a_curve(shape):
@@ -289,10 +283,9 @@ def test_hovering_tells_the_angle_and_not_that_of_an_end_and_a_click_selects(sta
     assert plot.marked() == (102,)
 
 
-def test_a_step_of_no_length_has_no_angle(qtbot, write_table, helix):
+def test_a_step_of_no_length_has_no_angle(stage, write_table, helix):
     table = helix()
     table[81] = table[80]
-    stage = ResultStage(qtbot, "shape", size=(960, 260))
     stage.open(write_table(table))
     show_turning(stage)
     stage.session.hover = 80

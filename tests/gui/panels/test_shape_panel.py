@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
@@ -15,10 +14,8 @@ from geometry.models.sources import open_source
 from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
-from tests.gui.result_stage import named, shape_view
+from tests.gui.result_stage import LEFT, named, shape_view
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 def plot_of(panel):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import RangeError
@@ -15,12 +15,8 @@ from gui.panels.similarity import MOST, SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import double_click, hover, named
+from tests.gui.result_stage import LEFT, NONE, SHIFT, double_click, hover, named
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
-SHIFT = Qt.KeyboardModifier.ShiftModifier
-NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture

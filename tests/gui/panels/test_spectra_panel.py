@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
@@ -17,10 +17,9 @@ from gui.services.compared_curves import compared_color
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import drag, hover, named
+from tests.gui.result_stage import LEFT, drag, hover, named
 from tests.scripts import run_script
 
-LEFT = Qt.MouseButton.LeftButton
 P = Subject("P")
 
 

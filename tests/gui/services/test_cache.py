@@ -21,12 +21,17 @@ def result(n_bytes):
     return Result(np.zeros(n_bytes, np.uint8))
 
 
-def test_returns_what_was_put():
+def test_returns_what_was_put_and_counts_what_is_put_again_once():
     cache, kept = ResultCache(100), result(10)
     assert cache.put(("f", 1), kept) is kept
     assert cache.get(("f", 1)) is kept
     assert cache.get(("f", 2)) is None
     assert cache.n_bytes == 10
+    cache = ResultCache(100)
+    cache.put("a", result(10))
+    newer = cache.put("a", result(20))
+    assert cache.get("a") is newer
+    assert cache.n_bytes == 20
 
 
 def test_forgets_what_was_not_used_for_longest():
@@ -36,14 +41,6 @@ def test_forgets_what_was_not_used_for_longest():
     cache.get("a")
     cache.put("d", result(10))
     assert [key for key in "abcd" if cache.get(key) is not None] == ["a", "c", "d"]
-
-
-def test_a_result_put_again_counts_once():
-    cache = ResultCache(100)
-    cache.put("a", result(10))
-    newer = cache.put("a", result(20))
-    assert cache.get("a") is newer
-    assert cache.n_bytes == 20
 
 
 def test_what_is_too_large_is_not_kept_and_drives_nothing_out():

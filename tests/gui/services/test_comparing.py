@@ -67,7 +67,7 @@ def test_another_model_is_shown_in_its_own_range_and_components(opened, comparin
     assert opened.positions == (1, 199)
 
 
-def test_there_is_room_for_nine(opened, comparing, short):
+def test_there_is_room_for_nine(opened, comparing, short, long):
     for _ in range(MOST - 1):
         assert comparing.add(short) is not None
     assert comparing.room == 0
@@ -78,6 +78,10 @@ def test_there_is_room_for_nine(opened, comparing, short):
     comparing.clear()
     assert opened.compared == ()
     assert comparing.add(short) not in (None, *range(MOST))
+    comparing.add_all([opened.model.source, short, long, short])
+    assert names(opened) == ["helix", "short", "long"]
+    comparing.add_all([long])
+    assert len(opened.compared) == 2
 
 
 def test_nothing_is_compared_with_nothing(session, controller, short):
@@ -86,16 +90,13 @@ def test_nothing_is_compared_with_nothing(session, controller, short):
     assert session.compared == ()
 
 
-def test_what_cannot_be_opened_is_said_and_leaves_no_empty_place(opened, comparing, tmp_path):
+def test_what_cannot_be_opened_leaves_no_empty_place_and_what_cannot_be_worked_out_stays(
+    opened, comparing, tmp_path, controller, short, monkeypatch
+):
     assert comparing.add(str(tmp_path / "nowhere")) is None
     assert "There is nothing at" in opened.notice.text
     assert not opened.notice.retry
     assert opened.compared == ()
-
-
-def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
-    opened, controller, comparing, short, monkeypatch
-):
     key = comparing.add(short, (10, 50))
     opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", _raise)
@@ -130,17 +131,12 @@ def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, 
     assert "There is nothing at" in opened.notice.text
 
 
-def test_models_that_are_there_already_are_not_added_again(opened, comparing, short, long):
-    comparing.add_all([opened.model.source, short, long, short])
-    assert names(opened) == ["helix", "short", "long"]
-    comparing.add_all([long])
-    assert len(opened.compared) == 2
-
-
 # ---- what is shared ----------------------------------------------------------------------
 
 
-def test_selection_and_hover_are_linked_by_position(opened, controller, comparing, short, long):
+def test_selection_and_hover_are_linked_by_position_also_with_one_that_comes_later(
+    opened, controller, comparing, short, long
+):
     one, other = (session_of(opened, comparing.add(source)) for source in (short, long))
     controller.select((5, 150))
     assert (one.selection, other.selection) == ((5,), (5, 150))
@@ -154,9 +150,8 @@ def test_selection_and_hover_are_linked_by_position(opened, controller, comparin
     comparing.marks.hover(260)
     assert (opened.hover, one.hover, other.hover) == (None, None, 260)
     assert other.selection == (250, 7)
-
-
-def test_hovering_leaves_what_is_selected_beyond_the_open_table(opened, comparing, long):
+    controller.select((3, 180, 4))
+    assert session_of(opened, comparing.add(short)).selection == (3, 4)
     other = session_of(opened, comparing.add(long))
     comparing.marks.select((7, 250))
     opened.hover = 5
@@ -170,12 +165,9 @@ def test_hovering_leaves_what_is_selected_beyond_the_open_table(opened, comparin
     assert comparing.marks.selected == ()
 
 
-def test_one_that_comes_later_has_the_selection_too(opened, controller, comparing, short):
-    controller.select((3, 180, 4))
-    assert session_of(opened, comparing.add(short)).selection == (3, 4)
-
-
-def test_colours_and_projection_are_shared(opened, comparing, short):
+def test_colours_and_projection_are_shared_and_ranges_once_they_are_linked(
+    opened, comparing, short, controller
+):
     opened.color_by = "norm"
     other = session_of(opened, comparing.add(short))
     assert other.color_by == "norm"
@@ -186,6 +178,14 @@ def test_colours_and_projection_are_shared(opened, comparing, short):
         setattr(opened, name, value)
         assert getattr(other, name) == value
     assert other.norms.centred
+    other = session_of(opened, comparing.add(short))
+    controller.request_positions(20, 60)
+    opened.components = (1, 2, 4)
+    assert (other.positions, other.components) == ((1, 119), (1, 2, 3))
+    opened.ranges_linked = True
+    assert (other.positions, other.components) == ((20, 60), (1, 2, 4))
+    controller.request_positions(100, 190)
+    assert other.positions == other.curve.pca.positions == (100, 119)
 
 
 @pytest.mark.parametrize("by", ["position", "norm", "residual", "component"])
@@ -204,17 +204,6 @@ def test_a_colour_means_the_same_in_all_views(opened, controller, comparing, sho
         assert color_scale(opened).limits == (0.0, 199.0)
     comparing.clear()
     assert opened.color_limits is None
-
-
-def test_ranges_are_free_until_they_are_linked(opened, controller, comparing, short):
-    other = session_of(opened, comparing.add(short))
-    controller.request_positions(20, 60)
-    opened.components = (1, 2, 4)
-    assert (other.positions, other.components) == ((1, 119), (1, 2, 3))
-    opened.ranges_linked = True
-    assert (other.positions, other.components) == ((20, 60), (1, 2, 4))
-    controller.request_positions(100, 190)
-    assert other.positions == other.curve.pca.positions == (100, 119)
 
 
 # ---- order -------------------------------------------------------------------------------

@@ -89,6 +89,16 @@ def test_a_drag_fits_fast_and_its_end_exactly_once(session, helix_by_hand, hand_
     assert_shows_exactly(session)
 
 
+def test_more_components_are_fitted_when_they_are_asked_for(opened, fits):
+    opened.components = (1, 2, 15)
+    assert fits == [(1, 199)]
+    assert len(opened.curve.pca.components) == 15
+    opened.components = (1, 2, 14)
+    assert opened.curve.components == (1, 2, 14)
+    curve = place_curve(opened.model.W_pos, opened.curve.pca, opened.components)
+    np.testing.assert_allclose(opened.curve.coordinates, curve.coordinates)
+
+
 def test_the_same_range_is_not_fitted_again(opened, controller, fits):
     controller.request_positions(10, 180)
     controller.request_positions(20, 180)
@@ -98,16 +108,6 @@ def test_the_same_range_is_not_fitted_again(opened, controller, fits):
     opened.dragging = False
     assert fits == [(10, 180), (20, 180)]
     assert_shows_exactly(opened)
-
-
-def test_more_components_are_fitted_when_they_are_asked_for(opened, fits):
-    opened.components = (1, 2, 15)
-    assert fits == [(1, 199)]
-    assert len(opened.curve.pca.components) == 15
-    opened.components = (1, 2, 14)
-    assert opened.curve.components == (1, 2, 14)
-    curve = place_curve(opened.model.W_pos, opened.curve.pca, opened.components)
-    np.testing.assert_allclose(opened.curve.coordinates, curve.coordinates)
 
 
 def test_the_component_that_colours_is_fitted_while_dragging(opened, controller):

@@ -61,14 +61,10 @@ def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, 
     assert session.found_for == "else"
 
 
-def test_the_same_search_is_not_begun_anew(session, by_hand, hand_jobs):
+def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_jobs, hub):
     by_hand.search_hub("gpt2")
     by_hand.search_hub("gpt2 ")
     assert hand_jobs.started == ["search"]
-
-
-def test_searching_can_be_ended(session, by_hand, hand_jobs, hub):
-    by_hand.search_hub("gpt2")
     work = hand_jobs.waiting["search"][0]
     by_hand.search_hub("")
     assert said(session) == NOTHING

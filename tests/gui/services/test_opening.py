@@ -179,11 +179,17 @@ def hub(tmp_path, monkeypatch):
     return add
 
 
-def test_starts_empty_where_nothing_is_here(session, controller, hub):
+def test_starts_empty_where_nothing_is_here_or_with_what_is_if_the_last_one_cannot_be(
+    session, controller, hub, write_gpt2
+):
     controller.open_first(None)
     assert session.model is None
     assert session.notice is None
     assert session.opening == ""
+    hub(write_gpt2(), "openai-community/gpt2")
+    controller.open_first(None, "/" + "x" * 5000)
+    assert session.notice is None
+    assert session.model.name == "gpt2"
 
 
 def test_starts_with_the_source_that_was_asked_for_or_what_was_open_last(
@@ -206,13 +212,6 @@ def test_starts_with_the_best_model_here(session, controller, hub, write_gpt2, t
     hub(write_gpt2(), "openai-community/gpt2-large")
     controller.open_first(None, str(tmp_path / "gone"))
     assert session.model.name == "gpt2-large"
-
-
-def test_a_last_model_that_cannot_be_looked_for_is_no_mishap(session, controller, hub, write_gpt2):
-    hub(write_gpt2(), "openai-community/gpt2")
-    controller.open_first(None, "/" + "x" * 5000)
-    assert session.notice is None
-    assert session.model.name == "gpt2"
 
 
 def test_lists_the_catalogue_and_what_else_is_here(session, controller, hub, write_gpt2):

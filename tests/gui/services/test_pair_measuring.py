@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.neighbours import PairDistance
@@ -12,8 +11,7 @@ from gui.scene.scene import COMPACT_CORNER
 from gui.scene.scene_state import resolve_scene
 from gui.services.pair_measuring import SLOT, pair_text
 from gui.style.theme import LIGHT, SMALL
-
-LEFT = Qt.MouseButton.LeftButton
+from tests.gui.result_stage import LEFT
 
 
 def apart(session, first, second):

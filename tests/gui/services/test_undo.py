@@ -6,9 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gui.services.undo import MOST, NAMES, Undo
-
-CONTROL = Qt.KeyboardModifier.ControlModifier
-SHIFT = Qt.KeyboardModifier.ShiftModifier
+from tests.gui.result_stage import CONTROL, SHIFT
 
 
 class Clock:
@@ -146,7 +144,7 @@ def test_another_model_is_another_story(opened, undo, clock, controller, write_t
     assert (undo.undoes, undo.redoes) == ("", "")
 
 
-def test_only_so_much_is_remembered(opened, undo, clock):
+def test_only_so_much_is_remembered_of_every_field(opened, undo, clock):
     for n in range(MOST + 20):
         do(opened, clock, selection=(n % 150,))
     taken = 0
@@ -154,9 +152,6 @@ def test_only_so_much_is_remembered(opened, undo, clock):
         undo.undo()
         taken += 1
     assert taken == MOST
-
-
-def test_every_field_can_be_taken_back(opened, undo):
     assert all(hasattr(opened, name) for name in NAMES)
 
 

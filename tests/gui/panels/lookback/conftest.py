@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtTest import QTest
 
-from tests.gui.panels.lookback.lookback_stage import LEFT
+from tests.gui.result_stage import LEFT
 
 SIZE = (1000, 280)
 

@@ -1,12 +1,9 @@
 """What tests of the look-back panel share."""
 
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
 
 from tests.gui.result_stage import named
-
-LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
 
 
 def press(widget, key):

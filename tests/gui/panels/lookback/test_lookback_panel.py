@@ -12,8 +12,6 @@ from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
-    LEFT,
-    NONE,
     cursors,
     curves,
     guide,
@@ -22,13 +20,13 @@ from tests.gui.panels.lookback.lookback_stage import (
     press,
     readings,
 )
-from tests.gui.result_stage import ResultStage, drag, enter, named
+from tests.gui.result_stage import LEFT, NONE, ResultStage, drag, enter, named
 from tests.scripts import run_script
 
 # What is shown.
 
 
-def test_it_is_answered_for_the_shown_range_in_three_components(panel, model):
+def test_it_is_answered_for_the_shown_range_and_the_angle_grows_with_the_lag(panel, model):
     assert panel.view().question == LookBackOf((1, 198), "3", "even_odd")
     found = look_back_range(model.W_pos, (1, 198)).found
     at = found.index(FIRST_LAG)
@@ -39,10 +37,6 @@ def test_it_is_answered_for_the_shown_range_in_three_components(panel, model):
     assert f"N = {FIRST_LAG}: R² {found.r2['screw'][at]:.3f}" in panel.caption()
     legend = readings(panel, "R²")
     assert legend.startswith(f"rotation + shift {found.r2['screw'][at]:.3f} · shift alone ")
-
-
-def test_the_angle_grows_with_the_lag(panel):
-    """The helix makes three turns over 200 positions."""
     angle, fitted = curves(panel, "Angle").values()
     assert len(angle.x) > 100
     np.testing.assert_allclose(angle.y, fitted.y, atol=12)
@@ -100,15 +94,12 @@ def test_pressing_or_dragging_in_a_plot_goes_to_a_lag(panel, which):
     assert all(abs(x - lag_point(plot, 80).x()) <= 2 for x in cursors(panel)[:1]) or which != "R²"
 
 
-def test_another_lag_asks_nothing(panel, stage):
+def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     asked = []
     panel.asked.connect(lambda *question: asked.append(question))
     panel.controls.number.slider.setValue(10)
     panel.controls.number.slider.setValue(90)
     assert not asked
-
-
-def test_numbers_follow_soon(panel, qtbot):
     panel.controls.number.slider.setValue(10)
     qtbot.waitUntil(lambda: "N = 10: " in panel.caption())
     r2 = panel.result.turned.found.r2["rotation"][9]
@@ -136,7 +127,7 @@ def test_scoring_and_space_are_part_of_the_question(panel):
     assert len(curves(panel, "Angle")) == 3
 
 
-def test_in_all_dimensions_there_are_no_angles(noisy):
+def test_in_all_dimensions_there_are_no_angles_and_steps_go_between_spread_lags(noisy):
     panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
     k = panel.result.back.coordinates.shape[1]
@@ -144,11 +135,6 @@ def test_in_all_dimensions_there_are_no_angles(noisy):
     assert panel.result.back.variance_share >= 0.999
     assert readings(panel, "Angle") == (f"in {k} dimensions there are {k // 2} angles")
     assert "turns" not in panel.caption()
-
-
-def test_where_lags_are_spread_a_step_goes_to_the_next(noisy):
-    panel = noisy.panel
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
     lags = panel.result.lags
     wide = int(lags[-10])
     panel.configure(lag=wide + 1)
@@ -187,18 +173,19 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
     made.close()
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("lag", 0), ("lag", "x"), ("lag", True), ("head", -1), ("head", 2), ("space", ["3"])],
-)
-def test_choices_that_make_no_sense_are_left_out(heads, field, value):
-    assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}
+def test_choices_that_make_no_sense_are_left_out(heads):
+    wrong = {"lag": (0, "x", True), "head": (-1, 2), "space": (["3"],)}
+    for field, values in wrong.items():
+        for value in values:
+            assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}
 
 
 # Heads.
 
 
-def test_heads_are_listed_with_the_lag_they_prefer(heads, gpt2):
+def test_heads_are_listed_with_the_lag_they_prefer_shown_by_a_click_and_follow_the_lag(
+    heads, gpt2, qtbot
+):
     assert heads.view().question == HeadsLookBackOf((1, 63), "even_odd")
     back = heads.result.back
     assert [row.position for row in head_table(heads).rows] == [0, 1]
@@ -209,9 +196,6 @@ def test_heads_are_listed_with_the_lag_they_prefer(heads, gpt2):
     assert guide(gpt2) is None
     assert not heads.controls.play.isEnabled()
     assert "head 0, N = " in heads.caption()
-
-
-def test_a_click_shows_a_head(heads):
     table = head_table(heads)
     at = table.visualRect(table.model().index(1, 0)).center()
     QTest.mouseClick(table.viewport(), LEFT, NONE, at)
@@ -220,9 +204,6 @@ def test_a_click_shows_a_head(heads):
     np.testing.assert_allclose(found["queries"].y, heads.result.back.queries[1].r2["screw"])
     np.testing.assert_allclose(found["keys"].y, heads.result.back.keys[1].r2["screw"])
     assert "head 1, N = " in heads.caption()
-
-
-def test_the_list_of_heads_follows_the_lag(heads, qtbot):
     before = head_table(heads).rows
     heads.controls.number.slider.setValue(2)
     qtbot.waitUntil(lambda: head_table(heads).rows != before)

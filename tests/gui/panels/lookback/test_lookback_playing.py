@@ -13,7 +13,8 @@ from gui.panels.lookback.question import LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN
 from gui.panels.playback import DURATION_MS
 from gui.services.questions import QuestionContext, resolve
-from tests.gui.panels.lookback.lookback_stage import LEFT, guide, press
+from tests.gui.panels.lookback.lookback_stage import guide, press
+from tests.gui.result_stage import LEFT
 
 
 def test_every_position_is_carried_next_to_where_it_should_land(panel, stage):

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-
-LEFT = Qt.MouseButton.LeftButton
-NONE = Qt.KeyboardModifier.NoModifier
-
 
 def pair_of(panel):
     """The heatmap of a pair, with its bar."""

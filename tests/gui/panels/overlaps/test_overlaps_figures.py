@@ -10,15 +10,8 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import ResidualStream, Subject
 from gui.panels.overlaps.form import arrange
-from tests.gui.panels.overlaps.overlaps_stage import (
-    LEFT,
-    NONE,
-    caption,
-    figure_of,
-    pair_of,
-    view_of,
-)
-from tests.gui.result_stage import choose, enter, hover
+from tests.gui.panels.overlaps.overlaps_stage import caption, figure_of, pair_of, view_of
+from tests.gui.result_stage import LEFT, NONE, choose, enter, hover
 from tests.scripts import run_script
 
 

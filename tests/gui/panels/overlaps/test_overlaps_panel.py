@@ -17,8 +17,8 @@ from gui.panels import kit
 from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, pair_of
-from tests.gui.result_stage import choose, enter
+from tests.gui.panels.overlaps.overlaps_stage import caption, pair_of
+from tests.gui.result_stage import LEFT, choose, enter
 from tests.scripts import run_script
 
 # What it measures.

@@ -12,14 +12,8 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.overlaps.body import colored, shrunk
 from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
-from tests.gui.panels.overlaps.overlaps_stage import (
-    LEFT,
-    NONE,
-    caption,
-    cell,
-    pair_of,
-)
-from tests.gui.result_stage import choose, hover
+from tests.gui.panels.overlaps.overlaps_stage import caption, cell, pair_of
+from tests.gui.result_stage import LEFT, NONE, choose, hover
 
 
 def test_hover_says_where_and_how_much(gpt2):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from gui.panels.choices import Saved
@@ -16,7 +15,6 @@ from gui.panels.panel import PanelBody
 from gui.plots.spec import Axis, Curve, Part, Plot
 from gui.services.snippets import opening
 
-LEFT = Qt.MouseButton.LeftButton
 FAILURES: list[Exception] = []
 
 

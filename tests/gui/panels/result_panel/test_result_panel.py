@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from gui.panels.panel import CANCELLED
 from gui.style.theme import DARK
-from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumBody, SumOf, SumPanel
-from tests.gui.result_stage import ResultStage
+from tests.gui.panels.result_panel.sum_panel import FAILURES, SumBody, SumOf, SumPanel
+from tests.gui.result_stage import LEFT, ResultStage
 
 SUM = SumPanel()
 

@@ -21,11 +21,10 @@ from gui.window.bookmark_keeper import connect
 from gui.window.palette import items_of, matching
 from gui.window.settings.settings import Settings
 from tests.gui.on_screen import put_on_screen
+from tests.gui.result_stage import LEFT, NONE
 from tests.gui.services.work_files.test_work_file import WORK
 
-LEFT = Qt.MouseButton.LeftButton
 CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
-NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from types import MappingProxyType
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlock
 from PySide6.QtTest import QTest
 
@@ -17,6 +16,7 @@ from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, SMALL
 from gui.window.docks import DOCKS
 from tests.gui.on_screen import put_on_screen
+from tests.gui.result_stage import LEFT
 
 TEXT = """+++
 title = "A lesson"
@@ -39,7 +39,6 @@ LONG
 ## Another step
 No numbers.
 """
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture

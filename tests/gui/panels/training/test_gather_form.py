@@ -16,8 +16,7 @@ from gui.style.theme import DARK, LIGHT, format_bytes
 from gui.window.result_docks import carry_out
 from tests.gui.conftest import TIMEOUT_MS
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
-
-LEFT = Qt.MouseButton.LeftButton
+from tests.gui.result_stage import LEFT
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from gui.plots.spec import Curve, Line
 from gui.window.result_docks import carry_out
 from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
-from tests.gui.result_stage import ResultStage, drag
+from tests.gui.result_stage import LEFT, ResultStage, drag
 from tests.gui.training_stage import LAST, STEPS, write_trained
 from tests.scripts import run_script
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 class TrainingStage(ResultStage):
@@ -235,16 +233,9 @@ def test_selected_positions_have_norms_and_the_legend_says_the_values_at_the_cur
     qtbot.waitUntil(lambda: legend.accessibleName() == legend.text(), timeout=20_000)
 
 
-def test_the_loss_takes_the_place_of_the_turns(stage):
-    turns, loss = painted(stage, "turns"), painted(stage, "loss (nats)")
-    assert turns.isVisible()
-    QTest.mouseClick(stage.panel.controls.widgets["third"].buttons["loss"], LEFT)
-    assert loss.isVisible()
-    assert not turns.isVisible()
-    np.testing.assert_allclose(loss.widget.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
-
-
-def test_where_there_is_room_turns_and_loss_are_both_shown(stage, qtbot):
+def test_where_there_is_room_turns_and_loss_are_both_shown_or_one_in_place_of_the_other(
+    stage, qtbot
+):
     panel, third = stage.panel, stage.panel.controls.widgets["third"]
     panel.resize(1300, 300)
     qtbot.waitUntil(painted(stage, "loss (nats)").isVisible, timeout=20_000)
@@ -253,6 +244,12 @@ def test_where_there_is_room_turns_and_loss_are_both_shown(stage, qtbot):
     panel.resize(900, 300)
     qtbot.waitUntil(third.isVisible, timeout=20_000)
     assert not painted(stage, "loss (nats)").isVisible()
+    turns, loss = painted(stage, "turns"), painted(stage, "loss (nats)")
+    assert turns.isVisible()
+    QTest.mouseClick(stage.panel.controls.widgets["third"].buttons["loss"], LEFT)
+    assert loss.isVisible()
+    assert not turns.isVisible()
+    np.testing.assert_allclose(loss.widget.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
 
 
 def test_a_line_does_not_cross_what_is_unknown():

@@ -8,9 +8,8 @@ from PySide6.QtTest import QTest
 
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
+from tests.gui.result_stage import LEFT
 from tests.gui.training_stage import LAST, write_trained
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture

@@ -190,13 +190,10 @@ def test_what_fails_is_no_longer_being_fetched(session, by_hand, hand_jobs, hub)
     assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
 
 
-def test_what_cannot_help_is_not_offered(session, controller, hub):
+def test_what_may_help_can_be_tried_again_and_nothing_else(session, controller, hub, tmp_path):
     controller.open("nobody/nothing")
     assert "nobody/nothing" in session.notice.text
     assert not session.notice.retry
-
-
-def test_access_that_was_granted_meanwhile_can_be_tried(session, controller, hub, tmp_path):
     files = write_stand_in(tmp_path / "gated", MEDIUM)
     hub.add("meta/closed", files, gated=True)
     controller.open("meta/closed")
@@ -354,10 +351,6 @@ def test_the_last_model_is_reopened_without_a_request_and_without_a_folder_that_
     assert hub.requests == []
 
 
-def test_a_last_model_that_is_no_longer_here_is_fetched(session, hub):
-    assert next_start(MEDIUM).model.name == "gpt2-medium"
-
-
 def test_without_the_last_model_the_best_one_here_is_opened_and_that_is_said(fetched, hub):
     hub.close()
     session = next_start(MEDIUM, positions=(1, 30))
@@ -367,11 +360,12 @@ def test_without_the_last_model_the_best_one_here_is_opened_and_that_is_said(fet
     assert session.status == "Ready"
 
 
-def test_offline_without_anything_here_that_is_said(hub):
+def test_a_last_model_that_is_no_longer_here_is_fetched_unless_offline(hub, session):
     session = next_start(MEDIUM, offline=True)
     assert session.model is None
     assert session.notice.text == f"{MEDIUM} is not on this machine, and Helixscope is offline."
     assert hub.requests == []
+    assert next_start(MEDIUM).model.name == "gpt2-medium"
 
 
 # ---- what it costs ---------------------------------------------------------------------

@@ -147,17 +147,6 @@ def test_those_of_a_file_are_added_once(session, bookmarks, file, three):
     assert file.stat().st_mtime_ns == written
 
 
-def test_a_broken_file_is_put_aside(session, bookmarks, file):
-    file.parent.mkdir()
-    file.write_bytes(b"broken")
-    bookmarks.load()
-    assert session.bookmarks == ()
-    assert "cannot be read" in session.notice.text
-    assert file.with_suffix(".broken").read_bytes() == b"broken"
-    bookmarks.add("View 1", "gpt2", WORK, b"")
-    assert names(file) == ["View 1"]
-
-
 def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, file, three):
     before = spoil_the_first(file, session)
     bookmarks.add("View 4", "gpt2", WORK, b"")
@@ -166,7 +155,7 @@ def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, f
     assert file.with_suffix(".broken").read_bytes() == before
 
 
-def test_nothing_that_was_put_aside_is_written_over(session, bookmarks, file):
+def test_broken_files_are_put_aside_and_nothing_that_was_is_written_over(session, bookmarks, file):
     file.parent.mkdir()
     for n in (1, 2, 3):
         file.write_bytes(b"broken %d" % n)
@@ -178,6 +167,10 @@ def test_nothing_that_was_put_aside_is_written_over(session, bookmarks, file):
         "bookmarks.3.broken": b"broken 3",
     }
     assert session.notice.advice == f"The file is kept as {file.with_suffix('.3.broken')}."
+    assert session.bookmarks == ()
+    assert "cannot be read" in session.notice.text
+    bookmarks.add("View 1", "gpt2", WORK, b"")
+    assert names(file) == ["View 1"]
 
 
 @pytest.fixture

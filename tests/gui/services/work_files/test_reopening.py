@@ -129,12 +129,19 @@ def test_a_model_that_is_gone_leaves_what_is_open(session, controller, write_tab
     assert session.prompt == ""
 
 
-def test_a_file_that_is_none_leaves_what_is_open(session, controller, other, tmp_path):
+def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next(
+    session, controller, other, tmp_path, save
+):
     controller.open(str(other))
     (tmp_path / "bad.helix").write_text("hello")
     controller.open(str(tmp_path / "bad.helix"))
     assert session.notice.text.startswith("bad.helix is no saved work")
     assert session.model.source == str(other)
+    session.positions = (2, 20)
+    path = save()
+    controller.open_first(None, str(path))
+    assert session.positions == (2, 20)
+    assert open_source(other).fingerprint == session.model.fingerprint
 
 
 def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, tmp_path, other):
@@ -170,15 +177,6 @@ def test_work_that_was_never_saved_is_resumed(session, controller, write_table, 
     assert session.positions == (20, 30)
     assert session.notice.text == RESUMED
     assert not session.recent[0].endswith(".helix")
-
-
-def test_the_last_one_opened_is_opened_at_the_next_start(session, controller, save, other):
-    controller.open(str(other))
-    session.positions = (2, 20)
-    path = save()
-    controller.open_first(None, str(path))
-    assert session.positions == (2, 20)
-    assert open_source(other).fingerprint == session.model.fingerprint
 
 
 # ---- what is laid over the curve ----------------------------------------------------------------
