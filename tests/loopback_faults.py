@@ -20,18 +20,8 @@ Kind = Literal[
 class Fault:
     """One thing that goes wrong; made by the class methods below.
 
-    Attributes
-    ----------
-    kind
-        Which.
-    number
-        Its status, offset, count of bytes or difference; None where it needs none.
-    headers, error_code, text
-        Further parts of the answer.
-    gate
-        What a slow answer waits for.
-    reset
-        A cut connection ends in a reset instead of a close.
+    Its number is a status, an offset, a count of bytes or a difference; None where it needs none. A
+    slow answer waits at its gate, and with `reset` a cut connection ends in a reset, not a close.
     """
 
     kind: Kind

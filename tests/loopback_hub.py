@@ -12,10 +12,9 @@ fault for any path leaves it alone.
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import parse_qs, quote, unquote
 
 from tests.loopback_answers import Answer, error, part
@@ -37,7 +36,7 @@ _MODEL = re.compile(
 _STORED = re.compile(r"/(?P<repo>.+)/(?P<sha256>[0-9a-f]{64})/(?P<file>.+)")
 
 
-class LoopbackHub:
+class LoopbackHub(AbstractContextManager):
     """A Hub on 127.0.0.1 and its storage host, as a context manager.
 
     Parameters
@@ -77,15 +76,7 @@ class LoopbackHub:
         self._hub, self._storage = (Server(self, host, context) for host in ("hub", "storage"))
         self.url = self._hub.url
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,11 +96,9 @@ class LoopbackHub:
         gated: bool = False,
         private: bool = False,
     ) -> str:
-        """Add a revision (a branch, "refs/tags/…" or "refs/pr/…") with exactly these files.
+        """Add a revision (a branch, "refs/tags/…" or "refs/pr/…") of these files; its commit.
 
-        Returns
-        -------
-        Its commit. What was there before under this revision stays, by its commit.
+        What was there before under this revision stays, by its commit.
         """
         with self._lock:
             kept = self._repos.setdefault(repo, Repo(repo))
@@ -139,24 +128,10 @@ class LoopbackHub:
         times: int | None = 1,
         after: int = 0,
     ) -> Playing:
-        """Queue a fault for the next answers that it applies to.
+        """Queue a fault for the next answers of a host and path, after some are left alone.
 
-        Parameters
-        ----------
-        fault
-            What goes wrong.
-        path
-            Of which requests, with wildcards: "*/model.safetensors" matches on both hosts.
-        host
-            Of which host.
-        times
-            How many times; None for always.
-        after
-            How many such answers are left alone before.
-
-        Returns
-        -------
-        What became of it: ``playing.reached.wait(10)`` waits until it is being played.
+        The path may have wildcards: "*/model.safetensors" matches on both hosts. It is played so
+        many times, None for always; ``playing.reached.wait(10)`` waits until it is being played.
         """
         playing = Playing(fault, path, host, times, after)
         with self._lock:

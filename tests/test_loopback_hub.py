@@ -6,6 +6,7 @@ How it plays faults, sends files on to its storage and counts what goes out is s
 
 import hashlib
 import threading
+from functools import partial
 
 import httpx2
 import pytest
@@ -73,7 +74,37 @@ def test_every_kind_of_revision_is_resolved(hub):
     assert get("a.txt", revision="refs/pr/3").content == b"refs/pr/3"
 
 
-def test_models_are_searched_among_those_that_one_may_see(hub):
+def file_of(repo, name, token):
+    hf_raise_for_status(get(name, token=token, repo=repo))
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "statuses"),
+    [
+        (partial(model_info, "ann/nothing"), RepositoryNotFoundError, (401, 404)),
+        (partial(model_info, "ann/private"), RepositoryNotFoundError, (401, 404)),
+        (partial(file_of, "ann/nothing", "x"), RepositoryNotFoundError, (401, 404)),
+        (partial(file_of, "ann/gated", "config.json"), GatedRepoError, (401, 403)),
+        (partial(model_info, REPO, revision="v9"), RevisionNotFoundError, (404, 404)),
+        (partial(hf_hub_download, REPO, "nothing.json"), RemoteEntryNotFoundError, (404, 404)),
+    ],
+    ids=["no model", "private", "no file of no model", "gated", "no revision", "no file"],
+)
+def test_a_refusal_has_the_clients_own_class(hub, ask, kind, statuses):
+    for token, status in zip((None, OTHER_TOKEN), statuses, strict=True):
+        with pytest.raises(kind) as error:
+            ask(token=token)
+        assert error.value.response.status_code == status
+    with pytest.raises(HfHubHTTPError, match="Invalid credentials") as error:
+        ask(token="hf_expired")
+    assert error.value.response.status_code == 401
+
+
+def test_one_sees_what_one_may(hub):
+    assert get("config.json", token=RIGHT_TOKEN, repo="ann/gated").content == CONFIG
+    assert model_info("ann/private", token=RIGHT_TOKEN).private
+    # The description of a gated model is public.
+    assert model_info("ann/gated").gated == "manual"
     hub.add("bea/Helix-two", FILES)
     hub.add("bea/helix-secret", FILES, private=True)
     assert [model.id for model in list_models(search="helix")] == [REPO, "bea/Helix-two"]
@@ -81,64 +112,26 @@ def test_models_are_searched_among_those_that_one_may_see(hub):
     assert [model.id for model in list_models(author="bea", search="two")] == ["bea/Helix-two"]
 
 
-@pytest.mark.parametrize(
-    ("ask", "kind", "statuses"),
-    [
-        (lambda token: model_info("ann/nothing", token=token), RepositoryNotFoundError, (401, 404)),
-        (lambda token: model_info("ann/private", token=token), RepositoryNotFoundError, (401, 404)),
-        (lambda token: hf_raise_for_status(get("x", token=token, repo="ann/nothing")),
-         RepositoryNotFoundError, (401, 404)),
-        (lambda token: hf_raise_for_status(get("config.json", token=token, repo="ann/gated")),
-         GatedRepoError, (401, 403)),
-        (lambda token: model_info(REPO, revision="v9", token=token), RevisionNotFoundError,
-         (404, 404)),
-        (lambda token: hf_hub_download(REPO, "nothing.json", token=token), RemoteEntryNotFoundError,
-         (404, 404)),
-    ],
-    ids=["no model", "private", "no file of no model", "gated", "no revision", "no file"],
-)  # fmt: skip
-def test_a_refusal_has_the_clients_own_class(hub, ask, kind, statuses):
-    for token, status in zip((None, OTHER_TOKEN), statuses, strict=True):
-        with pytest.raises(kind) as error:
-            ask(token)
-        assert error.value.response.status_code == status
-    with pytest.raises(HfHubHTTPError, match="Invalid credentials") as error:
-        ask("hf_expired")
-    assert error.value.response.status_code == 401
-
-
-def test_the_right_token_opens(hub):
-    assert get("config.json", token=RIGHT_TOKEN, repo="ann/gated").content == CONFIG
-    assert model_info("ann/private", token=RIGHT_TOKEN).private
-    # The description of a gated model is public.
-    assert model_info("ann/gated").gated == "manual"
-
-
-@pytest.mark.parametrize(
-    ("asked", "start", "end"),
-    [
+@pytest.mark.parametrize("redirect", [False, True])
+def test_a_part_is_what_was_asked_for(hub, redirect):
+    hub.redirect = redirect
+    for asked, start, end in (
         ("bytes=0-99", 0, 100),
         ("bytes=1000-1000", 1000, 1001),
         ("bytes=255990-", 255_990, 256_000),
         ("bytes=255990-400000", 255_990, 256_000),
         ("bytes=-7", 255_993, 256_000),
-    ],
-)
-@pytest.mark.parametrize("redirect", [False, True])
-def test_a_part_is_what_was_asked_for(hub, redirect, asked, start, end):
-    hub.redirect = redirect
-    response = get(asked=asked)
-    first = response.history[0] if redirect else response
-    assert (response.status_code, response.content) == (206, WEIGHTS[start:end])
-    assert response.headers["Content-Range"] == f"bytes {start}-{end - 1}/256000"
-    assert response.headers["Accept-Ranges"] == "bytes"
-    etag = first.headers["X-Linked-Etag" if redirect else "ETag"]
-    assert etag == f'"{hashlib.sha256(WEIGHTS).hexdigest()}"'
-    assert (response.headers["ETag"] == etag) != redirect
-    assert first.headers["X-Repo-Commit"] == model_info(REPO).sha
-
-
-def test_what_is_no_part_brings_the_whole_or_is_refused(hub):
+    ):
+        response = get(asked=asked)
+        first = response.history[0] if redirect else response
+        assert (response.status_code, response.content) == (206, WEIGHTS[start:end])
+        assert response.headers["Content-Range"] == f"bytes {start}-{end - 1}/256000"
+        assert response.headers["Accept-Ranges"] == "bytes"
+        etag = first.headers["X-Linked-Etag" if redirect else "ETag"]
+        assert etag == f'"{hashlib.sha256(WEIGHTS).hexdigest()}"'
+        assert (response.headers["ETag"] == etag) != redirect
+        assert first.headers["X-Repo-Commit"] == model_info(REPO).sha
+    # What is no part brings the whole, or is refused.
     for asked in ("bytes=0-1,5-9", "elephants=1-2", "bytes=-"):
         response = get(asked=asked)
         assert (response.status_code, response.content) == (200, WEIGHTS)
@@ -159,18 +152,15 @@ def test_the_storage_takes_no_token_and_no_link_that_has_expired(hub):
     assert get_session().get(place).status_code == 403
 
 
-def test_a_head_tells_all_and_sends_nothing(hub):
-    metadata = get_hf_file_metadata(hf_hub_url(REPO, "model.safetensors"))
-    assert (metadata.size, metadata.commit_hash) == (len(WEIGHTS), model_info(REPO).sha)
-    assert metadata.etag == hashlib.sha256(WEIGHTS).hexdigest()
-    assert [request.sent for request in hub.requests if request.method == "HEAD"] == [0]
-
-
-def test_the_client_asks_something_of_its_own_first(hub):
+def test_the_client_asks_something_of_its_own_first_and_a_head_sends_nothing(hub):
     # Known once a process and a day; the app has to do without, and this says that it can be seen.
     build_hf_headers()
     build_hf_headers()
     assert [request.path for request in hub.requests] == ["/api/agent-harnesses"]
+    metadata = get_hf_file_metadata(hf_hub_url(REPO, "model.safetensors"))
+    assert (metadata.size, metadata.commit_hash) == (len(WEIGHTS), model_info(REPO).sha)
+    assert metadata.etag == hashlib.sha256(WEIGHTS).hexdigest()
+    assert [request.sent for request in hub.requests if request.method == "HEAD"] == [0]
 
 
 def test_hubs_leave_no_threads_behind():

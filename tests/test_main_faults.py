@@ -12,7 +12,7 @@ from tests.command_line import (
     norms_of,
 )
 from tests.loopback_hub import Fault
-from tests.stand_ins import positions_of, write_stand_in
+from tests.stand_ins import positions_of
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,6 @@ def test_what_is_not_there(command, loopback_hub, gpt2_commit, tmp_path):
     missing = command("export", GPT2, "--out", out, HF_HUB_OFFLINE="1")
     assert_refused(missing, f"{GPT2} is not on this machine", "unset HF_HUB_OFFLINE")
     assert len(loopback_hub.requests) == 2
-
-
-def test_a_certificate_that_nobody_trusts(command, serve_hub, tmp_path):
-    with_tls = serve_hub(tls=True)
-    with_tls.add(GPT2, write_stand_in(tmp_path / "served", GPT2))
-    assert_refused(command("export", GPT2, "--out", tmp_path / "out.csv"), "certificate")
 
 
 def test_wrong_bytes_that_show(command, loopback_hub, tmp_path, cache):

@@ -21,15 +21,12 @@ def trained(tmp_path):
     return folder
 
 
-def test_a_film_of_a_file(trained, tmp_path):
+def test_films_of_a_file(trained, tmp_path):
     out = tmp_path / "a.mp4"
     assert run("timelapse", trained, "--out", out, "--size", "160x120", "--fps", "3") == 0
     film, fps = read_mp4(out)
     assert film.shape == (6, 120, 160, 3)
     assert fps == 3
-
-
-def test_a_gif_of_some_steps(trained, tmp_path):
     out = tmp_path / "a.gif"
     arguments = ("--size", "160x120", "--steps", "3", "--theme", "dark", "--basis", "aligned")
     assert run("timelapse", trained, "--out", out, *arguments) == 0
@@ -78,17 +75,14 @@ def test_wrong_usage(trained, tmp_path, monkeypatch, capsys, arguments, said):
     assert os.listdir(tmp_path) == ["trained"]
 
 
-def test_a_model_without_a_history(tmp_path, capsys):
-    folder = write_checkpoint(tmp_path / "plain", growing([100])[0])
-    assert run("timelapse", folder, "--out", tmp_path / "a.gif") == 1
-    assert "plain comes without a history of its training; " in capsys.readouterr().err
-
-
-def test_a_place_that_cannot_be_written(trained, tmp_path, capsys):
+def test_a_place_that_cannot_be_written_and_a_model_without_a_history(trained, tmp_path, capsys):
     assert run("timelapse", trained, "--out", tmp_path / "none" / "a.gif", "--size", "80x60") == 1
     said = capsys.readouterr().err
     assert said.startswith("helixscope: The film could not be written to ")
     assert said.count("\n") == 1
+    folder = write_checkpoint(tmp_path / "plain", growing([100])[0])
+    assert run("timelapse", folder, "--out", tmp_path / "a.gif") == 1
+    assert "plain comes without a history of its training; " in capsys.readouterr().err
 
 
 # ---- from a Hub --------------------------------------------------------------------------

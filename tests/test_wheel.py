@@ -87,12 +87,9 @@ def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
     assert wanted - names == set()
 
 
-def test_it_is_the_installed_code_that_runs(run, installed):
+def test_the_installed_code_reports_on_the_bundled_model(run, installed, tmp_path):
     printed = run("python", "-c", "import geometry, gui, main; print(geometry.__file__)")
     assert Path(printed.strip()).is_relative_to(installed)
-
-
-def test_it_reports_on_the_bundled_model(run, tmp_path):
     run("helixscope", "report", "sample", "--out", tmp_path / "found", "--no-figures", "--offline")
     found = json.loads((tmp_path / "found" / "report.json").read_text("utf-8"))
     assert found["model"]["n_positions"] >= 512

@@ -71,9 +71,7 @@ def test_torch_files_are_read_by_place(tensors, tmp_path):
         read = store.read(f"state_dict.{name}")
         assert read.flags.c_contiguous
         np.testing.assert_array_equal(read, value.detach().to(torch.float64).numpy(), name)
-
-
-def test_a_torch_file_with_one_bare_tensor_is_a_table(tmp_path):
+    # One bare tensor is a table.
     torch.save(torch.ones(4, 3), tmp_path / "positions.pt")
     store = open_store(tmp_path / "positions.pt")
     assert [info.shape for info in store.tensors.values()] == [(4, 3)]
@@ -92,12 +90,11 @@ def test_reading_one_tensor_reads_its_bytes_only(tmp_path):
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """A sparse file of 2 GB: opening it and reading 400 bytes takes next to no memory."""
     path, size = tmp_path / "model.safetensors", 2_000_000_000
-    header = json.dumps(
-        {
-            "small": {"dtype": "F32", "shape": [10, 10], "data_offsets": [0, 400]},
-            "big": {"dtype": "F32", "shape": [size // 4], "data_offsets": [400, 400 + size]},
-        }
-    ).encode()
+    tensors = {
+        "small": {"dtype": "F32", "shape": [10, 10], "data_offsets": [0, 400]},
+        "big": {"dtype": "F32", "shape": [size // 4], "data_offsets": [400, 400 + size]},
+    }
+    header = json.dumps(tensors).encode()
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         file.truncate(8 + len(header) + 400 + size)

@@ -32,13 +32,7 @@ def two_threads():
     run(limits[0].restore_original_limits)
 
 
-def test_one_thread_inside_and_as_before_outside():
-    with one_thread():
-        assert blas_threads() == {1}
-    assert blas_threads() == {2}
-
-
-def test_blocks_may_be_nested():
+def test_one_thread_inside_and_as_before_outside_however_nested():
     with one_thread():
         with one_thread():
             assert blas_threads() == {1}

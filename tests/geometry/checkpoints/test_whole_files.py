@@ -8,18 +8,7 @@ from geometry.checkpoints import whole_files
 from geometry.checkpoints.whole_files import part_of, whole_file, write_text
 
 
-def test_what_was_there_stays_until_the_block_ends(tmp_path):
-    out = tmp_path / "a.txt"
-    out.write_text("before")
-    with whole_file(out) as part:
-        part.write_text("half")
-        assert out.read_text() == "before"
-        part.write_text("whole")
-    assert out.read_text() == "whole"
-    assert os.listdir(tmp_path) == ["a.txt"]
-
-
-def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):
+def test_what_was_there_stays_until_the_block_ends_and_if_it_fails(tmp_path):
     out = tmp_path / "a.txt"
     out.write_text("before")
 
@@ -31,6 +20,12 @@ def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):
     with pytest.raises(KeyError):
         write()
     assert out.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.txt"]
+    with whole_file(out) as part:
+        part.write_text("half")
+        assert out.read_text() == "before"
+        part.write_text("whole")
+    assert out.read_text() == "whole"
     assert os.listdir(tmp_path) == ["a.txt"]
 
 

@@ -116,10 +116,15 @@ def test_ranges_without_three_components(shape, span):
         fit_helices(found)
 
 
-def test_tables_that_do_not_vary():
+def test_tables_that_do_not_vary_and_noise():
     found = make_timelapse(history_of([1, 2], [np.ones((20, 16), "f4")] * 2))
     np.testing.assert_allclose(found.aligned[:, 1:], 0, atol=1e-5)
     np.testing.assert_array_equal(found.top3, 0)
+    random = np.random.default_rng(0)
+    noise = [random.standard_normal((60, 10)).astype("f4") for _ in range(2)]
+    helices = fit_helices(make_timelapse(history_of([1, 2], noise)))
+    assert helices.best == ("none", "none")
+    assert helices.first_helix is None
 
 
 def test_the_usual_range_and_a_wrong_one():
@@ -169,11 +174,3 @@ def test_helices_come_one_by_one(timelapse):
     assert grown[0].best[:-1] == (None,) * 5
     assert grown[0].first_helix == 5
     np.testing.assert_array_equal(grown[-1].r2, fit_helices(timelapse).r2)
-
-
-def test_noise_is_no_helix():
-    random = np.random.default_rng(0)
-    tables = [random.standard_normal((60, 10)).astype("f4") for _ in range(2)]
-    found = fit_helices(make_timelapse(history_of([1, 2], tables)))
-    assert found.best == ("none", "none")
-    assert found.first_helix is None

@@ -67,20 +67,17 @@ def test_pages_of_the_hub_in_use_are_understood(monkeypatch):
     assert parse_address(page) == HubAddress("a/b", "dev")
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
+def test_the_endpoint_is_read_when_asked(monkeypatch):
+    for setting, expected in (
         (None, "https://huggingface.co"),
         ("", "https://huggingface.co"),
         ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
-    ],
-)
-def test_the_endpoint_is_read_when_asked(setting, expected, monkeypatch):
-    if setting is None:
-        monkeypatch.delenv("HF_ENDPOINT", raising=False)
-    else:
-        monkeypatch.setenv("HF_ENDPOINT", setting)
-    assert endpoint() == expected
+    ):
+        if setting is None:
+            monkeypatch.delenv("HF_ENDPOINT", raising=False)
+        else:
+            monkeypatch.setenv("HF_ENDPOINT", setting)
+        assert endpoint() == expected
 
 
 @pytest.mark.parametrize(
@@ -100,16 +97,11 @@ def test_how_it_is_written(address, text, short):
 PART = st.from_regex(r"[a-z0-9_]([a-z0-9._-]{0,8}[a-z0-9_])?", fullmatch=True)
 
 
-@given(st.one_of(PART, st.builds("{}/{}".format, PART, PART)), st.text(max_size=12))
-def test_what_is_written_is_read_again(repo, revision):
-    address = parse_address(f"{repo}@{revision}" if revision else repo)
-    assert address is None or parse_address(str(address)) == address
-
-
-@given(st.text())
-def test_no_text_breaks_it(text):
-    address = parse_address(text)
-    assert address is None or parse_address(str(address)) == address
+@given(st.one_of(PART, st.builds("{}/{}".format, PART, PART)), st.text(max_size=12), st.text())
+def test_what_is_written_is_read_again_and_no_text_breaks_it(repo, revision, text):
+    for one in (f"{repo}@{revision}" if revision else repo, text):
+        address = parse_address(one)
+        assert address is None or parse_address(str(address)) == address
     parse_address(f"https://huggingface.co/{text}")
 
 

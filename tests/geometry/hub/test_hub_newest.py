@@ -66,6 +66,11 @@ def test_what_was_asked_for_later_is_opened(loopback_hub, commits, reference, ca
     assert opened(network_of(loopback_hub, cache, fresh=True)).commit == commits[NEW]
     with loopback_hub.unasked():
         assert opened(usual).commit == commits[NEW]
+        for commit in commits.values():
+            assert open_source(f"{NAME}@{commit}", network=usual).commit == commit
+        # What is no longer kept here is taken from there.
+        usual.cache.clear()
+        assert opened(usual).commit == commits[OLD]
 
 
 def test_what_the_standard_cache_was_told_later_is_opened(loopback_hub, commits, reference, cache):
@@ -83,19 +88,3 @@ def test_being_told_the_same_again_is_newer(loopback_hub, commits, reference, ca
     assert opened(network_of(loopback_hub, cache)).commit == commits[OLD]
     assert opened(asking).commit == commits[NEW]
     assert opened(network_of(loopback_hub, cache)).commit == commits[NEW]
-
-
-def test_what_is_no_longer_kept_here_is_taken_from_there(loopback_hub, commits, reference, cache):
-    network = network_of(loopback_hub, cache)
-    opened(network_of(loopback_hub, cache, fresh=True))
-    network.cache.clear()
-    with loopback_hub.unasked():
-        assert opened(network).commit == commits[OLD]
-
-
-def test_a_commit_is_that_commit(loopback_hub, commits, reference, cache):
-    network = network_of(loopback_hub, cache)
-    opened(network_of(loopback_hub, cache, fresh=True))
-    with loopback_hub.unasked():
-        for commit in commits.values():
-            assert open_source(f"{NAME}@{commit}", network=network).commit == commit

@@ -130,44 +130,33 @@ def test_it_counts(told):
 def test_nothing_starts_once_it_is_cancelled():
     transfer = Transfer()
     transfer.check()
-    transfer.cancel()
-    transfer.cancel()
-    assert transfer.cancelled
-    with pytest.raises(Cancelled):
-        transfer.check()
-    with pytest.raises(Cancelled):
-        transfer.wait(FOREVER, "")
-    with pytest.raises(Cancelled), transfer.interruptible(lambda: pytest.fail("not under way")):
-        pytest.fail("must not start")
-
-
-def test_what_fails_because_of_it_is_a_cancellation():
-    transfer = Transfer()
-    stopped = []
-
-    def fail() -> None:
-        with transfer.interruptible(lambda: stopped.append(1)):
-            transfer.cancel()
-            raise OSError("cut")
-
-    with pytest.raises(Cancelled):
-        fail()
-    assert stopped == [1]
-
-
-def test_what_fails_by_itself_is_not():
-    transfer = Transfer()
-    with pytest.raises(OSError, match="cut"), transfer.interruptible(lambda: None):
-        raise OSError("cut")
-
-
-def test_what_has_ended_is_not_stopped():
-    transfer = Transfer()
     with transfer.interruptible(lambda: pytest.fail("has ended")):
         pass
     transfer.cancel()
-
-
-def test_a_cancellation_says_what_to_do():
+    transfer.cancel()
+    assert transfer.cancelled
+    for start in (transfer.check, lambda: transfer.wait(FOREVER, "")):
+        with pytest.raises(Cancelled):
+            start()
+    with pytest.raises(Cancelled), transfer.interruptible(lambda: pytest.fail("not under way")):
+        pytest.fail("must not start")
     assert str(Cancelled()).endswith(".")
     assert Cancelled().advice
+
+
+def test_what_fails_because_of_it_is_a_cancellation_and_what_fails_by_itself_is_not():
+    transfer = Transfer()
+    stopped = []
+
+    def fail(*, cancelled: bool) -> None:
+        with transfer.interruptible(lambda: stopped.append(1)):
+            if cancelled:
+                transfer.cancel()
+            raise OSError("cut")
+
+    with pytest.raises(OSError, match="cut"):
+        fail(cancelled=False)
+    assert stopped == []
+    with pytest.raises(Cancelled):
+        fail(cancelled=True)
+    assert stopped == [1]

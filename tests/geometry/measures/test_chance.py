@@ -40,7 +40,4 @@ def test_equal_seeds_give_equal_values():
     first = gaussian_singular_values((50, 10), 1.0, seed=1)
     assert (first == gaussian_singular_values((50, 10), 1.0, seed=1)).all()
     assert (first != gaussian_singular_values((50, 10), 1.0, seed=2)).any()
-
-
-def test_a_zero_matrix_has_zeros():
     assert (gaussian_singular_values((9, 4), 0.0) == 0.0).all()

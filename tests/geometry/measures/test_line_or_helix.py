@@ -76,16 +76,9 @@ def test_the_helix_is_the_one_that_is_fitted_to_it(turns, climb):
     )
 
 
-def test_a_helix_lies_between_a_circle_and_a_line():
-    circle, line = made(climb=0.0), made(climb=1.0)
-    np.testing.assert_allclose(circle.coordinates(), made("circle").coordinates(), atol=1e-12)
-    np.testing.assert_allclose(line.coordinates(), made("line").coordinates(), atol=1e-12)
-
-
 def test_noise_is_as_long_as_it_says_and_seeded():
-    plain, noisy = made(n_positions=2000, d_model=200), made(
-        n_positions=2000, d_model=200, noise=0.5
-    )  # fmt: skip
+    plain = made(n_positions=2000, d_model=200)
+    noisy = replace(plain, noise=0.5)
     rows = noisy.coordinates()
     assert rows.shape == (2000, NOISE_DIRECTIONS)
     apart = rows.copy()
@@ -111,6 +104,12 @@ def test_directions_are_orthonormal_and_have_no_mean():
     np.testing.assert_allclose(directions @ directions.T, np.eye(9), atol=1e-12)
     np.testing.assert_allclose(directions.sum(axis=1), 0, atol=1e-12)
     assert (directions != mean_free_directions(9, 12, seed=4)).any()
+
+
+def test_a_helix_lies_between_a_circle_and_a_line():
+    for kind, climb in (("circle", 0.0), ("line", 1.0)):
+        expected = made(kind).coordinates()
+        np.testing.assert_allclose(made(climb=climb).coordinates(), expected, atol=1e-12)
 
 
 # ---- LayerNorm --------------------------------------------------------------------------------
@@ -202,12 +201,6 @@ def test_after_layernorm_it_is_still_one_for_the_circle_nearly_for_a_helix_and_n
     assert list(found) == list(KINDS)
 
 
-def test_the_share_of_a_point_is_no_division_by_zero():
-    rows = np.zeros((5, 4))
-    found = distances(rows)
-    assert (found.mean_step, found.evenness, found.nearest_other, found.alike) == (0, 0, 0, 5)
-
-
 @given(st.integers(4, 60), st.integers(0, 99))
 def test_both_ways_to_the_nearest_other_row_are_the_plain_one(n, seed):
     rng = np.random.default_rng(seed)
@@ -216,6 +209,11 @@ def test_both_ways_to_the_nearest_other_row_are_the_plain_one(n, seed):
     apart[np.abs(np.subtract.outer(np.arange(n), np.arange(n))) < 2] = np.inf
     for wide in (rows, np.column_stack([rows, np.zeros((n, 20))])):
         np.testing.assert_allclose(distances(wide).others, apart.min(axis=1), atol=1e-6)
+
+
+def test_rows_that_are_one_point_have_no_distances():
+    found = distances(np.zeros((5, 4)))
+    assert (found.mean_step, found.evenness, found.nearest_other, found.alike) == (0, 0, 0, 5)
 
 
 # ---- what it costs ----------------------------------------------------------------------------

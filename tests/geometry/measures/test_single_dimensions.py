@@ -57,14 +57,11 @@ def test_r2_is_that_of_the_fitted_values(gpt2_folder):
         assert found.r2[column] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 4])
-def test_few_rows(m):
-    found = best_sinusoids(np.random.default_rng(0).standard_normal((m, 3)), (0, m - 1))
-    assert np.isfinite(found.r2).all()
-    assert ((found.r2 >= 0) & (found.r2 <= 1)).all()
-
-
-def test_a_constant_entry_has_nothing_to_explain():
+def test_few_rows_and_a_constant_entry():
+    for m in (1, 2, 3, 4):
+        found = best_sinusoids(np.random.default_rng(0).standard_normal((m, 3)), (0, m - 1))
+        assert np.isfinite(found.r2).all()
+        assert ((found.r2 >= 0) & (found.r2 <= 1)).all()
     found = best_sinusoids(np.full((40, 2), 3.5), (0, 39))
     np.testing.assert_array_equal(found.r2, 0)
     np.testing.assert_allclose(found.values(0), 3.5)

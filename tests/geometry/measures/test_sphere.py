@@ -33,20 +33,20 @@ def test_every_point_of_the_surface_has_the_norm(k, d, centred):
 
 
 def test_closed_form_of_the_plain_sphere():
-    C = np.eye(4)[:3]
-    section = sphere_section([1.0, -2.0, 0.5, 3.0], C, 5.0)
+    C, mean = np.eye(4)[:3], [1.0, -2.0, 0.5, 3.0]
+    section = sphere_section(mean, C, 5.0)
     np.testing.assert_allclose(section.centre, [-1.0, 2.0, -0.5])
     np.testing.assert_allclose(section.axes, 4.0 * np.eye(3), atol=1e-12)
     assert section.distance == pytest.approx(3.0)
     assert section.radii == pytest.approx((4.0, 4.0, 4.0))
-
-
-def test_a_subspace_beyond_the_norm_has_no_surface():
-    section = sphere_section([1.0, -2.0, 0.5, 3.0], np.eye(4)[:3], 2.9)
-    assert section.axes is None
-    assert section.radii == ()
-    assert section.distance == pytest.approx(3.0)
-    assert sphere_section([0.0, 0.0, 0.0, 3.0], np.eye(4)[:3], 3.0).radii == (0.0, 0.0, 0.0)
+    # A subspace beyond the norm has no surface.
+    beyond = sphere_section(mean, C, 2.9)
+    assert (beyond.axes, beyond.radii) == (None, ())
+    assert beyond.distance == pytest.approx(3.0)
+    assert sphere_section([0.0, 0.0, 0.0, 3.0], C, 3.0).radii == (0.0, 0.0, 0.0)
+    for wrong in ((np.zeros(3), 1.0), (np.zeros(4), -1.0)):
+        with pytest.raises(ValueError, match="expected"):
+            sphere_section(wrong[0], C, wrong[1])
 
 
 @pytest.mark.parametrize("centred", [False, True])
@@ -83,10 +83,3 @@ def test_gpt2s_curve_lies_near_its_sphere(gpt2_folder):
     # The curve itself is a little inside: what lies off the components is missing from it.
     away = np.linalg.norm(pca.project(W_pos[100:1023]) - section.centre, axis=1)
     assert np.all(away < 1.25 * section.radii[0])
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="expected"):
-        sphere_section(np.zeros(3), np.eye(4)[:3], 1.0)
-    with pytest.raises(ValueError, match="expected"):
-        sphere_section(np.zeros(4), np.eye(4)[:3], -1.0)
