@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.window.palette import ROWS, Item, Palette, matching, positions_meant
+from gui.window.palette import Item, Palette, matching, positions_meant
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
@@ -50,11 +50,8 @@ def test_numbers_are_positions(text, said):
 
 
 @pytest.fixture
-def palette(application, qtbot):
+def palette(window):
     """Open it by its key, as from anywhere."""
-    window = application.window
-    window.activateWindow()
-    qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
 
     def opened(typed="", focus=None):
         QTest.keyClick(focus or window, Qt.Key.Key_K, CONTROL)
@@ -70,8 +67,11 @@ def titles(palette):
 
 
 def test_a_command_by_its_letters(application, palette):
-    shown = palette("parallel")
+    shown = palette()
+    many = shown.height()
+    QTest.keyClicks(shown.field, "parallel")
     assert titles(shown) == ["Use parallel projection"]
+    assert shown.height() < many
     assert shown.list.topLevelItem(0).text(2) == "P"
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
     assert application.session.projection == "parallel"
@@ -119,11 +119,3 @@ def test_a_text_field_leaves_it_its_key(application, palette):
     shown = palette(focus=QApplication.focusWidget())
     assert shown.field.hasFocus()
     assert field.toPlainText() == before
-
-
-def test_it_is_as_high_as_what_it_offers(palette):
-    shown = palette()
-    many = shown.height()
-    QTest.keyClicks(shown.field, "zoom in")
-    assert len(titles(shown)) < ROWS
-    assert shown.height() < many

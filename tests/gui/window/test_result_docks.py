@@ -17,18 +17,6 @@ NONE = Qt.KeyboardModifier.NoModifier
 LAZY = [dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
 
 
-@pytest.fixture
-def window(application, qtbot):
-    window = application.window
-    qtbot.waitUntil(lambda: bool(window._panels))
-    return window
-
-
-@pytest.fixture
-def settle(application, wait_until_idle):
-    return lambda: wait_until_idle(application)
-
-
 def bars(window):
     """The tab bars in use; Qt deletes and makes them as it likes."""
     found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
@@ -50,13 +38,12 @@ def click_tab(bar, title, button=LEFT):
     QApplication.processEvents()
 
 
-def test_tabs_stand_in_the_order_of_the_keys_with_norms_in_front(bar):
+def test_tabs_stand_in_the_order_of_the_keys_and_a_panel_is_built_and_answered_when_seen(
+    window, bar, settle
+):
     titles = [dock.title for dock in DOCKS if dock.area == BOTTOM]
     assert [bar.tabText(i) for i in range(bar.count())] == titles
     assert bar.tabText(bar.currentIndex()) == titles[0] == "Norms"
-
-
-def test_no_panel_is_built_before_it_is_seen_and_then_it_is_answered(window, bar, settle):
     assert set(LAZY) & set(window._panels) == {"norms"}
     click_tab(bar, "Spectra")
     assert set(LAZY) & set(window._panels) == {"norms", "spectra"}
@@ -91,13 +78,17 @@ def test_only_the_panel_in_front_asks(application, window, bar, settle):
     assert panel.view().question.positions == (10, 90)
 
 
-def test_hover_goes_from_panel_to_panel(application, window, bar, settle):
+def test_hover_and_selection_go_from_a_panel_to_the_viewport(application, window, bar, settle):
     click_tab(bar, "Similarity")
     settle()
     heatmap = named(window._panels["similarity"], "Cosine of every two positions")
     heatmap.cellHovered.emit((20, 30))
     heatmap.cellClicked.emit(20, 30, NONE)
+    settle()
     assert (application.session.hover, application.session.selection) == (30, (20, 30))
+    state = window.viewport.scene.state
+    assert (state.hover, state.selection) == (30, (20, 30))
+    assert application.session.details.position == 30
 
 
 def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
@@ -123,16 +114,13 @@ def test_a_tab_is_closed_and_found_again_in_the_menu(window, bar, qtbot):
     qtbot.waitUntil(lambda: "Spectra" in [bar.tabText(i) for i in range(bar.count())])
 
 
-def test_the_middle_button_closes_a_tab_and_a_double_click_floats_one(window, bar):
+def test_a_tab_is_closed_by_the_middle_button_or_its_menu_and_floated_by_a_double_click(
+    window, bar
+):
     click_tab(bar, "Capture", Qt.MouseButton.MiddleButton)
     assert not window.docks["capture"].isVisible()
     assert window.docks["spectra"].isVisible()
-    QTest.mouseDClick(bar, LEFT, NONE, bar.tabRect(tab(bar, "Spectra")).center())
-    assert window.docks["spectra"].isFloating()
-
-
-def test_the_menu_of_a_tab(window, bar):
-    at = bar.tabRect(tab(bar, "Capture")).center()
+    at = bar.tabRect(tab(bar, "Similarity")).center()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, bar.mapToGlobal(at))
     QApplication.sendEvent(bar, event)
     menu = QApplication.activePopupWidget()
@@ -141,7 +129,9 @@ def test_the_menu_of_a_tab(window, bar):
     assert (float_it.text(), close_it.text()) == ("Float", "Close")
     close_it.trigger()
     menu.close()
-    assert not window.docks["capture"].isVisible()
+    assert not window.docks["similarity"].isVisible()
+    QTest.mouseDClick(bar, LEFT, NONE, bar.tabRect(tab(bar, "Spectra")).center())
+    assert window.docks["spectra"].isFloating()
 
 
 def test_the_buttons_stand_beside_the_tabs_and_not_on_them(window, bar, qtbot):
@@ -174,11 +164,13 @@ def test_reset_brings_all_docks_back(window, bar, qtbot):
     )
 
 
-def test_the_tab_in_front_comes_back_at_the_next_start(
+def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
     start_application, write_table, wait_until_idle
 ):
     first = start_application(write_table(name="kept"))
     first.window.docks["similarity"].raise_()
+    first.window.commands.by_name["full_screen"].trigger()
+    assert first.window.isFullScreen()
     wait_until_idle(first)
     first.close()
     second = start_application(None)
@@ -188,26 +180,25 @@ def test_the_tab_in_front_comes_back_at_the_next_start(
     assert panel.isVisible()
     assert panel.result is not None
     assert "spectra" not in second.window.panels
+    assert second.window.isFullScreen()
+    second.window.commands.by_name["full_screen"].trigger()
+    assert not second.window.isFullScreen()
 
 
-def test_a_panel_can_lead_to_another(application, window, bar, settle):
+def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, window, bar, settle):
     click_tab(bar, "Spectra")
     settle()
+    application.choose_theme("dark")
     window._panels["spectra"].intended.emit(ShowPanel("similarity", {"rows": "projected"}))
     settle()
     assert bar.tabText(bar.currentIndex()) == "Similarity"
     assert window._panels["similarity"].view().question.components == (1, 2, 3)
+    assert window._panels["similarity"].theme.name == "dark"
+    application.choose_theme("light")
+    assert window._panels["similarity"].theme.name == "light"
 
 
 def test_options_of_unknown_panels_are_ignored(application, window, bar):
     before = window.results.options()
     window.results.restore({"nobody": {"k": 3}, "positions": {"k": 3}})
     assert window.results.options() == before
-
-
-def test_panels_built_later_have_the_theme_of_now(application, window, bar):
-    application.choose_theme("dark")
-    click_tab(bar, "Spectra")
-    assert window._panels["spectra"].theme.name == "dark"
-    application.choose_theme("light")
-    assert window._panels["spectra"].theme.name == "light"

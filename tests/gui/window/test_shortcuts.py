@@ -27,16 +27,6 @@ def fired(application):
     return names
 
 
-@pytest.fixture
-def window(application, qtbot):
-    """The window with all its panels, active."""
-    window = application.window
-    window.activateWindow()
-    # The X server makes it the active one in its own time, and only that one has shortcuts.
-    qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
-    return window
-
-
 def fields(window):
     """Everything in the window that text can be typed into."""
     found = [
@@ -127,8 +117,13 @@ def test_shortcuts_that_lead_to_a_field_and_numbers_to_a_panel(window):
 
 def test_plain_keys_work_from_the_viewport(application, window, fired):
     view, session = window.viewport.interactor, application.session
+    QTest.keyClick(window, Qt.Key.Key_G, CONTROL)
+    field = QApplication.focusWidget()
+    QTest.keyClicks(field, "50")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert session.selection == (50,)
     view.setFocus()
-    application.controller.select((50,))
+    fired.clear()
     for key, position in (("Right", 51), ("Left", 50), ("Up", 60), ("Down", 50)):
         QTest.keyClick(view, getattr(Qt.Key, f"Key_{key}"))
         assert session.selection == (position,)

@@ -5,7 +5,6 @@ import signal
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
@@ -17,20 +16,11 @@ from gui.commands.application import _Interrupt
 from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton
-NONE, CONTROL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
-
-
-@pytest.fixture
-def window(application, qtbot):
-    """The window, with the keyboard."""
-    application.window.activateWindow()
-    qtbot.waitUntil(application.window.isActiveWindow)
-    return application.window
-
-
-@pytest.fixture
-def settle(application, wait_until_idle):
-    return lambda: wait_until_idle(application)
+NONE, CONTROL, SHIFT = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+)
 
 
 def drop(window, path):
@@ -54,24 +44,22 @@ def test_the_first_window_is_no_larger_than_the_screen(window):
     assert window.size() == first_size(window.screen().availableSize())
 
 
-@pytest.mark.parametrize("what", ["folder", "file", "dropped"])
 def test_a_model_is_asked_for_and_opened(
-    window, settle, qtbot, write_gpt2, write_table, monkeypatch, what
+    window, settle, qtbot, write_gpt2, write_table, monkeypatch
 ):
-    if what == "folder":
-        folder = write_gpt2("asked for")
-        monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
-        window.commands.by_name["open_folder"].trigger()
-    elif what == "dropped":
-        drop(window, write_table(name="asked for"))
-    else:
-        file = write_table(name="asked for")
-        monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
-        qtbot.keyClick(window, Qt.Key.Key_O, CONTROL | Qt.KeyboardModifier.ShiftModifier)
-    settle()
-    assert window.session.model.name == "asked for"
-    assert window.windowTitle().startswith("asked for")
-    assert Path(window.session.recent[0]).stem == "asked for"
+    folder, file = write_gpt2("a folder"), write_table(name="a file")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
+    for name, ask in (
+        ("a folder", window.commands.by_name["open_folder"].trigger),
+        ("a file", lambda: qtbot.keyClick(window, Qt.Key.Key_O, CONTROL | SHIFT)),
+        ("dropped", lambda: drop(window, write_table(name="dropped"))),
+    ):
+        ask()
+        settle()
+        assert window.session.model.name == name
+        assert window.windowTitle().startswith(name)
+        assert Path(window.session.recent[0]).stem == name
 
 
 def test_bad_source_is_told_and_nothing_is_lost(window, settle, tmp_path, qtbot):
@@ -138,13 +126,11 @@ def test_slider_drag_is_followed_live_and_ends_exact(window, settle, qtbot):
     assert f"positions {dragged[0]}–{dragged[1]}" in caption
 
 
-def test_prompt_labels_positions_and_typing_fires_no_commands(window, settle, qtbot):
-    camera = window.viewport.interactor.camera
-    pose = (camera.GetPosition(), camera.GetViewUp())
+def test_prompt_labels_positions(window, settle, qtbot):
     qtbot.keyClick(window, Qt.Key.Key_L, CONTROL)
     typing = QApplication.focusWidget()
     assert window.panels["prompt"].isAncestorOf(typing)
-    qtbot.keyClicks(typing, "hello my name is adam fcpoxyzi 1+-")
+    qtbot.keyClicks(typing, "hello my name is adam")
     qtbot.keyClick(typing, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.session.tokens is not None)
     settle()
@@ -152,48 +138,6 @@ def test_prompt_labels_positions_and_typing_fires_no_commands(window, settle, qt
     assert window.session.token_at(1) == "hello"
     labels = window.viewport.scene.state.labels
     assert [labels[p] for p in (1, 2, 3)] == ["hello", "my", "name"]
-    assert (camera.GetPosition(), camera.GetViewUp()) == pose
-    assert not window.commands.by_name["spin"].isChecked()
-    assert window.session.projection == "perspective"
-    assert window.session.selection == ()
-
-
-def test_hover_and_selection_are_shared_by_norms_and_viewport(window, settle):
-    window.panels["norms"].selectionRequested.emit((42,))
-    window.panels["norms"].hoverRequested.emit(77)
-    settle()
-    state = window.viewport.scene.state
-    assert state.selection == (42,)
-    assert state.hover == 77
-    assert window.session.details.position == 42
-
-
-def test_go_to_by_number(window, qtbot):
-    qtbot.keyClick(window, Qt.Key.Key_G, CONTROL)
-    field = QApplication.focusWidget()
-    qtbot.keyClicks(field, "150")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    qtbot.keyClick(field, Qt.Key.Key_Escape)  # leaves the field
-    assert window.session.selection == (150,)
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert window.session.selection == ()
-
-
-def test_full_screen_is_left_with_one_key_after_a_restart(start_application, write_table):
-    first = start_application(write_table())
-    first.window.commands.by_name["full_screen"].trigger()
-    assert first.window.isFullScreen()
-    first.close()
-    second = start_application(None)
-    assert second.window.isFullScreen()
-    second.window.commands.by_name["full_screen"].trigger()
-    assert not second.window.isFullScreen()
-
-
-def test_failing_start_shows_the_empty_state_and_why(start_application, tmp_path):
-    application = start_application(tmp_path / "nowhere")
-    assert application.window.notice_bar.isVisible()
-    assert application.window.empty_state.isVisible()
 
 
 def test_interrupt_in_the_terminal_closes_an_idle_window(application, qtbot):

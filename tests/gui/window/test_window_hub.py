@@ -1,5 +1,6 @@
 """The window and the Hub, through real events: fetch, cancel, try again, keep, be offline."""
 
+import itertools
 import re
 import threading
 
@@ -9,20 +10,65 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.window.hub.window_hub import (
-    CONTROL,
-    GPT2,
-    LONG,
-    MEDIUM,
-    SHIFT,
-    click,
-)
+from geometry.models import catalogue
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
+GPT2, MEDIUM, LONG = "openai-community/gpt2", "openai-community/gpt2-medium", "someone/long"
+CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 AT_ONCE = {"Retry-After": "0"}
 WAIT_MS = 20_000
 WEIGHTS = "*/model.safetensors"
+
+
+@pytest.fixture
+def table(helix):
+    """P of a model that takes its time: 1.5 MB."""
+    return helix(2048, 192).astype(np.float32)
+
+
+@pytest.fixture
+def hub(loopback_hub, tmp_path, monkeypatch, write_gpt2, write_safetensors, table):
+    """GPT-2 small and medium and a larger model on the Hub; no packages with models."""
+    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    for name in (GPT2, MEDIUM):
+        loopback_hub.add(name, write_stand_in(tmp_path / "made", name))
+    folder = write_gpt2("long", table)
+    # What comes with the first request is not all there is.
+    tensors = {"a": np.zeros(50_000), "wpe.weight": table}
+    write_safetensors(folder / "model.safetensors", tensors)
+    loopback_hub.add(LONG, {path.name: path for path in folder.iterdir()})
+    return loopback_hub
+
+
+@pytest.fixture
+def start(hub, start_application, qtbot):
+    """Start the application on this Hub, its window with the keyboard."""
+
+    def started(source=None, **options):
+        application = start_application(source, **options)
+        application.window.activateWindow()
+        qtbot.waitUntil(application.window.isActiveWindow)
+        return application
+
+    return started
+
+
+@pytest.fixture
+def application(start):
+    """The application with nothing open."""
+    return start()
+
+
+@pytest.fixture
+def window(application):
+    return application.window
+
+
+def click(button):
+    assert button.isVisible()
+    assert button.isEnabled()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 def type_id(window, text):
@@ -87,8 +133,16 @@ def test_a_wait_that_the_hub_asks_for_is_told(application, window, hub, qtbot):
     assert application.session.opening == ""
 
 
-def test_a_model_is_searched_found_and_opened(application, window, hub, wait_until_idle, qtbot):
+def test_a_model_is_searched_found_and_opened_and_what_is_none_offers_nothing(
+    application, window, hub, settle, qtbot
+):
     panel, session = window.panels["models"], application.session
+    type_id(window, "nobody/nothing")
+    settle()
+    assert "nobody/nothing" in window.notice_bar.text
+    assert not window.notice_bar.retry_button.isVisible()
+    assert not window.notice_bar.whole_button.isVisible()
+    panel.search.clear()
     window.empty_state.hubRequested.emit()
     QTest.keyClicks(panel.search, "long")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
@@ -96,7 +150,7 @@ def test_a_model_is_searched_found_and_opened(application, window, hub, wait_unt
     assert [entry.id for entry in session.found] == [LONG]
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.model is not None, timeout=WAIT_MS)
-    wait_until_idle(application)
+    settle()
     assert session.model.name == "long"
 
 
@@ -143,21 +197,20 @@ def cancel(window, way):
         QTest.keyClick(search, Qt.Key.Key_Escape)
 
 
-@pytest.mark.parametrize("stage", STAGES)
 def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
-    application, window, open_until, wait_until_idle, table, stage
+    application, window, open_until, settle, table
 ):
     session = application.session
-    for way in WAYS:
-        open_until(application, *STAGES[stage])
+    for stage, way in itertools.product(STAGES.values(), WAYS):
+        open_until(application, *stage)
         cancel(window, way)
         assert (session.opening, session.transfer) == ("", None)
         assert session.status == "Opening cancelled"
         assert not window.status_bar.fetch.isVisible()
-        wait_until_idle(application)  # its thread has ended
+        settle()  # its thread has ended
         assert (session.model, session.notice) == (None, None)
     application.controller.open(LONG)
-    wait_until_idle(application)
+    settle()
     np.testing.assert_array_equal(session.model.W_pos, table)
 
 
@@ -176,26 +229,21 @@ def test_cancelling_leaves_what_is_open_on_the_screen(start, open_until, wait_un
     assert window.viewport.scene.state.caption[0].startswith("gpt2")
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_the_window_closes_while_the_network_hangs(
-    start, open_until, stage, table, new_pool_threads
-):
-    application = start()
-    open_until(application, *STAGES[stage])
-    application.window.close()
-    application.close()
-    assert not new_pool_threads()
-    again = start(LONG)
-    np.testing.assert_array_equal(again.session.model.W_pos, table)
-
-
-def test_a_search_that_hangs_does_not_keep_the_window(start, hub, qtbot, new_pool_threads):
+def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table, new_pool_threads):
+    for stage in STAGES.values():
+        application = start()
+        open_until(application, *stage)
+        application.window.close()
+        application.close()
+        assert not new_pool_threads()
     application = start()
     playing = hub.fault(Fault.stall(None), path="/api/models")
     application.controller.search_hub("long")
     assert playing.reached.wait(10)
     application.close()
     assert not new_pool_threads()
+    again = start(LONG)
+    np.testing.assert_array_equal(again.session.model.W_pos, table)
 
 
 # ---- faults ----------------------------------------------------------------------------
@@ -228,14 +276,6 @@ def test_a_whole_download_is_asked_for_and_made(application, window, hub, wait_u
     wait_until_idle(application)
     assert not bar.isVisible()
     np.testing.assert_array_equal(application.session.model.W_pos, table)
-
-
-def test_what_cannot_be_had_offers_nothing(application, window, hub, wait_until_idle):
-    type_id(window, "nobody/nothing")
-    wait_until_idle(application)
-    assert "nobody/nothing" in window.notice_bar.text
-    assert not window.notice_bar.retry_button.isVisible()
-    assert not window.notice_bar.whole_button.isVisible()
 
 
 # ---- other commands --------------------------------------------------------------------
@@ -280,8 +320,13 @@ def test_a_tokenizer_is_fetched_in_sight_and_can_be_cancelled(start, hub, qtbot,
     assert len(session.tokens.texts) == 2
 
 
-def test_the_settings_say_what_is_kept_and_remove_it(start, hub, qtbot, wait_until_idle):
-    application = start(GPT2)
+def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
+    start, hub, qtbot, wait_until_idle, settings
+):
+    settings.cache_limit = 300_000_000
+    application = start(MEDIUM)
+    assert application.controller.cache.max_bytes == 300_000_000
+    np.testing.assert_array_equal(application.session.model.W_pos, positions_of(MEDIUM))
     window, session = application.window, application.session
     QTest.keyClick(window, Qt.Key.Key_Comma, CONTROL)
     dialog = application._page.dialog
@@ -294,7 +339,7 @@ def test_the_settings_say_what_is_kept_and_remove_it(start, hub, qtbot, wait_unt
     assert application.settings.offline
 
     def state():
-        return {row.entry.id: row.state for row in session.models}[GPT2]
+        return {row.entry.id: row.state for row in session.models}[MEDIUM]
 
     assert state() == "cached"
     application.controller.cache.clear()
@@ -305,21 +350,7 @@ def test_the_settings_say_what_is_kept_and_remove_it(start, hub, qtbot, wait_unt
     assert not dialog.isVisible()
 
 
-def test_the_limit_of_the_cache_is_the_remembered_one_and_positions_the_hub_s(start, settings):
-    settings.cache_limit = 300_000_000
-    application = start(MEDIUM)
-    assert application.controller.cache.max_bytes == 300_000_000
-    np.testing.assert_array_equal(application.session.model.W_pos, positions_of(MEDIUM))
-
-
 # ---- a Hub that is not asked: offline, and at a start ----------------------------------------
-
-
-def open_in_cache(start, source):
-    """Let an application fetch a model, and close it."""
-    first = start(source)
-    assert first.session.notice is None
-    first.close()
 
 
 def test_the_offline_switch(application, window, hub, wait_until_idle, start):
@@ -354,8 +385,12 @@ def test_the_switch_is_remembered_and_the_command_line_is_not(start):
     assert third.window.commands.by_name["work_offline"].isChecked()
 
 
-def test_a_start_asks_nobody_and_reopens_what_was_fetched(start, hub, table):
-    open_in_cache(start, LONG)
+def test_a_start_asks_nobody_and_reopens_what_was_fetched_or_says_why_not(
+    start, hub, settings, table
+):
+    first = start(LONG)
+    assert first.session.notice is None
+    first.close()
     hub.forget_requests()
     start().close()
     assert hub.requests == []
@@ -366,12 +401,9 @@ def test_a_start_asks_nobody_and_reopens_what_was_fetched(start, hub, table):
     np.testing.assert_array_equal(again.session.model.W_pos, table)
     assert again.window.viewport.scene.state.caption[0].startswith("long")
     assert again.session.recent == (LONG,)
-
-
-def test_a_start_without_the_last_model_says_so(start, hub, settings):
-    open_in_cache(start, GPT2)
+    again.close()
     settings._store.setValue("model/last", MEDIUM)
-    hub.close()
-    bar = start().window.notice_bar
-    assert bar.text.startswith("gpt2-medium could not be opened: ")
-    assert bar.retry_button.isVisible()
+    window = start().window
+    assert window.notice_bar.text.startswith("gpt2-medium could not be opened: ")
+    assert window.notice_bar.retry_button.isVisible()
+    assert window.empty_state.isVisible()
