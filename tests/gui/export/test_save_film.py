@@ -39,17 +39,6 @@ def films(application):
     return application.window.films
 
 
-@pytest.fixture
-def finish(films, qtbot, wait_until_idle, application):
-    """Wait until a film is done, and everything else too."""
-
-    def wait():
-        qtbot.waitUntil(lambda: not films.busy, timeout=TIMEOUT_MS)
-        wait_until_idle(application)
-
-    return wait
-
-
 def trigger(window, text):
     menu = window.panels["training"].menu()
     (action,) = [action for action in menu.actions() if action.text() == text]
@@ -137,15 +126,14 @@ def test_cancel_leaves_no_file(application, films, finish, tmp_path):
     assert application.session.notice is None
 
 
-def test_another_film_takes_its_place(application, films, finish, tmp_path):
+def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
+    application, films, finish, tmp_path
+):
     films.save(tmp_path / "a.gif", FilmOptions("gif", 480))
     films.save(tmp_path / "b.gif", SMALL)
     finish()
     assert not (tmp_path / "a.gif").exists()
     assert len(read_gif(tmp_path / "b.gif")[0]) == 6
-
-
-def test_what_cannot_be_written_is_a_notice(application, films, finish, tmp_path):
     films.save(tmp_path / "none" / "a.mp4", SMALL)
     finish()
     assert "could not be written" in application.session.notice.text
@@ -163,7 +151,9 @@ def test_closing_the_window_gives_it_up(application, films, tmp_path):
 # ---- from the menu -----------------------------------------------------------------------
 
 
-def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch):
+def test_the_menu_asks_how_and_where_to_save_a_film_or_coordinates(
+    application, finish, tmp_path, monkeypatch
+):
     def execute(dialog):
         QTest.mouseClick(dialog.kind.buttons["mp4"], LEFT)
         QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
@@ -180,6 +170,14 @@ def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch)
     answer_file(monkeypatch, None)
     trigger(application.window, "Save time-lapse…")
     assert not application.window.films.busy
+    answer_file(monkeypatch, tmp_path / "c.npz")
+    application.session.basis = "aligned"
+    trigger(application.window, "Save coordinates…")
+    finish()
+    with np.load(tmp_path / "c.npz") as file:
+        assert file["steps"].tolist() == STEPS
+        assert str(file["basis"]) == "aligned"
+    assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
 @pytest.mark.parametrize("meanwhile", ["another range", "another model"])
@@ -204,17 +202,6 @@ def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
     assert not films.busy
     assert "no time-lapse of what is shown" in session.notice.text
     assert not (tmp_path / "film.mp4").exists()
-
-
-def test_coordinates_from_the_menu(application, wait_until_idle, tmp_path, monkeypatch):
-    answer_file(monkeypatch, tmp_path / "c.npz")
-    application.session.basis = "aligned"
-    trigger(application.window, "Save coordinates…")
-    wait_until_idle(application)
-    with np.load(tmp_path / "c.npz") as file:
-        assert file["steps"].tolist() == STEPS
-        assert str(file["basis"]) == "aligned"
-    assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
 def test_without_a_time_lapse_there_is_nothing_to_save(show_model, write_table):
@@ -250,7 +237,7 @@ def test_speed_and_length_are_one_thing(dialog):
     assert dialog.options().fps == 15.0
 
 
-def test_the_size_follows_the_viewport(dialog):
+def test_the_size_follows_the_viewport_and_everything_is_named(dialog):
     said = [label.text() for label in dialog.findChildren(QWidget) if hasattr(label, "text")]
     assert any("30 frames of 1\N{THIN SPACE}440 × 720 pixels" in one for one in said)
     QTest.mouseClick(dialog.height_.buttons["1080"], LEFT)
@@ -259,9 +246,6 @@ def test_the_size_follows_the_viewport(dialog):
     assert options == FilmOptions("mp4", 1080, 6.0, "white")
     assert options.size(QSize(800, 400)) == (2160, 1080)
     assert options.size(QSize(333, 400))[0] % 2 == 0
-
-
-def test_everything_in_it_is_named(dialog):
     assert all(choice.accessibleName() for choice in dialog.findChildren(Segmented))
     assert dialog.fps.accessibleName() == "Steps a second"
     assert dialog.seconds.accessibleName() == "Seconds"

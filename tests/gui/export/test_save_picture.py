@@ -20,41 +20,24 @@ def window(application):
 
 
 @pytest.fixture
-def save(application, wait_until_idle):
+def save(application, settle):
     """Save a picture, and wait until it is written."""
 
     def saved(out, **options):
         application.window.pictures.save(out, PictureOptions(**options))
-        wait_until_idle(application)
+        settle()
         return QImage(str(out))
 
     return saved
 
 
-@pytest.mark.parametrize("scale", [1, 3])
-def test_save_viewport(window, save, tmp_path, scale):
-    save(tmp_path / "gpt2-1.5", scale=scale)
-    picture = QImage(str(tmp_path / "gpt2-1.5.png"))  # with the ending of its format
-    assert picture.size() == window.viewport.interactor.size() * scale
-    assert picture.pixelColor(2, 2) == QColor(LIGHT.viewport)
-    assert picture.pixelColor(window.viewport.pixel_of(100) * scale) != QColor(LIGHT.viewport)
-
-
-def test_a_picture_that_is_being_written_outlasts_the_window(application, tmp_path, monkeypatch):
-    out, closing = tmp_path / "late.png", threading.Event()
-
-    def write(image, path):
-        assert closing.wait(30)
-        write_picture(image, path)
-
-    monkeypatch.setattr(save_picture, "write_picture", write)
-    application.window.pictures.save(out, PictureOptions(scale=1))
-    threading.Timer(0.1, closing.set).start()
-    application.close()
-    assert not QImage(str(out)).isNull()
-
-
-def test_save_transparent(window, save, tmp_path):
+def test_save_viewport(window, save, tmp_path):
+    for scale in (1, 3):
+        save(tmp_path / "gpt2-1.5", scale=scale)
+        picture = QImage(str(tmp_path / "gpt2-1.5.png"))  # with the ending of its format
+        assert picture.size() == window.viewport.interactor.size() * scale
+        assert picture.pixelColor(2, 2) == QColor(LIGHT.viewport)
+        assert picture.pixelColor(window.viewport.pixel_of(100) * scale) != QColor(LIGHT.viewport)
     picture = save(tmp_path / "helix.png", scale=1, background="transparent")
     assert picture.pixelColor(2, 2).alpha() == 0
     assert picture.pixelColor(window.viewport.pixel_of(100)).alpha() > 200
@@ -67,9 +50,15 @@ def test_save_whole_window(window, save, tmp_path):
     at = viewport.mapTo(window, window.viewport.pixel_of(100)) * 2
     assert picture.pixelColor(at) != QColor(LIGHT.viewport)
     assert picture.pixelColor(2 * viewport.mapTo(window, QPoint(4, 4))) == QColor(LIGHT.viewport)
+    assert window.pictures.save_window(tmp_path / "a.png")  # at once
+    assert QImage(str(tmp_path / "a.png")).size() == window.size()
+    assert not window.pictures.save_window(tmp_path / "no such folder" / "a.png")
+    assert "No such file or directory" in window.notice_bar.text
 
 
-def test_a_picture_is_copied_and_a_dialog_that_is_cancelled_changes_nothing(window, monkeypatch):
+def test_a_picture_is_asked_for_or_copied_and_a_cancelled_dialog_changes_nothing(
+    window, settle, tmp_path, monkeypatch
+):
     def cancelled(dialog):
         dialog.scale.buttons["4"].click()
         return QDialog.DialogCode.Rejected
@@ -80,37 +69,40 @@ def test_a_picture_is_copied_and_a_dialog_that_is_cancelled_changes_nothing(wind
     window.commands.by_name["copy_picture"].trigger()
     size = window.viewport.interactor.size()
     assert QGuiApplication.clipboard().image().size() == 2 * size
-
-
-def test_unwritable_picture_says_why(window, save, tmp_path):
-    save(tmp_path / "no such folder" / "a.png")
-    assert "could not be written" in window.notice_bar.text
-    assert "No such file or directory" in window.notice_bar.text
-
-
-def test_picture_is_asked_for_and_saved_with_its_ending(
-    application, window, wait_until_idle, tmp_path, monkeypatch
-):
     monkeypatch.setattr(PictureDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
     answer_file(monkeypatch, tmp_path / "curve")
     window.commands.by_name["save_picture"].trigger()
-    wait_until_idle(application)
-    assert not QImage(str(tmp_path / "curve.png")).isNull()
+    settle()
+    assert not QImage(str(tmp_path / "curve.png")).isNull()  # with its ending
     assert window.session.status.endswith("curve.png")
 
 
-def test_the_window_can_be_used_while_a_picture_is_written(
+def test_a_picture_that_cannot_be_written_or_drawn_says_why(window, save, tmp_path):
+    save(tmp_path / "no such folder" / "a.png")
+    assert "could not be written" in window.notice_bar.text
+    assert "No such file or directory" in window.notice_bar.text
+    save(tmp_path / "a.png", whole_window=True, scale=20_000)
+    assert "too large" in window.notice_bar.text
+    out = tmp_path / "b.png"
+    out.write_bytes(b"before")
+    with pytest.raises(PictureError, match=r"could not be written to .*: Image is empty"):
+        write_picture(QImage(), out)
+    assert out.read_bytes() == b"before"
+    assert list(tmp_path.glob("*.png")) == [out]
+
+
+def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
     application, qtbot, tmp_path, monkeypatch
 ):
     begun, go_on = threading.Event(), threading.Event()
 
     def slowly(image, out):
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         write_picture(image, out)
 
     monkeypatch.setattr(save_picture, "write_picture", slowly)
-    out = tmp_path / "helix.png"
+    out, late = tmp_path / "helix.png", tmp_path / "late.png"
     application.window.pictures.save(out, PictureOptions(scale=1))
     assert begun.wait(10)
     assert application.session.status != f"Saved {out}"
@@ -118,24 +110,8 @@ def test_the_window_can_be_used_while_a_picture_is_written(
     go_on.set()
     qtbot.waitUntil(lambda: application.session.status == f"Saved {out}")
     assert not QImage(str(out)).isNull()
-
-
-def test_a_picture_of_the_window_is_there_at_once(window, tmp_path):
-    assert window.pictures.save_window(tmp_path / "a.png")
-    assert QImage(str(tmp_path / "a.png")).size() == window.size()
-    assert not window.pictures.save_window(tmp_path / "no such folder" / "a.png")
-    assert "No such file or directory" in window.notice_bar.text
-
-
-def test_an_image_that_cannot_be_packed_leaves_what_was_there(tmp_path):
-    out = tmp_path / "a.png"
-    out.write_bytes(b"before")
-    with pytest.raises(PictureError, match=r"could not be written to .*: Image is empty"):
-        write_picture(QImage(), out)
-    assert out.read_bytes() == b"before"
-
-
-def test_a_window_too_large_for_a_picture_is_a_sentence(window, tmp_path, save):
-    save(tmp_path / "a.png", whole_window=True, scale=20_000)
-    assert "too large" in window.notice_bar.text
-    assert not (tmp_path / "a.png").exists()
+    go_on.clear()
+    application.window.pictures.save(late, PictureOptions(scale=1))
+    threading.Timer(0.1, go_on.set).start()
+    application.close()
+    assert not QImage(str(late)).isNull()

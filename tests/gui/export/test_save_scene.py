@@ -42,16 +42,10 @@ def test_a_page_has_what_the_viewport_shows(application, export, tmp_path, wait_
     assert abs(eye["x"]) + abs(eye["y"]) < 1e-6 < eye["z"]
 
 
-def test_a_body(export, tmp_path):
-    export(tmp_path / "body.glb")
-    assert (tmp_path / "body.glb").read_bytes().startswith(b"glTF")
-
-
-def test_nothing_is_written_without_a_file(application, export):
+def test_a_body_where_there_is_a_folder_and_nothing_without_a_file(application, export, tmp_path):
     export(None)
     assert application.session.status == "Ready"
-
-
-def test_a_folder_that_is_not_there_becomes_a_notice(application, export, tmp_path):
+    export(tmp_path / "body.glb")
+    assert (tmp_path / "body.glb").read_bytes().startswith(b"glTF")
     export(tmp_path / "nowhere" / "scene.glb")
     assert "cannot be written" in application.session.notice.text

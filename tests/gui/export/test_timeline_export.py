@@ -110,22 +110,8 @@ def test_npz_is_read_back(session, tmp_path):
         assert set(file) == set(timeline_numbers(session.timeline))
         np.testing.assert_array_equal(file["coordinates"], session.timeline.coordinates)
         assert str(file["basis"]) == "frozen"
-
-
-def test_npz_that_cannot_be_written(session, tmp_path, monkeypatch):
     with pytest.raises(HelixscopeError, match=r"none/x.npz cannot be written: No such file"):
         write_timeline_numbers(session.timeline, tmp_path / "none" / "x.npz")
-    out = tmp_path / "x.npz"
-    out.write_bytes(b"before")
-
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(HelixscopeError, match="No space left"):
-        write_timeline_numbers(session.timeline, out)
-    assert out.read_bytes() == b"before"
-    assert sorted(os.listdir(tmp_path)) == ["model", "x.npz"]
 
 
 # ---- films -------------------------------------------------------------------------------
@@ -215,16 +201,6 @@ def test_points_grow_with_the_film(session, frames):
     assert colourful[0] > 2 * colourful[1]
 
 
-@pytest.mark.parametrize(("size", "drawn"), [((160, 120), (120, 160)), ((161, 121), (122, 162))])
-def test_mp4(session, tmp_path, size, drawn):
-    out = tmp_path / "a.mp4"
-    write_timelapse(session, out, size=size, fps=4)
-    film, fps = read_mp4(out)
-    assert film.shape == (5, *drawn, 3)
-    assert fps == 4
-    assert np.abs(film[0].astype(int) - film[-1]).max() > 100
-
-
 def test_every_format_by_its_ending(session, tmp_path):
     said = []
 
@@ -232,22 +208,24 @@ def test_every_format_by_its_ending(session, tmp_path):
         said.append(message)
         work()
 
-    for ending in ("gif", "npz"):
-        write_timelapse(session, tmp_path / f"a.{ending}", size=(80, 60), step=step)
-    assert said == ["Drawing 5 frames", "Writing"]
-    assert sorted(os.listdir(tmp_path)) == ["a.gif", "a.npz", "model"]
+    for ending in ("mp4", "gif", "npz"):
+        out = tmp_path / f"a.{ending}"
+        write_timelapse(session, out, size=(161, 121), fps=4, step=step)
+    assert said == ["Drawing 5 frames", "Drawing 5 frames", "Writing"]
+    assert sorted(os.listdir(tmp_path)) == ["a.gif", "a.mp4", "a.npz", "model"]
+    film, fps = read_mp4(tmp_path / "a.mp4")
+    assert film.shape == (5, 122, 162, 3)  # even sides
+    assert fps == 4
+    assert np.abs(film[0].astype(int) - film[-1]).max() > 100
 
 
-@pytest.mark.parametrize(
-    ("out", "size", "error", "said"),
-    [
+def test_a_film_that_cannot_be(session, tmp_path):
+    for out, size, error, said in (
         ("none/a.mp4", (80, 60), FilmError, "could not be written"),
         ("a.gif", (20_000, 20_000), PictureError, "cannot be drawn"),
-    ],
-)
-def test_a_film_that_cannot_be(session, tmp_path, out, size, error, said):
-    with pytest.raises(error, match=said):
-        write_timelapse(session, tmp_path / out, size=size)
+    ):
+        with pytest.raises(error, match=said):
+            write_timelapse(session, tmp_path / out, size=size)
     assert os.listdir(tmp_path) == ["model"]
 
 

@@ -25,17 +25,6 @@ POSE = CameraPose(
 )
 
 
-@pytest.fixture
-def finish(application, qtbot, wait_until_idle):
-    """Wait until a film is done, and everything else too."""
-
-    def wait():
-        qtbot.waitUntil(lambda: not application.window.films.busy)
-        wait_until_idle(application)
-
-    return wait
-
-
 def fill_in(dialog, *buttons):
     """Ask for a GIF of five frames in a second, with more buttons pressed, and go on."""
     for button in (dialog.kind.buttons["gif"], *buttons):
@@ -82,20 +71,17 @@ def frames_of(model):
     return draw
 
 
-@pytest.mark.parametrize("about", ABOUT)
-def test_every_axis_gives_another_turn_that_goes_all_the_way(about, frames_of):
-    film = frames_of(Turn(about, 2.0))
-    assert len(film) == 10
-    steps = np.abs(film - np.roll(film, -1, axis=0)).mean(axis=(1, 2, 3))
-    # The last frame is as far from the first as any from the next.
-    assert steps[-1] < 1.5 * steps[:-1].max()
-    assert steps.min() > 0.1
-
-
-def test_upright_is_the_third_axis_in_the_articles_view(frames_of):
-    up, z, x = (frames_of(Turn(about, 1.0)) for about in ("up", "z", "x"))
-    np.testing.assert_array_equal(up, z)
-    assert (up[1] != x[1]).any()
+def test_every_axis_gives_another_turn_that_goes_all_the_way(frames_of):
+    films = {about: frames_of(Turn(about, 2.0)) for about in ABOUT}
+    for film in films.values():
+        assert len(film) == 10
+        steps = np.abs(film - np.roll(film, -1, axis=0)).mean(axis=(1, 2, 3))
+        # The last frame is as far from the first as any from the next.
+        assert steps[-1] < 1.5 * steps[:-1].max()
+        assert steps.min() > 0.1
+    # Upright is the third axis in the article's view.
+    np.testing.assert_array_equal(films["up"], films["z"])
+    assert (films["up"][1] != films["x"][1]).any()
 
 
 def test_a_frame_is_the_picture_from_there_with_its_caption(model, frames_of):
@@ -111,9 +97,8 @@ def test_a_frame_is_the_picture_from_there_with_its_caption(model, frames_of):
 
 
 def test_what_is_under_the_mouse_is_not_marked(model):
-    drawn = []
+    drawn, session = [], still_session(model)
     for hover in (None, 50):
-        session = still_session(model)
         session.hover = hover
         frames = TurnFrames(session, FilmLook((160, 120), 5.0), QUICK)
         drawn.append(frames.draw(0))
@@ -182,9 +167,14 @@ def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     assert np.abs(film[0].astype(int) - expected).mean() < 2
 
 
-def test_cancel_leaves_no_file(application, finish, tmp_path):
-    window = application.window
-    window.turntables.save(tmp_path / "a.mp4", FilmOptions(height=480, fps=25.0), Turn())
+def test_one_film_at_a_time_and_cancel_leaves_no_file(application, finish, tmp_path, monkeypatch):
+    window, turntables = application.window, application.window.turntables
+    monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
+    turntables.save(tmp_path / "a.gif", SMALL, QUICK)
+    turntables.ask()
+    finish()
+    assert len(read_gif(tmp_path / "a.gif")[0]) == 10
+    turntables.save(tmp_path / "a.mp4", FilmOptions(height=480, fps=25.0), Turn())
     (progress,) = [one for one in window.findChildren(FilmProgress) if one.isVisible()]
     assert progress.windowTitle() == "Saving the turntable"
     press_button(progress, "Cancel")
@@ -192,15 +182,6 @@ def test_cancel_leaves_no_file(application, finish, tmp_path):
     application.jobs._alone[-1].join(20)
     assert application.session.status == "Saving the turntable was cancelled"
     assert not list(tmp_path.glob("*.mp4*"))
-
-
-def test_one_film_at_a_time(application, finish, tmp_path, monkeypatch):
-    monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
-    turntables = application.window.turntables
-    turntables.save(tmp_path / "a.gif", SMALL, QUICK)
-    turntables.ask()
-    finish()
-    assert len(read_gif(tmp_path / "a.gif")[0]) == 10
 
 
 def test_the_dialog_counts_frames_and_names_everything(qtbot):

@@ -117,28 +117,36 @@ def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
     assert_drawn(read(tmp_path / "tiny-gpt2.png"), session, projection, "light")
 
 
-def test_the_panel_in_front_comes_too(application, wait_until_idle):
+def test_the_panel_in_front_comes_too(application, settle):
     application.window.bring("shape")
-    wait_until_idle(application)
+    settle()
     text = window_script(application.window)
     assert "\n# Shape\n" in text
     assert text.count("open_model(") == 1
     check_imports(text)
 
 
-def test_what_is_usual_is_left_out(opened):
+def test_what_is_usual_is_left_out_and_what_is_not_drawn_is_named(opened):
     text = script(opened, SIGHT)
     unusual = ("@ turn", "parallel", "point_labels", "pv.Sphere", THEMES["dark"].faint)
     assert not any(word in text for word in unusual)
     opened.selection = (5,)
     assert "labels = {5: '5'}" in script(opened, SIGHT)
+    guide = Guide(opened.curve.pca, opened.curve.components, caption="a line of\na panel")
+    opened.guides = with_guide(opened.guides, "shape", guide)
+    text = script(opened, SIGHT)
+    assert "# Not drawn here: a line of\n# Not drawn here: a panel\n" in text
+    assert text.count("a panel") == 1
 
 
-@pytest.mark.parametrize("colormap", COLORMAPS)
-def test_every_map_of_colours_is_known(opened, run, tmp_path, colormap):
-    opened.colormap = colormap
-    run(script(opened, sight(opened)))
-    assert_drawn(read(tmp_path / "helix.png"), opened, seen(opened), "light")
+def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, run, tmp_path):
+    projection = seen(opened)
+    for opened.colormap in COLORMAPS:
+        run(script(opened, sight(opened)))
+        assert_drawn(read(tmp_path / "helix.png"), opened, projection, "light")
+    opened.positions = (7, 7)
+    run(script(opened, SIGHT))
+    assert np.ptp(read(tmp_path / "helix.png")) > 100
 
 
 @pytest.mark.parametrize(
@@ -163,21 +171,6 @@ def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
     assert ("section" in names) == opened.sphere
     if opened.sphere:
         np.testing.assert_allclose(names["section"].axes, state.sphere.axes, atol=1e-9)
-
-
-def test_a_single_position(opened, run, tmp_path):
-    opened.positions = (7, 7)
-    run(script(opened, SIGHT))
-    assert np.ptp(read(tmp_path / "helix.png")) > 100
-
-
-def test_what_of_a_panel_is_not_drawn_is_named(opened, run, tmp_path):
-    curve = opened.curve
-    guide = Guide(curve.pca, curve.components, caption="a line of\na panel")
-    opened.guides = with_guide(opened.guides, "shape", guide)
-    text = script(opened, SIGHT)
-    assert "# Not drawn here: a line of\n# Not drawn here: a panel\n" in text
-    assert text.count("a panel") == 1
 
 
 def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, run, tmp_path):

@@ -46,14 +46,14 @@ def test_only_the_stage_is_drawn_by_opengl(application):
     assert frame.surfaceType() == frame.SurfaceType.RasterSurface
 
 
-def test_a_closed_view_refers_to_no_surface(application, write_table, helix, wait_until_idle):
+def test_a_closed_view_refers_to_no_surface(application, write_table, helix, settle):
     def surfaces():
         gc.collect()
         return sum(type(one) is QSurface for one in gc.get_objects())
 
     before = surfaces()
     key = application.controller.comparing.add(str(write_table(helix(60, 8), "other")))
-    wait_until_idle(application)
+    settle()
     viewport = application.window.grid.cells[key].viewport
     assert surfaces() == before + 1
     application.controller.comparing.remove(key)

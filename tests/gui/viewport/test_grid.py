@@ -28,11 +28,6 @@ def grid(application, qtbot):
 
 
 @pytest.fixture
-def settle(application, wait_until_idle):
-    return lambda: wait_until_idle(application)
-
-
-@pytest.fixture
 def short(write_table, helix):
     return str(write_table(helix(120, 16, seed=9), "short"))
 
@@ -88,15 +83,16 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
 # ---- what is there -----------------------------------------------------------------------
 
 
-def test_alone_the_open_model_has_all_the_room(grid):
-    (cell,) = grid.shown_cells
-    assert not cell.header.isVisible()
-    assert not grid.bar.isVisible()
-    assert not grid.strip.isVisible()
-    assert grid.main.size() == grid.size()
+def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
+    application, grid, beside, settle, short, long
+):
+    def alone():
+        (cell,) = grid.shown_cells
+        assert cell.key == MAIN
+        assert not any(part.isVisible() for part in (cell.header, grid.bar, grid.strip))
+        return grid.main.size() == grid.size()
 
-
-def test_models_stand_side_by_side_each_under_its_name(application, grid, beside, short, long):
+    assert alone()
     one, other = beside(short, long)
     main = grid.cells[MAIN]
     assert names(grid) == ["tiny-gpt2", "short", "long"]
@@ -115,6 +111,15 @@ def test_models_stand_side_by_side_each_under_its_name(application, grid, beside
     # The colours are explained once, for all of them.
     assert grid.strip.isVisible()
     assert grid.strip.scale.labels == ("0", "299")
+    click(one.close_button)
+    assert names(grid) == ["tiny-gpt2", "long"]
+    click(main.close_button)
+    settle()
+    assert application.session.model.name == "long"
+    assert alone()
+    beside(short, long)
+    click(grid.bar.clear)  # all at once
+    assert [cell.key for cell in grid.shown_cells] == [MAIN]
 
 
 def test_a_model_is_added_by_the_menu(application, grid, settle, short):
@@ -129,37 +134,20 @@ def test_a_model_is_added_by_the_menu(application, grid, settle, short):
     assert names(grid) == ["tiny-gpt2", "short"]
 
 
-def test_views_are_closed_by_their_buttons(application, grid, beside, settle, short, long):
-    one, _ = beside(short, long)
-    click(one.close_button)
-    assert names(grid) == ["tiny-gpt2", "long"]
-    click(grid.cells[MAIN].close_button)
-    settle()
-    assert application.session.model.name == "long"
-    assert [cell.key for cell in grid.shown_cells] == [MAIN]
-    assert not grid.bar.isVisible()
-    assert grid.main.size() == grid.size()
-    beside(short, long)
-    click(grid.bar.clear)  # all at once
-    assert [cell.key for cell in grid.shown_cells] == [MAIN]
-
-
 # ---- which is the open one ---------------------------------------------------------------
 
 
-def test_a_click_on_a_header_lets_the_panels_be_about_it(application, grid, beside, short):
-    (one,) = beside(short)
+def test_a_click_on_a_header_lets_the_panels_be_about_it_and_keys_go_through_the_views(
+    application, grid, beside, short, long
+):
+    one, _ = beside(short, long)
+    order = ["tiny-gpt2", "short", "long"]
     click(one.name)
     assert application.session.model.name == "short"
     assert application.window.windowTitle().startswith("short")
-    assert names(grid) == ["tiny-gpt2", "short"]
+    assert names(grid) == order
     assert grid.shown_cells[1].key == MAIN
-
-
-def test_views_are_gone_through_with_keys(application, grid, beside, short, long):
-    beside(short, long)
-    order = ["tiny-gpt2", "short", "long"]
-    for step, name in ((1, "short"), (1, "long"), (1, "tiny-gpt2"), (-1, "long")):
+    for step, name in ((1, "long"), (1, "tiny-gpt2"), (1, "short"), (-1, "tiny-gpt2")):
         at = Qt.Key.Key_PageDown if step > 0 else Qt.Key.Key_PageUp
         QTest.keyClick(application.window, at, CONTROL)
         assert application.session.model.name == name
@@ -209,55 +197,47 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
 # ---- what is linked ----------------------------------------------------------------------
 
 
-def test_turning_one_curve_turns_the_others(grid, beside, turn, settle, short):
+def test_turning_one_curve_turns_the_others(application, grid, beside, turn, settle, short, long):
     (one,) = beside(short)
-    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
+
+    def check_agreement(other=one):
+        np.testing.assert_allclose(look_of(other.viewport), look_of(grid.main), atol=1e-6)
+
+    check_agreement()
+    first = look_of(grid.main)
     for turned, follows in ((one.viewport, grid.main), (grid.main, one.viewport)):
         before = look_of(follows)
         turn(turned, 60, 25)
         assert np.abs(look_of(follows) - before).max() > 0.05
-        np.testing.assert_allclose(look_of(follows), look_of(turned), atol=1e-6)
+        check_agreement()
+    application.window.undo.undo()
+    settle()
+    np.testing.assert_allclose(look_of(grid.main), first, atol=1e-6)
+    check_agreement()
+    # One that comes later looks as the others do.
+    turn(grid.main, 70, -30)
+    grid.main.camera.zoom(1.5)
+    check_agreement(*beside(long))
     click(grid.bar.cameras)
     before = look_of(one.viewport)
     turn(grid.main, -50, 10)
     np.testing.assert_array_equal(look_of(one.viewport), before)
     click(grid.bar.cameras)
     settle()
-    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
+    check_agreement()
 
 
-def test_one_that_comes_later_looks_as_the_others_do(application, grid, beside, turn, short):
-    turn(grid.main, 70, -30)
-    application.window.viewport.camera.zoom(1.5)
-    (one,) = beside(short)
-    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
-
-
-def test_a_turn_in_any_view_is_taken_back(grid, beside, turn, application, settle, short):
-    (one,) = beside(short)
-    before = look_of(grid.main)
-    turn(one.viewport, 60, 25)
-    application.window.undo.undo()
-    settle()
-    np.testing.assert_allclose(look_of(grid.main), before, atol=1e-6)
-    np.testing.assert_allclose(look_of(one.viewport), before, atol=1e-6)
-
-
-def test_a_click_selects_in_all_views(application, grid, beside, long):
+def test_a_click_selects_in_all_views_and_escape_clears_what_only_a_longer_table_has(
+    application, grid, beside, long
+):
     (one,) = beside(long)
-    for viewport, near in ((one.viewport, 150), (one.viewport, 280), (grid.main, 40)):
+    for viewport, near in ((one.viewport, 150), (grid.main, 40), (one.viewport, 280)):
         position = pickable(viewport, near=near)
         click_point(viewport, position)
         assert one.session.selection == (position,)
         assert application.session.selection == ((position,) if position < 200 else ())
-
-
-def test_the_same_positions_for_all(application, grid, beside, short):
-    (one,) = beside(short)
-    click(grid.bar.ranges)
-    application.controller.request_positions(30, 150)
-    assert one.session.positions == (30, 119)
-    assert application.window.commands.by_name["ranges_linked"].isChecked()
+    QTest.keyClick(grid.main.interactor, Qt.Key.Key_Escape)
+    assert one.session.selection == ()
 
 
 @pytest.mark.parametrize("in_open", [True, False])
@@ -280,23 +260,19 @@ def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, short, 
     assert large.session.selection == (added,)
 
 
-def test_escape_clears_what_only_a_longer_table_has(grid, beside, long):
-    (large,) = beside(long)
-    click_point(large.viewport, pickable(large.viewport, near=280))
-    assert large.session.selection
-    QTest.keyClick(grid.main.interactor, Qt.Key.Key_Escape)
-    assert large.session.selection == ()
-
-
 @pytest.mark.parametrize("in_open", [True, False])
 def test_a_zoom_stays_whichever_range_is_shown_next(
     application, grid, beside, settle, short, in_open
 ):
     (one,) = beside(short)
-    click(grid.bar.ranges)
+    click(grid.bar.ranges)  # the same positions for all
+    application.controller.request_positions(30, 150)
+    assert one.session.positions == (30, 119)
+    assert application.window.commands.by_name["ranges_linked"].isChecked()
+    application.controller.request_positions(1, 199)
     for _ in range(8):
         wheel(grid.main if in_open else one.viewport)
-        settle()
+    settle()
     before = [pose(viewport) for viewport in grid.viewports]
     application.controller.request_positions(1, 110)
     settle()
@@ -384,10 +360,11 @@ def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, be
     assert whole.size() == application.window.size()
 
 
-def test_narrow_views_say_what_matters_most(application, grid, beside, short):
-    beside(*[short] * 8)
+def test_narrow_views_say_what_matters_most_and_headers_have_the_colours_of_the_plots(
+    application, grid, beside, short
+):
+    cell = beside(*[short] * 8)[3]
     assert len(grid.shown_cells) == 9
-    cell = grid.shown_cells[4]
     application.window.resize(900, 700)
     assert not cell.close_button.isVisible()
     assert cell.menu_button.isVisible()
@@ -399,25 +376,29 @@ def test_narrow_views_say_what_matters_most(application, grid, beside, short):
     assert cell.facts.width() >= cell.facts.sizeHint().width()
     assert not grid.bar.add.isEnabled()
 
+    def mark():
+        image = cell.mark.grab().toImage()
+        return image.pixelColor(image.rect().center()).name()
 
-def test_the_window_begins_with_models_side_by_side(start_application, write_gpt2, short, qtbot):
-    application = start_application(write_gpt2(), beside=(short, "sample"))
-    qtbot.waitUntil(lambda: application.idle and len(application.window.grid.shown_cells) == 3)
-    # And no button of the bar, which the space bar would press.
-    assert application.window.focusWidget() is application.window.viewport.interactor
-    assert names(application.window.grid) == ["tiny-gpt2", "short", "sample"]
+    color = compared_color(application.session.compared_colors[cell.key], LIGHT)
+    assert mark() == color
+    application.choose_theme("dark")
+    assert mark() != color
 
 
-def test_panels_built_after_the_models_ask_about_all(
+def test_the_window_begins_with_models_side_by_side_and_panels_built_then_ask_about_all(
     start_application, write_gpt2, short, qtbot, monkeypatch
 ):
     build = MainWindow.build_panels
     monkeypatch.setattr(MainWindow, "build_panels", lambda self: None)
-    application = start_application(write_gpt2(), beside=(short,), wait=False)
-    session = application.session
-    qtbot.waitUntil(lambda: application.idle and len(session.compared) == 1)
+    application = start_application(write_gpt2(), beside=(short, "sample"), wait=False)
+    window, session = application.window, application.session
+    qtbot.waitUntil(lambda: application.idle and len(window.grid.shown_cells) == 3)
+    # And no button of the bar, which the space bar would press.
+    assert window.focusWidget() is window.viewport.interactor
+    assert names(window.grid) == ["tiny-gpt2", "short", "sample"]
     assert "norms" not in session.compared[0].session.answers
-    build(application.window)
+    build(window)
     qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
 
 
@@ -445,13 +426,3 @@ def test_real_models_and_tiny_ones(
     application.session.alignment = CurveAlignment(OfCompared(keys[0]), "scaled")
     wait_until_idle(application)
     assert application.session.aligned.alignment.disparity == pytest.approx(0.842, abs=5e-4)
-
-
-def test_headers_have_the_colours_of_the_plots(application, grid, beside, short):
-    (one,) = beside(short)
-    color = compared_color(application.session.compared_colors[one.key], LIGHT)
-    seen = one.mark.grab().toImage()
-    assert seen.pixelColor(seen.rect().center()).name() == color
-    application.choose_theme("dark")
-    seen = one.mark.grab().toImage()
-    assert seen.pixelColor(seen.rect().center()).name() != color

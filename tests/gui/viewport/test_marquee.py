@@ -13,17 +13,6 @@ NONE, SHIFT, CONTROL, ALT = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def window(application):
-    return application.window
-
-
-@pytest.fixture
-def viewport(window):
-    window.viewport.interactor.setFocus()
-    return window.viewport
-
-
 def pixels(viewport, positions=range(1, 200)):
     """Where points are, (m, 2), to a fraction of a widget pixel."""
     projection = viewport.scene.projection()
@@ -89,15 +78,13 @@ def test_shift_adds_and_control_or_alt_takes_out_and_a_box_around_nothing_clears
     assert viewport.session.selection == ()
 
 
-def test_hidden_positions_are_not_selected_and_faint_ones_are(
-    window, viewport, qtbot, application, wait_until_idle
-):
+def test_hidden_positions_are_not_selected_and_faint_ones_are(window, viewport, qtbot, settle):
     window.controller.request_positions(50, 120)
-    wait_until_idle(application)
+    settle()
     corner = QPoint(viewport.interactor.width() - 1, viewport.interactor.height() - 1)
     for outside, wanted in (("hidden", range(50, 121)), ("faint", None)):
         viewport.session.outside = outside
-        wait_until_idle(application)
+        settle()
         QTest.keyClicks(viewport.interactor, "b")
         drag(qtbot, viewport, QPoint(1, 1), corner + QPoint(90, 30), corner)
         if wanted is None:
@@ -121,24 +108,22 @@ def test_escape_leaves_it_and_clears_nothing(window, viewport, qtbot):
     assert not window.commands.by_name["select_lasso"].isChecked()
 
 
-def test_the_key_again_or_the_other_one_changes_what_is_armed(window, viewport):
+def test_the_key_again_or_the_other_one_changes_what_is_armed_and_a_click_is_a_click(
+    window, viewport, qtbot
+):
     actions = window.commands.by_name
-    for key, armed in (("b", "box"), ("l", "lasso"), ("b", "box"), ("b", None)):
+    for key, armed in (("b", "box"), ("l", "lasso"), ("b", "box"), ("b", None), ("b", "box")):
         QTest.keyClicks(viewport.interactor, key)
         assert viewport.marquee.armed == armed
         for shape in ("box", "lasso"):
             assert actions[f"select_{shape}"].isChecked() == (shape == armed)
-
-
-def test_a_click_means_what_it_always_does(viewport, qtbot):
     position = pickable(viewport, near=100)
-    QTest.keyClicks(viewport.interactor, "b")
     qtbot.mouseClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
     assert viewport.session.selection == (position,)
     assert viewport.marquee.armed == "box"
 
 
-def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, application, wait_until_idle):
+def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, settle):
     def accent_pixels():
         with qtbot.waitSignal(viewport.interactor.frameSwapped):
             viewport.interactor.update()
@@ -152,7 +137,7 @@ def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, applicatio
     drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 90), release=False)
     assert accent_pixels() > 150
     qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(260, 90))
-    wait_until_idle(application)
+    settle()
     assert accent_pixels() == 0
 
 
@@ -160,10 +145,10 @@ def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, applicatio
 
 
 @pytest.fixture
-def beside(window, application, wait_until_idle, write_table, helix):
+def beside(window, settle, write_table, helix):
     """The viewport of another model, beside that of the open one."""
-    application.controller.comparing.add(str(write_table(helix(160), "beside")))
-    wait_until_idle(application)
+    window.controller.comparing.add(str(write_table(helix(160), "beside")))
+    settle()
     (other,) = (v for v in window.grid.viewports if v is not window.viewport)
     return other
 

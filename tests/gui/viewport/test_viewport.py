@@ -14,16 +14,6 @@ from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
-@pytest.fixture
-def viewport(application):
-    return application.window.viewport
-
-
-@pytest.fixture
-def settle(application, wait_until_idle):
-    return lambda: wait_until_idle(application)
-
-
 def empty_pixel(viewport):
     """Return a pixel that is far from all points."""
     for y in range(20, viewport.height(), 20):
@@ -75,14 +65,11 @@ def hover(qtbot, viewport, position):
     qtbot.waitUntil(lambda: viewport.session.hover == position)
 
 
-def test_first_view_is_the_articles_and_shows_the_whole_curve(viewport):
+def test_first_view_is_the_articles_and_shows_the_whole_curve_in_its_colours(viewport):
     x, y, z = direction(viewport) / np.linalg.norm(direction(viewport))
     assert np.degrees(np.arcsin(z)) == pytest.approx(20)
     assert np.degrees(np.arctan2(y, x)) == pytest.approx(45)
     assert in_sight(viewport)
-
-
-def test_points_have_the_colour_of_their_position(viewport, qtbot):
     image = viewport.interactor.grabFramebuffer()
     table = lookup_table("jet")
     for near in (20, 100, 180):
@@ -99,6 +86,8 @@ def test_click_selects_and_shift_click_toggles(viewport, qtbot):
     qtbot.mouseClick(viewport.interactor, LEFT, pos=viewport.pixel_of(first))
     assert session.selection == (first,)
     assert session.details.position == first
+    qtbot.mouseClick(viewport.interactor, LEFT, pos=empty_pixel(viewport))
+    assert session.selection == (first,)
     qtbot.mouseClick(viewport.interactor, LEFT, SHIFT, pos=viewport.pixel_of(second))
     assert session.selection == (first, second)
     qtbot.mouseClick(viewport.interactor, LEFT, SHIFT, pos=viewport.pixel_of(first))
@@ -108,31 +97,7 @@ def test_click_selects_and_shift_click_toggles(viewport, qtbot):
     assert session.current == first
 
 
-def test_selected_point_gets_a_ring_in_the_accent(viewport, qtbot, settle):
-    position = pickable(viewport, near=100)
-    before = viewport.interactor.grabFramebuffer()
-    qtbot.mouseClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
-    settle()
-    image = viewport.interactor.grabFramebuffer()
-    centre, accent = viewport.pixel_of(position), QColor(LIGHT.accent).getRgb()[:3]
-    ring = [centre + QPoint(round(8 * np.cos(a)), round(8 * np.sin(a)))
-            for a in np.linspace(0, 2 * np.pi, 24)]  # fmt: skip
-
-    def near_accent(picture):
-        colors = [picture.pixelColor(at).getRgb()[:3] for at in ring]
-        return sum(np.abs(np.subtract(c, accent)).max() < 60 for c in colors)
-
-    assert near_accent(before) == 0
-    assert near_accent(image) >= 8
-
-
-def test_click_beside_the_curve_selects_nothing(viewport, qtbot):
-    viewport.session.selection = (7,)
-    qtbot.mouseClick(viewport.interactor, LEFT, pos=empty_pixel(viewport))
-    assert viewport.session.selection == (7,)
-
-
-def test_drag_rotates_and_never_picks(viewport, qtbot):
+def test_drag_rotates_and_never_picks_but_a_trembling_click_does(viewport, qtbot):
     start = viewport.pixel_of(pickable(viewport, near=100))
     before = direction(viewport)
     drag(qtbot, viewport, start, start + QPoint(60, 25))
@@ -143,9 +108,6 @@ def test_drag_rotates_and_never_picks(viewport, qtbot):
     start = viewport.pixel_of(pickable(viewport, near=100))
     drag(qtbot, viewport, start, start + QPoint(30, 0), start)
     assert viewport.session.selection == ()
-
-
-def test_trembling_click_still_selects(viewport, qtbot):
     at = viewport.pixel_of(pickable(viewport, near=100))
     drag(qtbot, viewport, at, at + QPoint(1, 1))
     assert len(viewport.session.selection) == 1
@@ -190,7 +152,6 @@ def test_vtk_keys_are_dead(viewport, qtbot):
     actors = list(viewport.interactor.renderer.GetActors())
     styles = [a.GetProperty().GetRepresentation() for a in actors]
     before = pose(viewport)
-    viewport.interactor.setFocus()
     for key in "wserqtjua3vbml":
         qtbot.keyClick(viewport.interactor, key)
     assert viewport.isVisible()
@@ -198,7 +159,9 @@ def test_vtk_keys_are_dead(viewport, qtbot):
     assert pose(viewport) == before
 
 
-def test_double_click_centres_a_point_or_frames_the_curve(viewport, qtbot, settle):
+def test_double_click_centres_a_point_or_frames_the_curve_and_a_click_stops_the_camera(
+    viewport, qtbot, settle
+):
     position = pickable(viewport, near=30)
     qtbot.mouseDClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
     settle()
@@ -209,19 +172,19 @@ def test_double_click_centres_a_point_or_frames_the_curve(viewport, qtbot, settl
     qtbot.mouseDClick(viewport.interactor, LEFT, pos=empty_pixel(viewport))
     settle()
     assert in_sight(viewport)
+    at = empty_pixel(viewport)
+    viewport.camera.zoom(1.25)
+    qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
+    settle()
+    assert viewport.interactor.renderer.GetUseFXAA()  # a smooth still
 
 
-def test_preset_views_look_along_a_component(viewport, qtbot, settle):
-    viewport.interactor.setFocus()
+def test_preset_views_look_along_a_component_and_spin_turns_until_escape(viewport, qtbot, settle):
     for key, axis in (("z", 2), ("y", 1), ("x", 0)):
         qtbot.keyClick(viewport.interactor, key)
         settle()
         looking = np.abs(direction(viewport)) / np.linalg.norm(direction(viewport))
         assert looking[axis] == pytest.approx(1)
-
-
-def test_spin_turns_until_escape(viewport, qtbot, settle):
-    viewport.interactor.setFocus()
     before = direction(viewport)
     qtbot.keyClick(viewport.interactor, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: not np.allclose(direction(viewport), before))
@@ -229,14 +192,6 @@ def test_spin_turns_until_escape(viewport, qtbot, settle):
     stopped = direction(viewport)
     settle()  # what spins never comes to rest
     assert np.array_equal(direction(viewport), stopped)
-
-
-def test_release_eases_to_the_true_components(viewport, settle):
-    session = viewport.session
-    drag_range(session, settle)
-    assert np.array_equal(session.turn, np.eye(3))
-    assert session.curve.pca.exact
-    np.testing.assert_allclose(viewport.scene.displayed, session.curve.coordinates, atol=1e-12)
 
 
 def test_another_model_is_framed_and_not_turned(
@@ -254,8 +209,12 @@ def test_another_model_is_framed_and_not_turned(
     assert eased == []
 
 
-def test_it_stays_turned_for_who_prefers_that_and_else_eases_whatever_changes(viewport, settle):
+def test_release_eases_to_the_true_components_but_for_who_prefers_it_turned(viewport, settle):
     session = viewport.session
+    drag_range(session, settle)
+    assert np.array_equal(session.turn, np.eye(3))
+    assert session.curve.pca.exact
+    np.testing.assert_allclose(viewport.scene.displayed, session.curve.coordinates, atol=1e-12)
     session.keep_turned = True
     drag_range(session, settle)
     assert not np.array_equal(session.turn, np.eye(3))
@@ -266,28 +225,19 @@ def test_it_stays_turned_for_who_prefers_that_and_else_eases_whatever_changes(vi
     viewport._turn_ease._ease.setCurrentTime(150)
     half_way = viewport.scene.displayed.copy()
     assert np.abs(half_way - turned).max() > 1e-6
-    session.hover = 100
+    session.hover = 100  # whatever changes meanwhile
     viewport._draw()
     np.testing.assert_allclose(viewport.scene.displayed, half_way, atol=1e-9)
 
 
-def test_a_click_that_stops_the_camera_leaves_a_smooth_still(viewport, qtbot, settle):
-    at = empty_pixel(viewport)
-    viewport.camera.zoom(1.25)
-    qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
-    settle()
-    assert viewport.interactor.renderer.GetUseFXAA()
-
-
-def test_camera_follows_to_a_small_range_and_back(viewport, application, settle):
+def test_camera_follows_to_a_small_range_and_back_or_stays_where_the_user_put_it(
+    viewport, application, settle
+):
     for positions in ((150, 160), (1, 199)):
         application.controller.request_positions(*positions)
         settle()
         assert in_sight(viewport)
         assert extent(viewport) > 0.3 * viewport.height()
-
-
-def test_camera_stays_where_the_user_put_it(viewport, application, settle):
     viewport.camera.zoom(1.5)
     settle()
     before = direction(viewport)

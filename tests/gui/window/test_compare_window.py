@@ -20,19 +20,13 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def settle(application, wait_until_idle):
-    return lambda: wait_until_idle(application)
-
-
-@pytest.fixture
-def window(application, write_table, helix, settle):
-    """A tiny GPT-2 open, and beside it a bare table and a model made by formula."""
+def table(application, write_table, helix, settle):
+    """The table in front, with a tiny GPT-2 open, and beside it a bare one and one by formula."""
     application.window.docks["compare"].raise_()
-    settle()
     for source in (write_table(helix(90, 12, 3), "bare"), "synthetic:helix,n=128,d=32,turns=3"):
         application.controller.comparing.add(str(source))
-        settle()
-    return application
+    settle()
+    return application.window.panels["compare"].content.table
 
 
 def column(app, title):
@@ -43,43 +37,16 @@ def column(app, title):
 MODELS, RANGES = ["tiny-gpt2", "bare", "synthetic helix, 3 turns"], ["1–199", "1–89", "1–127"]
 
 
-def test_models_beside_the_open_one_have_their_lines(window, settle):
-    assert column(window, "Model") == MODELS
-    assert column(window, "Range") == RANGES
-    assert column(window, "Turns")[2] == "2.98"
-    assert window.session.notice is None
-    window.session.positions = (20, 120)  # of the open one, measured anew
-    settle()
-    assert column(window, "Range") == ["20–120", *RANGES[1:]]
-
-
-def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
-    window, qtbot, settle
+def test_models_beside_the_open_one_have_their_lines_and_more_come_by_the_button(
+    application, table, settle, write_table, helix
 ):
-    panel = window.window.panels["compare"]
-    table = panel.content.table
-    window.window.activateWindow()
-    table.values.setFocus()
-    qtbot.waitUntil(table.values.hasFocus)
-    table.values.selectRow(1)
-    QTest.keyClick(table.values, Qt.Key.Key_Return)
-    settle()
-    assert table.values.hasFocus()
-    assert table.marked.row.name == "bare"
-    assert window.session.model.name == "bare"
-    assert column(window, "Model") == MODELS
-    assert column(window, "") == ["", MARK, ""]
-    assert column(window, "Range") == RANGES
-    assert "bare is the open one" in panel.header.caption.text()
-    table.values.selectRow(0)
-    QTest.keyClick(table.values, Qt.Key.Key_Delete)
-    settle()
-    assert column(window, "Model") == MODELS[1:]
-    assert len(window.session.compared) == 1
-
-
-def test_the_button_offers_models_in_a_menu_below_it(window, settle):
-    button = window.window.panels["compare"].buttons["Add model…"]
+    session = application.session
+    assert column(application, "Model") == MODELS
+    assert column(application, "Range") == RANGES
+    assert column(application, "Turns")[2] == "2.98"
+    assert session.notice is None
+    panel = application.window.panels["compare"]
+    button = panel.buttons["Add model…"]
     QTest.mouseClick(button, LEFT)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
@@ -87,8 +54,48 @@ def test_the_button_offers_models_in_a_menu_below_it(window, settle):
     (sample,) = [one for one in menu.actions() if "sample" in one.text().lower()]
     sample.trigger()
     menu.close()
+    for number in range(4):
+        path = write_table(helix(60 + number, 8, number), f"m{number}")
+        application.controller.comparing.add(str(path))
     settle()
-    assert column(window, "Model")[-1] == "sample"
+    names = [*MODELS, "sample", *(f"m{number}" for number in range(4))]
+    assert column(application, "Model") == names
+    # A range that is dragged is measured anew, once.
+    asked = []
+    panel.asked.connect(lambda question, fetch: asked.append(question))
+    session.dragging = True
+    for last in range(60, 190, 10):
+        session.positions = (1, last)
+        QApplication.processEvents()
+    assert asked == []
+    session.dragging = False
+    settle()
+    assert column(application, "Range")[:3] == ["1–180", *RANGES[1:]]
+    assert {question.rows[0].positions for question in asked} == {(1, 180)}
+
+
+def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
+    application, table, qtbot, settle
+):
+    application.window.activateWindow()
+    table.values.setFocus()
+    qtbot.waitUntil(table.values.hasFocus)
+    table.values.selectRow(1)
+    QTest.keyClick(table.values, Qt.Key.Key_Return)
+    settle()
+    assert table.values.hasFocus()
+    assert table.marked.row.name == "bare"
+    assert application.session.model.name == "bare"
+    assert column(application, "Model") == MODELS
+    assert column(application, "") == ["", MARK, ""]
+    assert column(application, "Range") == RANGES
+    panel = application.window.panels["compare"]
+    assert "bare is the open one" in panel.header.caption.text()
+    table.values.selectRow(0)
+    QTest.keyClick(table.values, Qt.Key.Key_Delete)
+    settle()
+    assert column(application, "Model") == MODELS[1:]
+    assert len(application.session.compared) == 1
 
 
 def test_real_models_and_tiny_ones(
@@ -108,36 +115,7 @@ def test_real_models_and_tiny_ones(
     assert app.session.notice is None
 
 
-def test_a_range_that_is_dragged_with_many_models_is_measured_once(
-    window, write_table, helix, settle
-):
-    for number in range(5):
-        path = write_table(helix(60 + number, 8, number), f"m{number}")
-        window.controller.comparing.add(str(path))
-    settle()
-    panel, asked = window.window.panels["compare"], []
-    panel.asked.connect(lambda question, fetch: asked.append(question))
-    window.session.dragging = True
-    for last in range(60, 190, 10):
-        window.session.positions = (1, last)
-        QApplication.processEvents()
-    assert asked == []
-    window.session.dragging = False
-    settle()
-    assert column(window, "Range")[0] == "1–180"
-    assert {question.rows[0].positions for question in asked} == {(1, 180)}
-    assert len(column(window, "Model")) == 8
-
-
 # ---- curves of the others in panels, each asked for once it is seen --------------------------
-
-
-@pytest.fixture
-def other(application, write_table, helix):
-    """A table that can be laid over the open model: what was opened before it."""
-    source = str(write_table(helix(260), "other"))
-    application.session.recent = (application.session.recent[0], source)
-    return source
 
 
 @pytest.fixture
@@ -176,15 +154,34 @@ def pick(menu, title):
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
 
-def test_panels_ask_once_they_are_seen(compared, settle):
-    sessions = [c.session for c in compared.session.compared]
-    assert all("spectra" not in session.answers for session in sessions)
+def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compared, settle):
+    session, comparing = compared.session, compared.controller.comparing
+    sessions = [c.session for c in session.compared]
+    assert all("spectra" not in other.answers for other in sessions)
     panel = show(compared, settle, "spectra")
     assert names(panel) == {"short", "long"}
-    for session, other in zip(sessions, panel.view().others, strict=True):
-        sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
-        found = other.result.found[0].singular_values
+    for other, shown in zip(sessions, panel.view().others, strict=True):
+        sigma = np.linalg.svd(other.model.W_pos, compute_uv=False)
+        found = shown.result.found[0].singular_values
         np.testing.assert_allclose(found, sigma, atol=1e-8 * sigma[0])
+    # The open model and another change places.
+    colors = dict(session.compared_colors)
+    assert comparing.make_main(session.compared[1].key)
+    settle()
+    assert names(panel) == {"short", "tiny-gpt2"}
+    sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
+    drawn = named(panel, "Singular values").curves[0]
+    np.testing.assert_allclose(drawn.y, sigma, atol=1e-8 * sigma[0])
+    assert dict(session.compared_colors) == colors
+    # A model that goes takes its curves and work along.
+    panel = show(compared, settle, "lookback")
+    comparing.remove(session.compared[0].key)
+    settle()
+    assert {curve.name for curve in other_curves(panel)} == {"short"}
+    comparing.clear()
+    settle()
+    assert not panel.legend.isVisible()
+    assert not other_curves(panel)
 
 
 def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
@@ -200,35 +197,28 @@ def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
     assert names(show(compared, settle, "spectra")) == {"short"}
 
 
-def test_the_open_model_and_another_change_places(compared, settle):
-    panel = show(compared, settle, "spectra")
-    key = compared.session.compared[1].key
-    colors = dict(compared.session.compared_colors)
-    assert compared.controller.comparing.make_main(key)
-    settle()
-    assert names(panel) == {"short", "tiny-gpt2"}
-    sigma = np.linalg.svd(compared.session.model.W_pos, compute_uv=False)
-    drawn = named(panel, "Singular values").curves[0]
-    np.testing.assert_allclose(drawn.y, sigma, atol=1e-8 * sigma[0])
-    assert dict(compared.session.compared_colors) == colors
-
-
-def test_a_model_that_goes_takes_its_curves_and_work_along(compared, settle):
-    panel = show(compared, settle, "lookback")
-    compared.controller.comparing.remove(compared.session.compared[0].key)
-    settle()
-    assert {curve.name for curve in other_curves(panel)} == {"long"}
-    compared.controller.comparing.clear()
-    settle()
-    assert not panel.legend.isVisible()
-    assert not other_curves(panel)
-
-
 # ---- models without a view -----------------------------------------------------------------
 
 
-def test_a_model_is_laid_over_in_panels_alone(application, settle, other):
+def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
+    application, settle, write_table, helix, tmp_path
+):
     session, window = application.session, application.window
+    session.models, session.recent = (), session.recent[:1]
+    menu = overlay_menu(window)
+    (action,) = menu.actions()
+    assert "No other model" in action.text()
+    assert not action.isEnabled()
+    menu.close()
+    broken = tmp_path / "broken.npy"
+    broken.write_bytes(b"this is no table")
+    # What was opened before can be laid over.
+    session.recent = (*session.recent, str(broken), str(write_table(helix(260), "other")))
+    pick(overlay_menu(window), "broken.npy")
+    settle()
+    assert session.compared == ()
+    assert window.notice_bar.isVisible()
+    assert "broken.npy" in session.notice.text
     pick(overlay_menu(window), "other.npy")
     settle()
     (one,) = session.compared
@@ -240,38 +230,12 @@ def test_a_model_is_laid_over_in_panels_alone(application, settle, other):
     assert [action.text() for action in menu.actions() if action.isChecked()] == ["other.npy"]
     pick(menu, "Take all out")
     assert session.compared == ()
-
-
-def test_one_that_is_laid_over_can_get_a_view(application, settle, other):
-    session, window = application.session, application.window
-    application.controller.comparing.add(other, in_grid=False)
-    settle()
+    pick(overlay_menu(window), "other.npy")
     window.side_by_side.choose()
     pick(QApplication.activePopupWidget(), "other.npy")
     settle()
     assert [one.in_grid for one in session.compared] == [True]
     assert len(window.grid.cells) == 2
-
-
-def test_where_no_other_model_is_here_the_menu_says_so(application):
-    application.session.models, application.session.recent = (), application.session.recent[:1]
-    menu = overlay_menu(application.window)
-    (action,) = menu.actions()
-    assert "No other model" in action.text()
-    assert not action.isEnabled()
-    menu.close()
-
-
-def test_what_cannot_be_laid_over_is_one_sentence(application, settle, tmp_path):
-    session = application.session
-    broken = tmp_path / "broken.npy"
-    broken.write_bytes(b"this is no table")
-    session.recent = (session.recent[0], str(broken))
-    pick(overlay_menu(application.window), "broken.npy")
-    settle()
-    assert session.compared == ()
-    assert application.window.notice_bar.isVisible()
-    assert "broken.npy" in session.notice.text
 
 
 def test_models_at_hand_are_those_that_are_here(tmp_path):

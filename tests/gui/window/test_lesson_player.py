@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from gui.window.lesson_player import SHIPPED
 from gui.window.settings.settings import Settings
 from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
 
@@ -20,15 +21,15 @@ def own(settings):
     return settings.lessons
 
 
-def only_own(qtbot, application, own, monkeypatch):
-    """The application, where the user's lessons are the only ones."""
-    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
+def with_lessons(qtbot, application, monkeypatch, *folders):
+    """The application, where the lessons of some folders are the only ones."""
+    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", folders)
     return LessonStage(qtbot, application)
 
 
 @pytest.fixture
 def stage(own, application, qtbot, monkeypatch):
-    return only_own(qtbot, application, own, monkeypatch)
+    return with_lessons(qtbot, application, monkeypatch, own)
 
 
 def state(stage):
@@ -72,18 +73,7 @@ def change(stage):
     stage.settle()
 
 
-def test_nothing_of_lessons_is_there_at_first(application):
-    window = application.window
-    assert not window.docks["lesson"].isVisible()
-    assert "lesson" not in window._panels
-    by_name = window.commands.by_name
-    assert by_name["lesson"].isEnabled()
-    assert not by_name["lesson_next"].isEnabled()
-    assert not by_name["lesson_previous"].isEnabled()
-    assert not window.lesson_player.action.isChecked()
-
-
-def test_steps_set_up_the_window_back_and_forth(stage):
+def test_steps_set_up_the_window_back_and_forth_show_answers_and_lead_to_panels(stage):
     stage.begin()
     session, panel = stage.session, stage.panel
     assert panel.title.text() == "First"
@@ -91,11 +81,17 @@ def test_steps_set_up_the_window_back_and_forth(stage):
     assert session.positions == (10, 50)
     assert "The norms of tiny-gpt2 are" in stage.text
     assert "Because" not in stage.text
+    stage.click_text("Show an answer")
+    assert "Because" in stage.text
     assert not panel.previous.isEnabled()
     assert not stage.window.docks["prompt"].isVisible()
     stage.click(panel.next)
     check_second(stage)
+    assert not stage.window._panels.get("shape")
+    stage.click_text("Shape")
+    assert stage.in_front("shape")
     stage.click(panel.previous)
+    assert "Because" not in stage.text
     assert (session.positions, session.components) == ((10, 50), (1, 2, 3))
     assert (session.color_by, session.outside, session.sphere) == ("position", "hidden", False)
     assert session.selection == ()
@@ -133,36 +129,48 @@ def test_set_up_again_after_changes_and_going_on_where_it_was_left(stage):
     check_second(stage)
 
 
-@pytest.mark.parametrize("way", ["cross", "finish", "menu", "twice"])
-def test_leaving_gives_the_window_back(stage, way):
-    change(stage)
-    before, pose = state(stage), stage.window.viewport.camera.place.pose
-    begin_second(stage)
-    window, panel = stage.window, stage.panel
-    window.focus_on("capture")
-    window.docks["models"].close()
-    window.docks["positions"].setFloating(True)
-    stage.settle()
-    if way == "cross":
+def test_leaving_gives_the_window_back(stage):
+    window, player = stage.window, stage.window.lesson_player
+
+    def leave_twice():
+        player.leave()
+        player.leave()  # twice is once
+
+    def click_cross():
         title = window.docks["lesson"].titleBarWidget()
         QTest.mouseClick(title.findChildren(QToolButton)[-1], LEFT)
-    elif way == "finish":
-        QTest.mouseClick(panel.next, LEFT)
-    elif way == "menu":
-        window.lesson_player.action.trigger()
-    else:
-        window.lesson_player.leave()
-        window.lesson_player.leave()  # twice is once
-    stage.settle()
-    assert state(stage) == before
-    after = window.viewport.camera.place.pose
-    np.testing.assert_allclose(after.position, pose.position)
-    np.testing.assert_allclose(after.focal_point, pose.focal_point)
+
+    def finish():
+        QTest.mouseClick(stage.panel.next, LEFT)
+
+    change(stage)
+    before, pose = state(stage), window.viewport.camera.place.pose
+    for way in (click_cross, player.action.trigger, leave_twice, finish):
+        stage.begin()
+        if stage.session.lesson.number == 0:  # else it goes on where it was left
+            stage.click(stage.panel.next)
+        window.focus_on("capture")
+        window.docks["models"].close()
+        window.docks["positions"].setFloating(True)
+        stage.settle()
+        way()
+        stage.settle()
+        assert state(stage) == before
+        after = window.viewport.camera.place.pose
+        np.testing.assert_allclose(after.position, pose.position)
+        np.testing.assert_allclose(after.focal_point, pose.focal_point)
+        assert not window.docks["lesson"].isVisible()
+        assert not window.commands.by_name["lesson_next"].isEnabled()
+
+
+def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_never_out_of_it(stage):
+    window, actions = stage.window, stage.window.commands.by_name
     assert not window.docks["lesson"].isVisible()
-    assert not window.commands.by_name["lesson_next"].isEnabled()
-
-
-def test_keys_lead_through_a_lesson_but_never_out_of_it(stage):
+    assert "lesson" not in window._panels
+    assert [actions[name].isEnabled() for name in ("lesson", "lesson_next", "lesson_previous")] == [
+        True, False, False
+    ]  # fmt: skip
+    assert not window.lesson_player.action.isChecked()
     stage.press(Qt.Key.Key_F8)
     assert stage.session.lesson is None
     stage.begin()
@@ -170,19 +178,7 @@ def test_keys_lead_through_a_lesson_but_never_out_of_it(stage):
         stage.press(getattr(Qt.Key, f"Key_F{key}"))
         assert stage.session.lesson.number == number
     stage.settle()
-    assert stage.window.lesson_player.on
-
-
-def test_an_answer_comes_when_it_is_asked_for_and_a_link_leads_to_a_panel(stage):
-    stage.begin()
-    stage.click_text("Show an answer")
-    assert "Because" in stage.text
-    stage.click(stage.panel.next)
-    assert not stage.window._panels.get("shape")
-    stage.click_text("Shape")
-    assert stage.in_front("shape")
-    stage.click(stage.panel.previous)
-    assert "Because" not in stage.text
+    assert window.lesson_player.on
 
 
 def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(
@@ -200,21 +196,9 @@ def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(
     assert stage.session.prompt == ""
 
 
-def test_resetting_the_layout_keeps_the_lesson_and_is_what_comes_back(stage):
+def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_keeps(stage, qtbot):
     stage.window.docks["view"].close()
-    stage.begin()
-    stage.window.commands.by_name["reset_layout"].trigger()
     stage.settle()
-    assert stage.window.lesson_player.on
-    assert stage.window.docks["lesson"].isVisible()
-    assert stage.session.positions == (10, 50)
-    leave(stage)
-    assert stage.window.docks["view"].isVisible()
-    assert stage.window.docks["prompt"].isVisible()
-    assert stage.session.positions == (1, 199)
-
-
-def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
     before = state(stage)
     menu = stage.window.createPopupMenu()
     assert isinstance(menu, QMenu)
@@ -226,6 +210,17 @@ def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
     leave(stage)
     assert state(stage) == before
     menu.deleteLater()
+    # What is reset meanwhile is what comes back.
+    stage.begin()
+    stage.window.commands.by_name["reset_layout"].trigger()
+    stage.settle()
+    assert stage.window.lesson_player.on
+    assert stage.window.docks["lesson"].isVisible()
+    assert stage.session.positions == (10, 50)
+    leave(stage)
+    assert stage.window.docks["view"].isVisible()
+    assert stage.window.docks["prompt"].isVisible()
+    assert stage.session.positions == (1, 199)
 
 
 def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
@@ -242,11 +237,9 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     assert window.docks["prompt"].isVisible()
 
 
-def test_lessons_of_ones_own_stand_beside_the_shipped_ones(
-    own, start_application, write_gpt2, qtbot
-):
+def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtbot, monkeypatch):
     (own / "bad.md").write_text(LESSON.format(title="Bad").replace("color_by", "colour"), "utf-8")
-    stage = LessonStage(qtbot, start_application(write_gpt2()))
+    stage = with_lessons(qtbot, application, monkeypatch, SHIPPED, own)
     stage.begin()
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()
@@ -259,7 +252,12 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(
     assert stage.session.positions == (10, 50)
 
 
-def test_options_that_a_panel_cannot_show_are_told_with_file_and_line(stage, own):
+def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_show(stage, own):
+    (own / "own.md").unlink()
+    stage.begin()
+    assert "no lesson" in stage.text
+    assert not stage.panel.next.isEnabled()
+    leave(stage)
     (own / "own.md").write_text(LESSON.format(title="Own").replace("k = 7", "kk = 7"), "utf-8")
     begin_second(stage)
     assert stage.session.notice.text == (
@@ -268,20 +266,13 @@ def test_options_that_a_panel_cannot_show_are_told_with_file_and_line(stage, own
     assert stage.panel.title.text() == "Second"
 
 
-def test_without_any_lesson_the_panel_says_so(stage, own):
-    (own / "own.md").unlink()
-    stage.begin()
-    assert "no lesson" in stage.text
-    assert not stage.panel.next.isEnabled()
-
-
 def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     own, start_application, monkeypatch, qtbot
 ):
     with monkeypatch.context() as nothing_here:
         nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
         application = start_application(None)
-    stage = only_own(qtbot, application, own, monkeypatch)
+    stage = with_lessons(qtbot, application, monkeypatch, own)
     offer = stage.window.empty_state.lesson
     assert offer.isVisible()
     QTest.mouseClick(offer, LEFT)
@@ -296,7 +287,7 @@ def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
     monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
-    stage = only_own(qtbot, start_application(None), own, monkeypatch)
+    stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()
     assert "none is open" in stage.text
     assert not stage.panel.next.isEnabled()

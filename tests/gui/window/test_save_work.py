@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.models import sources
@@ -15,36 +14,12 @@ from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
 from gui.window.settings.settings import LAYOUT_VERSION, Settings
 from gui.window.unsaved_work import UnsavedWork
+from tests.gui.dialogs import answer_file, press_key
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.services.work_files.test_work_file import same
 from tests.gui.training_stage import write_trained
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
-
-
-@pytest.fixture
-def answer(monkeypatch):
-    """Answer the file dialog with a path."""
-
-    def answer_with(path):
-        def execute(dialog):
-            dialog.selectFile(str(path))
-            return QFileDialog.DialogCode.Accepted
-
-        monkeypatch.setattr(QFileDialog, "exec", execute)
-
-    return answer_with
-
-
-@pytest.fixture
-def press(qtbot):
-    def press_key(application, key):
-        window = application.window
-        window.activateWindow()
-        qtbot.waitUntil(window.isActiveWindow)
-        QTest.keyClick(window, key, CONTROL_ALT)
-
-    return press_key
 
 
 def pixels(application):
@@ -86,41 +61,26 @@ def three(start_application, write_gpt2, write_table, helix, wait_until_idle):
     return opened
 
 
+@pytest.mark.parametrize("linked", [True, False])
 def test_a_fresh_window_shows_the_same_pixels(
-    start_application, write_gpt2, answer, press, tmp_path, wait_until_idle, fresh_settings
+    start_application, three, tmp_path, wait_until_idle, qtbot, monkeypatch, linked, fresh_settings
 ):
-    application = start_application(write_gpt2())
+    application, long = three()
     session, window = application.session, application.window
     session.change(selection=(20, 21), color_by="norm", outside="faint", prompt="hello my name")
-    session.positions = (4, 120)
+    session.change(positions=(4, 120), cameras_linked=linked)
     wait_until_idle(application)
     window.viewport.camera.view("isometric")
     wait_until_idle(application)
     window.viewport.camera.zoom(1.6)
+    window.grid.cells[long].viewport.camera.zoom(1.4)
     window.bring("spectra")
     wait_until_idle(application)
     before = pixels(application)
-    path = tmp_path / "mine.helix"
-    answer(path)
-    press(application, Qt.Key.Key_S)
-    assert application.session.status == f"Saved {path}"
-    application.close()
-    fresh = start_application(path, settings=fresh_settings)
-    check_same(pixels(fresh), before)
-    assert fresh.window.panels["spectra"].isVisible()
-    assert fresh.session.notice is None
-
-
-@pytest.mark.parametrize("linked", [True, False])
-def test_models_side_by_side_are_there_again(
-    start_application, three, tmp_path, wait_until_idle, linked, fresh_settings
-):
-    application, long = three()
-    application.session.cameras_linked = linked
-    application.window.grid.cells[long].viewport.camera.zoom(1.4)
-    wait_until_idle(application)
-    before = pixels(application)
-    path = save(application, tmp_path / "three.helix")
+    path = tmp_path / "three.helix"
+    answer_file(monkeypatch, path)
+    press_key(qtbot, window, Qt.Key.Key_S, CONTROL_ALT)
+    assert session.status == f"Saved {path}"
     application.close()
     fresh = start_application(path, settings=fresh_settings)
     wait_until_idle(fresh)
@@ -130,55 +90,50 @@ def test_models_side_by_side_are_there_again(
     assert (other.positions, other.components) == ((20, 250), (2, 1, 3))
     assert fresh.session.cameras_linked is linked
     check_same(pixels(fresh), before)
+    assert fresh.window.panels["spectra"].isVisible()
+    assert fresh.session.notice is None
 
 
-def test_saving_again_asks_no_more_until_another_model_is_other_work(
-    application, answer, press, tmp_path, monkeypatch, write_table
+def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_other_work(
+    application, settle, qtbot, tmp_path, monkeypatch, write_table
 ):
-    answer(path := tmp_path / "mine.helix")
-    press(application, Qt.Key.Key_S)
+    session, work = application.session, application.window.work
+
+    def press(key):
+        press_key(qtbot, application.window, key, CONTROL_ALT)
+
+    answer_file(monkeypatch, tmp_path / "nowhere" / "mine.helix")
+    press(Qt.Key.Key_S)
+    assert "cannot be written" in session.notice.text
+    assert work.file is None
+    answer_file(monkeypatch, path := tmp_path / "mine.helix")
+    press(Qt.Key.Key_S)
     assert read_work(path).fields["selection"] == ()
-    monkeypatch.setattr(QFileDialog, "exec", lambda _: pytest.fail("it asked"))
-    application.session.selection = (9,)
-    press(application, Qt.Key.Key_S)
+    session.selection = (9,)
+    with monkeypatch.context() as unasked:
+        unasked.setattr(QFileDialog, "exec", lambda _: pytest.fail("it asked"))
+        press(Qt.Key.Key_S)
     assert read_work(path).fields["selection"] == (9,)
     application.controller.open(str(write_table()))
     application.jobs.deliver("open", 20_000)
-    assert application.window.work.file is None
+    assert work.file is None
+    press(Qt.Key.Key_O)
+    settle()
+    assert session.selection == (9,)
+    assert work.file == path
+    assert str(path) in session.recent
 
 
-@pytest.mark.parametrize("version", [LAYOUT_VERSION, LAYOUT_VERSION + 1])
-def test_a_layout_of_other_docks_is_not_forced_on_the_window(
-    application, tmp_path, wait_until_idle, version
-):
+def test_a_layout_of_other_docks_is_not_forced_on_the_window(application, tmp_path, settle):
     window, path = application.window, tmp_path / "mine.helix"
-    window.docks["inspector"].hide()
-    write_work(replace(window.work.take(path), layout_version=version), path)
-    window.docks["inspector"].show()
-    application.controller.open(str(path))
-    wait_until_idle(application)
-    assert window.work.file == path
-    assert window.docks["inspector"].isHidden() is (version == LAYOUT_VERSION)
-
-
-def test_open_work_asks_and_opens(application, answer, press, tmp_path, wait_until_idle):
-    path = tmp_path / "mine.helix"
-    answer(path)
-    application.session.selection = (7,)
-    press(application, Qt.Key.Key_S)
-    application.session.selection = ()
-    press(application, Qt.Key.Key_O)
-    wait_until_idle(application)
-    assert application.session.selection == (7,)
-    assert application.window.work.file == path
-    assert str(path) in application.session.recent
-
-
-def test_a_folder_that_is_not_there_becomes_a_notice(application, answer, press, tmp_path):
-    answer(tmp_path / "nowhere" / "mine.helix")
-    press(application, Qt.Key.Key_S)
-    assert "cannot be written" in application.session.notice.text
-    assert application.window.work.file is None
+    for version in (LAYOUT_VERSION, LAYOUT_VERSION + 1):
+        window.docks["inspector"].hide()
+        write_work(replace(window.work.take(path), layout_version=version), path)
+        window.docks["inspector"].show()
+        application.controller.open(str(path))
+        settle()
+        assert window.work.file == path
+        assert window.docks["inspector"].isHidden() is (version == LAYOUT_VERSION)
 
 
 @pytest.fixture
@@ -229,7 +184,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
 
 
 def test_what_is_saved_without_a_model_that_comes_is_said(
-    application, write_table, tmp_path, wait_until_idle, slow
+    application, write_table, tmp_path, settle, slow
 ):
     application.controller.comparing.add(str(write_table()))
     save(application, tmp_path / "mine.helix")
@@ -238,7 +193,7 @@ def test_what_is_saved_without_a_model_that_comes_is_said(
     )
     application.session.notice = None
     slow.set()
-    wait_until_idle(application)
+    settle()
     application.window.work.save()
     assert len(read_work(tmp_path / "mine.helix").others) == 1
     assert application.session.notice is None
@@ -324,41 +279,31 @@ def test_a_panel_shows_what_it_did_when_it_is_first_seen(
     assert panel.options() == chosen
     assert (panel.result.of.layer, panel.result.head) == (1, 1)
     assert list(fresh.session.guides) == ["kernels"]
+    # What the model found lacks is left out.
+    lacked = {**chosen, "layer": 7, "head": 9}
+    write_work(replace(window.work.take(), panels={"kernels": lacked}), path)
+    panel = reopen(path).window.panels["kernels"]
+    assert panel.options() == {**chosen, "layer": 0, "head": None}
+    assert panel.result is not None
 
 
-def test_another_model_is_shown_as_if_nothing_had_been_chosen(
+def test_panels_that_are_there_show_it_at_once_and_another_model_has_none_of_it(
     show_model, tmp_path, wait_until_idle, reopen, write_table
 ):
     application = show_model(write_table())
     show(application, "similarity", wait_until_idle, rows="projected")
-    application.window.bring("norms")
-    fresh = reopen(save(application, tmp_path / "a.helix"))
-    assert "similarity" not in fresh.window.panels
-    fresh.controller.open(str(write_table(None, "another")))
-    wait_until_idle(fresh)
-    fresh.window.bring("similarity")
-    assert fresh.window.panels["similarity"].options() == {"rows": "raw"}
-
-
-def test_panels_that_are_there_show_it_at_once(show_model, tmp_path, wait_until_idle, write_table):
-    application = show_model(write_table())
     shape = show(application, "shape", wait_until_idle, curve="line", plotted="turning")
     path, chosen = save(application, tmp_path / "a.helix"), shape.options()
     shape.configure(curve="", plotted="distance", in_view=False)
     application.controller.open(str(path))
     wait_until_idle(application)
     assert shape.options() == chosen
-
-
-def test_what_the_model_found_lacks_is_left_out(show_model, tmp_path, wait_until_idle, reopen):
-    application = show_model(write_small_gpt2(tmp_path / "small"))
-    panel = show(application, "kernels", wait_until_idle, sort="self")
-    work = application.window.work.take()
-    there = {**panel.options(), "layer": 7, "head": 9}
-    write_work(replace(work, panels={"kernels": there}), path := tmp_path / "a.helix")
-    panel = reopen(path).window.panels["kernels"]
-    assert panel.options() == {**there, "layer": 0, "head": None}
-    assert panel.result is not None
+    fresh = reopen(path)
+    assert "similarity" not in fresh.window.panels
+    fresh.controller.open(str(write_table(None, "another")))
+    wait_until_idle(fresh)
+    fresh.window.bring("similarity")
+    assert fresh.window.panels["similarity"].options() == {"rows": "raw"}
 
 
 @pytest.mark.parametrize("snapshot", [None, 3], ids=["laid", "shown"])

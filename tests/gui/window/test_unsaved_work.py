@@ -19,43 +19,36 @@ from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
 
 
-@pytest.fixture
-def application(start_application, write_gpt2):
-    """A window of its own: all of what is kept is of it."""
-    return start_application(write_gpt2())
-
-
-def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application, monkeypatch):
-    packed = []
+def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away(
+    start_application, write_gpt2, monkeypatch, caplog
+):
+    application, packed = start_application(write_gpt2()), []
+    folder, unsaved = application.settings.unsaved, application.findChild(UnsavedWork)
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("in the way")
+    unsaved.keep()
+    assert "cannot be kept" in caplog.text
+    assert application.session.notice is None
+    folder.unlink()
 
     def pack(work):
         packed.append(pack_work(work))
         return packed[-1]
 
     monkeypatch.setattr("gui.services.work_files.work_file.pack_work", pack)
-    unsaved = application.findChild(UnsavedWork)
     unsaved.keep()
-    (work,) = application.settings.unsaved.glob("*.helix")
+    (work,) = folder.glob("*.helix")
     assert packed == [work.read_bytes()]  # once
-    assert len([*application.settings.unsaved.glob("*")]) == 2  # it and who holds it
+    assert len([*folder.glob("*")]) == 2  # it and who holds it
     written = work.stat().st_mtime_ns
     unsaved.keep()
     assert work.stat().st_mtime_ns == written  # nothing has changed
     application.session.selection = (5,)
     unsaved.keep()
     assert read_work(work).fields["selection"] == (5,)
-    assert left_over(application.settings.unsaved) is None  # this process holds it
+    assert left_over(folder) is None  # this process holds it
     application.close()
-    assert list(application.settings.unsaved.glob("*")) == []
-
-
-def test_what_cannot_be_kept_is_given_up(application, caplog):
-    application.settings.unsaved.parent.mkdir(exist_ok=True)
-    application.settings.unsaved.write_text("in the way")
-    unsaved = application.findChild(UnsavedWork)
-    unsaved.keep()
-    assert "cannot be kept" in caplog.text
-    assert application.session.notice is None
+    assert list(folder.glob("*")) == []
 
 
 KEEPER = """
@@ -160,8 +153,11 @@ def test_of_several_windows_each_start_shows_one(restart, crashed):
     crashed("newer", positions=(2, 70))
     first = restart()
     assert first.session.positions == (2, 70)
+    # Until it is kept anew it stays, but is not shown again, should showing it end the process.
+    assert everything(folder) == ["older.helix", TRIED, f"{TRIED}/newer.helix"]
     second = restart()
     assert second.session.positions == (3, 60)
+    assert left_over(folder) is None
     for one in (first, second):
         one.findChild(UnsavedWork).keep()
     assert TRIED not in everything(folder)
@@ -170,41 +166,31 @@ def test_of_several_windows_each_start_shows_one(restart, crashed):
     assert everything(folder) == []
 
 
-def test_until_it_is_shown_and_kept_anew_it_stays(restart, crashed):
-    file = crashed("a")
-    application = restart()
-    assert everything(file.parent) == [TRIED, f"{TRIED}/a.helix"]
-    assert left_over(file.parent) is None  # should showing it end the process
-    application.findChild(UnsavedWork).keep()
-    assert TRIED not in everything(file.parent)
-
-
-def test_a_model_that_cannot_be_opened_now_is_tried_again(restart, crashed, tmp_path):
+def test_a_model_that_cannot_be_opened_now_is_tried_again_but_gives_way_to_another(
+    restart, crashed, tmp_path, write_table, wait_until_idle
+):
     away = tmp_path / "tiny-gpt2"
     file = crashed("a", positions=(30, 90))
     away.rename(away.with_name("unmounted"))
-    application = restart(wait=False)
-    application.jobs.deliver("open", 20_000)
-    assert application.session.model is None
-    application.findChild(UnsavedWork).keep()
-    application.close()
-    assert everything(file.parent) == ["a.helix"]
+
+    def start_and_keep(other=""):
+        application = restart(wait=False)
+        application.jobs.deliver("open", 20_000)
+        assert application.session.model is None
+        if other:
+            application.controller.open(other)
+            wait_until_idle(application)
+        application.findChild(UnsavedWork).keep()
+        application.close()
+        return everything(file.parent)
+
+    assert start_and_keep() == ["a.helix"]
     away.with_name("unmounted").rename(away)
     application = restart()
     assert application.session.positions == (30, 90)
-
-
-def test_work_whose_model_is_gone_gives_way_to_another_but_stays(
-    restart, crashed, tmp_path, write_table, wait_until_idle
-):
-    file = crashed("a", source=str(tmp_path / "gone"))
-    application = restart(wait=False)
-    application.jobs.deliver("open", 20_000)
-    application.controller.open(str(write_table()))
-    wait_until_idle(application)
-    application.findChild(UnsavedWork).keep()
     application.close()
-    assert everything(file.parent) == [TRIED, f"{TRIED}/a.helix"]
+    crashed("b", source=str(tmp_path / "gone"))
+    assert start_and_keep(str(write_table())) == [TRIED, f"{TRIED}/b.helix"]
 
 
 def test_work_of_a_later_version_waits_for_that(crashed, monkeypatch):

@@ -1,5 +1,6 @@
 """The settings dialog, through real clicks and keys: what is kept, its limit, the network."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -9,32 +10,96 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
+from gui.services.jobs.jobs import InlineJobs
 from gui.style.theme import DARK, LIGHT
-from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN
+from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN, SettingsDialog
 from gui.window.settings.kept_page import BOUNDS, CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
 from gui.window.settings.kept_table import USED
-from tests.gui.window.settings.settings_stage import (
-    COMMIT,
-    LEFT,
-    MB,
-    OTHER,
-    answer,
-    click,
-    click_row,
-    keep,
-    models,
-    question,
-    rows,
-    text,
-)
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
+LEFT = Qt.MouseButton.LeftButton
+COMMIT, OTHER = "607a30d783dfa663caf39e06633721c8d4cfcd7e", "0" * 40
+MB = 10**6
+
+
+def keep(cache, repo, nbytes=MB, commit=COMMIT, revision="main", used=None):
+    cache.put(repo, commit, "wpe", bytes(nbytes), core=True)
+    cache.remember(repo, revision, commit)
+    if used is not None:
+        for path in cache.root.glob(f"{repo.replace('/', '_')}-*/{commit}/*"):
+            os.utime(path, (used, used))
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return TensorCache(tmp_path / "hub")
+
+
+@pytest.fixture
+def filled(cache):
+    """A cache with three models, of which "c" was used last."""
+    for repo, nbytes in (("a/small", MB), ("b/large", 5 * MB), ("c/middle", 2 * MB)):
+        keep(cache, repo, nbytes)
+    return cache
+
+
+@pytest.fixture
+def make(qtbot, session, dress):
+    """Make dialogs, shown: ``make(cache, jobs, find_token, forced_offline=…)``."""
+    dress(LIGHT)
+
+    def build(cache, jobs=None, find_token=lambda: None, **options):
+        dialog = SettingsDialog(session, jobs or InlineJobs(), cache, find_token, **options)
+        qtbot.addWidget(dialog, before_close_func=lambda closing: closing.release())
+        heard = dialog.heard = []
+        dialog.offlineRequested.connect(lambda on: heard.append(("offline", on)))
+        dialog.limitRequested.connect(lambda nbytes: heard.append(("limit", nbytes)))
+        dialog.removed.connect(lambda: heard.append(("removed",)))
+        dialog.show()
+        dialog.activateWindow()
+        qtbot.waitUntil(dialog.isActiveWindow)
+        return dialog
+
+    return build
 
 
 @pytest.fixture
 def dialog(make, filled):
-    """The dialog over a cache with three models, of which "c" was used last."""
     return make(filled)
+
+
+def rows(dialog):
+    model = dialog.kept.table.model()
+    cells = [[model.index(r, c).data() for c in range(4)] for r in range(model.rowCount())]
+    return [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in cells]
+
+
+def models(dialog):
+    return [row[0].split("@")[0] for row in rows(dialog)]
+
+
+def click(widget):
+    QTest.mouseClick(widget, LEFT)
+
+
+def click_row(dialog, row, modifiers=Qt.KeyboardModifier.NoModifier):
+    table = dialog.kept.table
+    spot = table.visualRect(table.model().index(row, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, modifiers, spot)
+
+
+def text(label):
+    return label.text().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def question(dialog):
+    (box,) = dialog.findChildren(QMessageBox)
+    return box
+
+
+def answer(dialog, word):
+    box = question(dialog)
+    click(next(b for b in box.buttons() if b.text().replace("&", "") == word))
 
 
 def type_limit(dialog, text):
@@ -70,24 +135,23 @@ def test_what_is_kept_is_shown(make, filled):
     assert dialog.kept.table.horizontalHeader().isVisible()
 
 
-def test_an_empty_cache_is_one_sentence(make, cache):
-    dialog = make(cache)
-    assert dialog.kept.table.message.isVisible()
-    assert dialog.kept.table.message.text() == EMPTY
-    assert dialog.kept.table.horizontalHeader().isHidden()
-    assert text(dialog.kept.usage) == "0 bytes of at most"
-    for button in (dialog.kept.remove, dialog.kept.clear, dialog.kept.open_folder):
+def test_an_empty_cache_is_one_sentence_and_so_is_one_that_cannot_be_read(
+    make, cache, tmp_path, caplog
+):
+    page = make(cache).kept
+    assert page.table.message.isVisible()
+    assert page.table.message.text() == EMPTY
+    assert page.table.horizontalHeader().isHidden()
+    assert text(page.usage) == "0 bytes of at most"
+    for button in (page.remove, page.clear, page.open_folder):
         assert not button.isEnabled()
-
-
-def test_a_folder_that_cannot_be_read_is_said(make, tmp_path, caplog):
-    (tmp_path / "hub").write_text("", "utf-8")
-    dialog = make(TensorCache(tmp_path / "hub"))
-    said = dialog.kept.table.message.text()
-    assert said.startswith(f"{tmp_path / 'hub'} cannot be read: Not a directory. ")
+    (tmp_path / "file").write_text("", "utf-8")
+    page = make(TensorCache(tmp_path / "file")).kept
+    said = page.table.message.text()
+    assert said.startswith(f"{tmp_path / 'file'} cannot be read: Not a directory. ")
     assert said.endswith("not kept.")
-    assert dialog.kept.open_folder.isEnabled()
-    assert not dialog.kept.clear.isEnabled()
+    assert page.open_folder.isEnabled()
+    assert not page.clear.isEnabled()
     assert "could not be listed" in caplog.text
 
 
@@ -110,21 +174,20 @@ def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
     assert not dialog.kept.table.message.isVisible()
 
 
-def test_it_looks_again_whenever_it_is_shown(dialog, filled):
+def test_it_looks_again_when_it_is_shown_and_when_a_model_was_opened_meanwhile(
+    make, filled, session, hand_jobs
+):
+    dialog = make(filled, hand_jobs)
     dialog.close()
     keep(filled, "d/new")
-    assert "d/new" not in models(dialog)
-    dialog.show()
-    assert models(dialog)[0] == "d/new"
-
-
-def test_it_looks_again_when_a_model_was_opened_while_it_is_shown(make, filled, session, hand_jobs):
-    dialog = make(filled, hand_jobs)
     hand_jobs.deliver_all()
-    keep(filled, "d/new")
+    dialog.show()
+    hand_jobs.deliver_all()
+    assert models(dialog)[0] == "d/new"
+    keep(filled, "e/newer")
     session.model = SimpleNamespace()
     hand_jobs.deliver_all()
-    assert models(dialog)[0] == "d/new"
+    assert models(dialog)[0] == "e/newer"
     dialog.close()
     session.model = None
     assert not hand_jobs.waiting
@@ -187,19 +250,26 @@ def test_nothing_is_cut_off_and_it_fits_a_small_screen(make, filled, dress, them
 
 
 def test_a_selected_model_is_removed(dialog, filled):
-    assert not dialog.kept.remove.isEnabled()
-    click_row(dialog, 1)
+    click_row(dialog, 2)
+    keep(filled, "d/new")
+    dialog.kept.refresh()  # the selection outlives a new list
+    assert [one.repo for one in dialog.kept.table.selected()] == ["a/small"]
     assert dialog.kept.remove.isEnabled()
     click(dialog.kept.remove)
-    assert models(dialog) == ["c/middle", "a/small"]
-    assert not filled.has("b/large", COMMIT, "wpe")
-    assert text(dialog.kept.said) == "Removed 5.0 MB."
-    assert text(dialog.kept.usage) == "3.0 MB of at most"
+    assert models(dialog) == ["d/new", "c/middle", "b/large"]
+    assert not filled.has("a/small", COMMIT, "wpe")
+    assert text(dialog.kept.said) == "Removed 1.0 MB."
+    assert text(dialog.kept.usage) == "8.0 MB of at most"
     assert dialog.heard == [("removed",)]
     assert not dialog.kept.remove.isEnabled()
 
 
-def test_delete_removes_several(dialog):
+def test_ids_are_copied_and_delete_removes_several(dialog):
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_A, CONTROL)
+    QTest.keyClick(dialog.kept.table, Qt.Key.Key_C, CONTROL)
+    assert sorted(QGuiApplication.clipboard().text().splitlines()) == [
+        f"{name}@{COMMIT}" for name in ("a/small", "b/large", "c/middle")
+    ]
     click_row(dialog, 0)
     click_row(dialog, 2, CONTROL)
     QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
@@ -209,50 +279,33 @@ def test_delete_removes_several(dialog):
     assert dialog.heard == [("removed",)]
 
 
-def test_the_selection_outlives_a_new_list(dialog, filled):
-    click_row(dialog, 2)
-    keep(filled, "d/new")
-    dialog.kept.refresh()
-    assert [one.repo for one in dialog.kept.table.selected()] == ["a/small"]
-    assert dialog.kept.remove.isEnabled()
-
-
-def test_selected_ids_are_copied(dialog):
-    QTest.keyClick(dialog.kept.table, Qt.Key.Key_A, CONTROL)
-    QTest.keyClick(dialog.kept.table, Qt.Key.Key_C, CONTROL)
-    assert sorted(QGuiApplication.clipboard().text().splitlines()) == [
-        f"{name}@{COMMIT}" for name in ("a/small", "b/large", "c/middle")
-    ]
-
-
 def test_clearing_asks_first(dialog, filled, qtbot):
+    def gone():
+        qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
+
     click(dialog.kept.clear)
     assert "all 3 models" in question(dialog).text()
     assert "8.0" in question(dialog).text()
     assert question(dialog).defaultButton().text().replace("&", "") == "Cancel"
+    answer(dialog, "Cancel")
+    gone()
+    click(dialog.kept.clear)
+    QTest.keyClick(question(dialog), Qt.Key.Key_Escape)
+    gone()
     assert len(rows(dialog)) == 3
+    assert dialog.heard == []
+    click(dialog.kept.clear)
     answer(dialog, "Remove all")
     assert rows(dialog) == []
     assert dialog.kept.table.message.text() == EMPTY
     assert filled.usage() == 0
     assert dialog.heard == [("removed",)]
-    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
+    gone()
     keep(filled, "a/small")
     dialog.kept.refresh()
     click(dialog.kept.clear)
     assert "the one model" in question(dialog).text()
     answer(dialog, "Cancel")
-
-
-def test_clearing_can_be_thought_better_of(dialog, qtbot):
-    click(dialog.kept.clear)
-    answer(dialog, "Cancel")
-    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
-    click(dialog.kept.clear)
-    QTest.keyClick(question(dialog), Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: not dialog.findChildren(QMessageBox))
-    assert len(rows(dialog)) == 3
-    assert dialog.heard == []
 
 
 def test_nothing_else_can_be_changed_while_something_is_removed(make, filled, hand_jobs):
@@ -307,15 +360,25 @@ def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
 # ---- the limit -------------------------------------------------------------------------------
 
 
-def test_a_limit_is_typed_and_holds(dialog, filled):
+def test_a_limit_is_typed_or_taken_back_with_esc_which_closes_then(dialog, filled):
+    type_limit(dialog, "1")
+    assert dialog.kept.note.text() == WHEN_FULL
+    type_limit(dialog, "1 MB")
+    assert dialog.kept.note.text() == BOUNDS
+    QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    assert text(dialog.kept.limit) == "2 GB"
+    assert dialog.kept.note.text() == WHEN_FULL
     type_limit(dialog, "500 MB")
     assert filled.max_bytes == 2000 * MB
+    assert dialog.heard == []
     QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Return)
     assert filled.max_bytes == 500 * MB
     assert dialog.heard == [("limit", 500 * MB)]
-    assert dialog.isVisible()
     assert len(rows(dialog)) == 3
     assert dialog.kept.bar.value() == 16
+    QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
 
 
 def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
@@ -332,21 +395,6 @@ def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
     assert dialog.kept.note.text() == WHEN_FULL
     assert colour(dialog.kept.note) == LIGHT.muted
     assert sorted(dialog.heard) == [("limit", 130 * MB), ("removed",)]
-
-
-def test_esc_takes_a_limit_back_and_then_closes(dialog, filled):
-    type_limit(dialog, "1")
-    assert dialog.kept.note.text() == WHEN_FULL
-    type_limit(dialog, "1 MB")
-    assert dialog.kept.note.text() == BOUNDS
-    QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Escape)
-    assert dialog.isVisible()
-    assert text(dialog.kept.limit) == "2 GB"
-    assert dialog.kept.note.text() == WHEN_FULL
-    QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Escape)
-    assert not dialog.isVisible()
-    assert filled.max_bytes == 2000 * MB
-    assert dialog.heard == []
 
 
 # ---- the folder ------------------------------------------------------------------------------
@@ -409,17 +457,20 @@ def test_an_environment_that_forbids_the_network_is_said(make, cache, session):
     assert dialog.offline.isChecked()
 
 
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
+def test_where_an_access_token_was_found_is_said(make, cache):
+    for place, said in (
         (None, NO_TOKEN),
         ("HF_TOKEN", "An access token was found in the variable HF_TOKEN."),
         ("/x/huggingface/token", "An access token was found in /x/huggingface/token."),
         (r"C:\x\token", r"An access token was found in C:\x\token."),
-    ],
-)
-def test_where_an_access_token_was_found_is_said(make, cache, place, said):
-    assert make(cache, find_token=lambda: place).token.text().startswith(said)
+    ):
+        assert make(cache, find_token=lambda place=place: place).token.text().startswith(said)
+
+    def fail():
+        raise OSError("hf_secret is broken")
+
+    dialog = make(cache, find_token=fail)
+    assert dialog.token.text() == "An access token could not be looked for: the log says why."
 
 
 def test_the_token_is_looked_for_again_and_off_the_gui_thread(make, cache, hand_jobs):
@@ -432,14 +483,6 @@ def test_the_token_is_looked_for_again_and_off_the_gui_thread(make, cache, hand_
     dialog.show()
     hand_jobs.deliver(TOKEN)
     assert "HF_TOKEN." in dialog.token.text()
-
-
-def test_a_search_for_the_token_that_fails_is_said(make, cache, caplog):
-    def fail():
-        raise OSError("hf_secret is broken")
-
-    dialog = make(cache, find_token=fail)
-    assert dialog.token.text() == "An access token could not be looked for: the log says why."
 
 
 # ---- keys, closing ---------------------------------------------------------------------------
@@ -475,15 +518,10 @@ def test_close_closes_and_enter_elsewhere_does_nothing(dialog, opener):
 def test_with_real_jobs(make, filled, session, qtbot, thread_jobs):
     dialog = make(filled, thread_jobs(session))
     qtbot.waitUntil(lambda: session.jobs == 0)
-    assert len(rows(dialog)) == 3
     click_row(dialog, 1)
     click(dialog.kept.remove)
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert models(dialog) == ["c/middle", "a/small"]
-    click(dialog.kept.clear)
-    answer(dialog, "Remove all")
-    qtbot.waitUntil(lambda: session.jobs == 0)
-    assert rows(dialog) == []
     dialog.kept.refresh()
     dialog.release()
 
