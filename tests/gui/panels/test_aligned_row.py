@@ -7,11 +7,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, AlignedRow
-from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
-from gui.state.session import ComparedModel, Session
 from gui.style.theme import LIGHT
+from tests.gui.compared_stage import ComparedStage
 from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT, NONE
 from tests.gui.training_stage import write_trained
@@ -21,11 +19,9 @@ from tests.scripts import run_script
 @pytest.fixture
 def other(opened, write_table, helix):
     """A model beside the open one."""
-    controller = Controller(Session(), InlineJobs())
-    controller.open(str(write_table(helix(120, 24, 9), "other")))
-    opened.compared = (ComparedModel(4, "other", "other", controller.session),)
-    yield controller.session
-    controller.close()
+    made = ComparedStage(opened)
+    yield made.add(write_table(helix(120, 24, 9), "other"), key=4).session
+    made.close()
 
 
 def put_row(qtbot, session):

@@ -7,11 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from geometry.measures.directions import singular_directions
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
 from gui.panels.capture import CaptureOf
-from gui.services.questions import QuestionContext, resolve, tensors_of
+from gui.services.questions import tensors_of
 from gui.style.theme import LIGHT, SERIES
 from tests.gui.result_stage import hover
 from tests.scripts import run_script
@@ -45,20 +43,6 @@ def parts(panel):
 # The numbers.
 
 
-def test_every_rank_is_the_projection_onto_that_many_directions(small_gpt2):
-    model = open_source(small_gpt2())
-    found = resolve(CaptureOf(E), QuestionContext(model))
-    P, V = singular_directions(model.W_pos), singular_directions(model.W_E)
-    assert found.by_rank.shape == (16, 16)
-    assert found.d == 16
-    for k in (1, 5, 16):
-        projector = P.vectors[:k].T @ P.vectors[:k]
-        expected = np.einsum("jd,de,je->j", V.vectors, projector, V.vectors)
-        np.testing.assert_allclose(found.by_rank[k - 1], expected, atol=1e-12)
-    np.testing.assert_allclose(found.by_rank[-1], 1.0)  # all of P's directions span everything
-    assert not found.by_rank.flags.writeable
-
-
 def test_it_says_what_it_reads():
     assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
 
@@ -69,6 +53,7 @@ def test_it_says_what_it_reads():
 def test_curve_and_chance_at_k_are_drawn_told_and_saved(small):
     ((curve,), (chance,)) = plot(small).curves, parts(small)[0].rules
     assert (curve.y == small.result.by_rank[29]).all()
+    assert not small.result.by_rank.flags.writeable
     assert (curve.x[0], curve.x[-1]) == (1, 40)
     assert (chance.at, chance.style) == (30 / 40, "dashed")
     values = small.result.by_rank[29]
@@ -89,7 +74,7 @@ def test_curve_and_chance_at_k_are_drawn_told_and_saved(small):
     assert (numbers["chance"] == 0.75).all()
 
 
-def test_moving_k_computes_nothing_new(small, stage):
+def test_moving_k_computes_nothing_new_and_another_panel_can_point_to_it(small, stage):
     answer = stage.answer
     k(small).slider.setFocus()
     QTest.keyClick(k(small).slider, Qt.Key.Key_Left)
@@ -98,6 +83,13 @@ def test_moving_k_computes_nothing_new(small, stage):
     assert parts(small)[0].rules[0].at == 29 / 40
     assert stage.answer is answer
     assert "chance 0.725" in small.header.caption.text()
+    small.configure(name="W_K", layer=1, k=5)
+    assert stage.answer.question == CaptureOf(Subject("W_K", 1))
+    assert (plot(small).curves[0].y == small.result.by_rank[4]).all()
+    printed = run_script(stage.python())
+    numbers = printed.partition("]")[0].strip("[ \n").split()
+    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
+    assert printed.split()[-1] == "0.125"
 
 
 def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, small_gpt2):
@@ -127,16 +119,6 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
     assert plot(panel).isVisible()
-
-
-def test_another_panel_can_point_here_and_python_prints_the_same(small, stage):
-    small.configure(name="W_K", layer=1, k=5)
-    assert stage.answer.question == CaptureOf(Subject("W_K", 1))
-    assert (plot(small).curves[0].y == small.result.by_rank[4]).all()
-    printed = run_script(stage.python())
-    numbers = printed.partition("]")[0].strip("[ \n").split()
-    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
-    assert printed.split()[-1] == "0.125"
 
 
 # What can be taken away.

@@ -35,12 +35,18 @@ def ledger(minilm):
 # ---- the question -----------------------------------------------------------------------------
 
 
-def test_the_ledger_is_that_of_the_report(minilm, ledger):
+def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
     straight = check_claims(Measurements(minilm, Scope((1, 511))))
     assert [v.claim for v in ledger.verdicts] == list(CLAIMS)
     assert [v.holds for v in ledger.verdicts] == [v.holds for v in straight]
     assert [v.value for v in ledger.verdicts] == pytest.approx([v.value for v in straight])
     assert ledger.positions == (1, 511)
+    shorter = resolve(ClaimsOf((200, 400)), QuestionContext(minilm))
+    by_id = {v.claim.id: v for v in shorter.verdicts}
+    whole = {v.claim.id: v for v in ledger.verdicts}
+    assert by_id["entries.waves"].value != pytest.approx(whole["entries.waves"].value)
+    assert by_id["norms.stable"].value == whole["norms.stable"].value
+    assert by_id["pca.fraying"].holds is None
 
 
 def test_claims_are_checked_and_told_one_after_another_with_their_share(model):
@@ -88,15 +94,6 @@ def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatc
     monkeypatch.setattr(other.store, "read", fail)
     with pytest.raises(NoNetwork):
         resolve(ClaimsOf((1, 511)), QuestionContext(other))
-
-
-def test_the_range_counts(minilm, ledger):
-    shorter = resolve(ClaimsOf((200, 400)), QuestionContext(minilm))
-    by_id = {v.claim.id: v for v in shorter.verdicts}
-    whole = {v.claim.id: v for v in ledger.verdicts}
-    assert by_id["entries.waves"].value != pytest.approx(whole["entries.waves"].value)
-    assert by_id["norms.stable"].value == whole["norms.stable"].value
-    assert by_id["pca.fraying"].holds is None
 
 
 def test_another_range_is_told_first_what_it_leaves_alone(model):

@@ -114,11 +114,18 @@ def test_the_legend_is_one_row_whatever_the_width(beside):
         assert chips[-1].geometry().right() <= made.legend.width()
 
 
-def test_widths_share_a_room():
+def test_widths_share_a_room_and_what_is_called_the_same_gets_numbers():
     assert shares([30, 100, 20], 200) == [30, 100, 20]
     assert shares([30, 100, 90], 120) == [30, 45, 45]
     assert shares([], 50) == []
     assert sum(shares([80] * 7, 100)) <= 100
+    for names, apart in (
+        ("", []), ("a b", ["a", "b"]), ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
+    ):  # fmt: skip
+        assert unique_names(names.split()) == apart
+    found = unique_names(["a", "a (2)", "a", "a (2)"])
+    assert found[:2] == ["a", "a (2)"]
+    assert len(set(found)) == 4
 
 
 # What can be taken away.
@@ -135,16 +142,6 @@ def test_numbers_of_models_of_one_name_are_kept_apart():
         "b: x": 5,
     }  # fmt: skip
     assert columns["a (3): y"][0] == -4
-
-
-def test_what_is_called_the_same_gets_numbers_that_no_other_has():
-    for names, apart in (
-        ("", []), ("a b", ["a", "b"]), ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
-    ):  # fmt: skip
-        assert unique_names(names.split()) == apart
-    found = unique_names(["a", "a (2)", "a", "a (2)"])
-    assert found[:2] == ["a", "a (2)"]
-    assert len(set(found)) == 4
 
 
 def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():

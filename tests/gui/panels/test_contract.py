@@ -328,7 +328,7 @@ def test_numbers_are_typed_and_stepped(name, field, show):
 # ---- what can be taken away ------------------------------------------------------------------
 
 
-def test_the_figure_is_drawn_of_the_view(name, show):
+def test_figure_numbers_and_script_are_of_the_view(name, show):
     stage = show(name)
     figure = stage.panel.figure()()
     figure.canvas.draw()
@@ -355,9 +355,6 @@ def test_the_figure_is_drawn_of_the_view(name, show):
             assert any(np.array_equal(line.get_ydata(), curve.y[known]) for line in axes.lines)
         for rule in part.rules:
             assert any(rule.at in (*line.get_xdata(), *line.get_ydata()) for line in axes.lines)
-
-
-def test_numbers_are_columns_and_the_script_runs_by_itself(name, show):
     for column, values in show(name).panel.numbers().items():
         assert column
         assert np.asarray(values).size, column

@@ -168,13 +168,18 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
     assert not again.isEnabled()
 
 
-def test_fewer_positions_leave_no_more_turns_than_they_can(stage):
+def test_fewer_positions_leave_no_more_turns_than_they_can_and_settings_survive_a_file(stage):
     form = stage.panel.content.form
     type_into(form.sliders["turns"], "50")
     type_into(form.sliders["n_positions"], "21")
     assert stage.panel.result.settings.curve.turns == 10
     assert form.sliders["turns"].value == 10
     assert stage.panel.result.settings.lag == 10
+    saved = {"page": "steps", "before": True, "settings": SETTINGS}
+    stage.panel.configure(**json.loads(json.dumps(saved)))
+    assert stage.panel.options() == saved
+    assert stage.panel.result.settings == settings(noise=0.5, offset=1.0, seed=3)
+    assert kit.usable(stage.panel.spec, saved, stage.session.model) == saved
 
 
 def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(stage, write_table):
@@ -276,12 +281,17 @@ def test_both_themes_another_colour_map_and_the_question_mark(stage):
         assert tip
 
 
-def test_many_points_are_thinned_but_not_the_ends():
+def test_many_points_are_thinned_and_numbers_changed_to_what_can_be():
     rows = np.arange(4 * 3000.0).reshape(3000, 4)
     few = thinned(rows)
     assert len(few) == 512
     assert (few[0] == rows[0]).all()
     assert (few[-1] == rows[-1]).all()
+    changed = settings(turns=50.0, lag=100).with_(n_positions=21)
+    assert (changed.curve.n_positions, changed.curve.turns, changed.lag) == (21, 10.0, 10)
+    assert changed.with_(turns=99.0, climb=0.9).curve.turns == 10.0
+    assert settings().with_(lag=3.0, token_norm=2.5) == settings(lag=3, token_norm=2.5)
+    assert settings().with_(lag=0.0).lag == 1
 
 
 # ---- taking it away ---------------------------------------------------------------------------
@@ -323,14 +333,6 @@ def test_numbers_are_named_columns_and_the_copied_python_prints_the_same(stage):
 
 SETTINGS = asdict(settings(noise=0.5, offset=1.0, seed=3))
 CURVE = SETTINGS["curve"]
-
-
-def test_settings_survive_a_file(stage):
-    saved = {"page": "steps", "before": True, "settings": SETTINGS}
-    stage.panel.configure(**json.loads(json.dumps(saved)))
-    assert stage.panel.options() == saved
-    assert stage.panel.result.settings == settings(noise=0.5, offset=1.0, seed=3)
-    assert kit.usable(stage.panel.spec, saved, stage.session.model) == saved
 
 
 def test_settings_that_make_no_sense_are_left_out(model):
@@ -402,14 +404,6 @@ def test_a_long_table_is_cut_and_a_short_range_is_refused(open_table):
     assert asked(long, (0, MOST_POSITIONS + 8)).settings.curve.n_positions == MOST_POSITIONS
     with pytest.raises(RangeError, match="4 positions or more, and the range is 2–4"):
         asked(long, (2, 4))
-
-
-def test_numbers_are_changed_to_what_can_be():
-    changed = settings(turns=50.0, lag=100).with_(n_positions=21)
-    assert (changed.curve.n_positions, changed.curve.turns, changed.lag) == (21, 10.0, 10)
-    assert changed.with_(turns=99.0, climb=0.9).curve.turns == 10.0
-    assert settings().with_(lag=3.0, token_norm=2.5) == settings(lag=3, token_norm=2.5)
-    assert settings().with_(lag=0.0).lag == 1
 
 
 def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_given_up():

@@ -211,7 +211,7 @@ def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(s
         assert f"· {name} " in stage.panel.caption().replace(" after LayerNorm", "")
 
 
-def test_a_sum_and_itself_are_as_close_as_can_be(stage):
+def test_a_sum_and_itself_are_as_close_as_can_be_and_another_panel_can_refer_to_two(stage):
     form = stage.form
     for field in (form.one, form.other):
         stage.type_token(field, "adam")
@@ -221,6 +221,14 @@ def test_a_sum_and_itself_are_as_close_as_can_be(stage):
     plot = stage.panel.content.sums.plot
     (x0, x1), _ = plot.view.spans()
     assert x0 < plot.mark == 0.0 <= plot.edges[0] < x1
+    stage.panel.configure(page="interference", sums=[["#5", 10], ["#1", 20]], measure="cosine")
+    assert stage.sums == ((5, 10), (1, 20))
+    assert stage.typed[0] == ("#5", 10)
+    assert stage.panel.content.sums.plot.x_axis.title == "cosine of two sums"
+    stage.panel.configure(page="interference", example="one token")
+    assert stage.panel.content.examples.currentData() == "one token"
+    stage.panel.configure(version="constant_norm")
+    assert stage.panel.choices.page == "errors"
 
 
 # ---- other models --------------------------------------------------------------------------
@@ -265,6 +273,7 @@ def test_another_table_keeps_what_was_typed_and_what_cannot_be_added_is_said(
         stage.open(give_tokens(source, width=width) if width else source)
         stage.turn_to("interference")
         assert words in stage.panel.words.message.text()
+        assert stage.panel.words.advice.text().endswith(LayerNormPanel.instead)
         assert stage.panel.result is None
 
 
@@ -314,17 +323,6 @@ def test_numbers_leave_their_room_to_the_reason_and_it_takes_the_colours_of_the_
     assert (bars.color, mark.color) == (DARK.muted, DARK.text)
     stage.panel.set_theme(LIGHT)
     assert stage.panel.content.sums.plot.curves[1].color == LIGHT.text
-
-
-def test_another_panel_can_refer_to_two_sums(stage):
-    stage.panel.configure(page="interference", sums=[["#5", 10], ["#1", 20]], measure="cosine")
-    assert stage.sums == ((5, 10), (1, 20))
-    assert stage.typed[0] == ("#5", 10)
-    assert stage.panel.content.sums.plot.x_axis.title == "cosine of two sums"
-    stage.panel.configure(page="interference", example="one token")
-    assert stage.panel.content.examples.currentData() == "one token"
-    stage.panel.configure(version="constant_norm")
-    assert stage.panel.choices.page == "errors"
 
 
 def test_the_copied_python_prints_the_same(stage):

@@ -94,13 +94,21 @@ def norms(stage_of, source, write_table):
 # ---- what is measured ----------------------------------------------------------------------
 
 
-def test_the_caption_has_the_numbers_of_the_profile(norms):
+def test_the_caption_has_the_numbers_overlay_asks_for_a_model_and_a_quantity_keeps_the_place(norms):
     found = np.linalg.norm(rows()[100:299], axis=1)
     assert norms.panel.caption() == (
         f"table · mean {found.mean():.3f} · std {found.std():.3f} · "
         f"cv {100 * found.std() / found.mean():.1f}\N{NO-BREAK SPACE}% over 100–298 · "
         "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}299"
     )
+    QTest.mouseClick(norms.panel.buttons["Overlay…"], LEFT)
+    (wanted,) = norms.intents
+    assert isinstance(wanted, AddModel)
+    assert not wanted.in_grid
+    norms.plot.view.setRange(xRange=(20, 60), padding=0)
+    for quantity in ("step", "residual", "norm"):
+        norms.choose_quantity(quantity)
+        assert norms.plot.view.spans()[0] == pytest.approx((20, 60))
 
 
 def test_a_short_table_is_measured_whole_and_many_outliers_are_counted(norms):
@@ -150,7 +158,7 @@ def test_early_steps_of_a_real_model_are_longer(gpt2_folder, norms):
     assert f"{times:.2f} times that" in norms.panel.caption()
 
 
-def test_one_position_has_no_steps(norms):
+def test_tiny_and_constant_tables_are_drawn_and_one_position_has_no_steps(norms):
     norms.show(np.ones((1, 4)))
     assert len(norms.values) == 1
     norms.choose_quantity("step")
@@ -159,9 +167,6 @@ def test_one_position_has_no_steps(norms):
         ValuesOf("step", False).answer(QuestionContext(norms.session.model))
     norms.choose_quantity("norm")
     assert len(norms.values) == 1
-
-
-def test_tiny_and_constant_tables_are_drawn(norms):
     norms.panel.configure(bulk=True)
     for n, table in enumerate((np.zeros((1, 4)), np.zeros((5, 4)), rows(2))):
         norms.show(table, f"tiny-{n}")
@@ -198,13 +203,6 @@ def test_the_bulk_leaves_outliers_out_and_rounding_does_not_fill_the_axis(norms)
     low, high = bulk_span(norms.panel.view())
     assert 0 < np.ptp(norms.values) < 1e-12
     assert high - low > 0.1
-
-
-def test_another_quantity_leaves_the_reader_where_they_were(norms):
-    norms.plot.view.setRange(xRange=(20, 60), padding=0)
-    for quantity in ("step", "residual", "norm"):
-        norms.choose_quantity(quantity)
-        assert norms.plot.view.spans()[0] == pytest.approx((20, 60))
 
 
 def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, monkeypatch):
@@ -372,13 +370,6 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
         three.others.remove(key)
     QApplication.processEvents()
     np.testing.assert_array_equal(three.values, profile.values)
-
-
-def test_overlay_asks_for_a_model_without_a_view(norms):
-    QTest.mouseClick(norms.panel.buttons["Overlay…"], LEFT)
-    (wanted,) = norms.intents
-    assert isinstance(wanted, AddModel)
-    assert not wanted.in_grid
 
 
 # ---- what can be taken away ----------------------------------------------------------------

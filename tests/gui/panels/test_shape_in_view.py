@@ -107,7 +107,7 @@ def test_the_choice_stays_with_the_range_and_goes_with_the_model(shape, write_ta
     assert len(shape.session.shown_guides) == 1
 
 
-def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
+def test_the_check_box_or_another_panel_takes_it_out_of_the_view_and_back(shape):
     box = shape.panel.controls.widgets["in_view"]
     assert box.isChecked()
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
@@ -117,6 +117,12 @@ def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
     (guide,) = shape.session.shown_guides
     assert "the circle" in guide.caption
+    shape.panel.configure(curve="line", in_view=False)
+    assert chosen(shape.panel.view()) == "line"
+    assert shape.session.shown_guides == ()
+    shape.panel.configure(in_view=True)
+    (guide,) = shape.session.shown_guides
+    assert "the line" in guide.caption
 
 
 def test_it_is_there_only_while_the_panel_is_in_front_and_its_range_long_and_at_rest(shape):
@@ -161,18 +167,6 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
     assert np.median(nearest) < 0.2 * found.fits["helix"].radius
     assert 1.60 < found.fits["helix"].turns < 1.65
     assert not guide.pale
-
-
-# ---- the distances by position ------------------------------------------------------------
-
-
-def test_another_panel_can_ask_for_a_curve(shape):
-    shape.panel.configure(curve="line", in_view=False)
-    assert chosen(shape.panel.view()) == "line"
-    assert shape.session.shown_guides == ()
-    shape.panel.configure(in_view=True)
-    (guide,) = shape.session.shown_guides
-    assert "the line" in guide.caption
 
 
 # ---- roughness ----------------------------------------------------------------------------------

@@ -49,14 +49,6 @@ def cell(panel, row, column):
 # The numbers.
 
 
-def test_cosines_of_the_range(model):
-    found = resolve(SimilarityOf((20, 119)), QuestionContext(model))
-    rows = model.W_pos[20:120]
-    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.cosines, units @ units.T, atol=1e-12)
-    assert found.by_lag[7] == pytest.approx(np.diag(units @ units.T, 7).mean())
-
-
 def test_projected_rows_are_the_mean_and_the_chosen_components_that_there_are(model):
     found = resolve(SimilarityOf((20, 119), (1, 3)), QuestionContext(model))
     pca = fit_pca(model.W_pos, (20, 119), 3)

@@ -146,7 +146,7 @@ def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, st
         assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
 
 
-def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
+def test_a_layer_that_a_model_lacks_is_told_and_matrices_that_make_no_sense_are_left_out(small):
     chips_of(small).layer.setCurrentIndex(2)
     QTest.mouseClick(chips_of(small).chips["W_K"], LEFT)
     assert rows(small)[-1] == ["W_K 2", "not in this checkpoint"]
@@ -155,6 +155,14 @@ def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
     assert not chips_of(small).chips["W_K"].isChecked()
     QTest.mouseClick(removing(small, 1), LEFT)
     assert len(rows(small)) == 2
+    spec, model = SpectraPanel(), small.session.model
+    for subjects in (
+        [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
+        [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
+        [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
+    ):  # fmt: skip
+        assert kit.usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
+    assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
 def test_k_is_dragged_in_the_plot_and_kept_beyond_what_there_is(small):
@@ -196,17 +204,6 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, smal
 SAVED = {
     "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
 }  # fmt: skip
-
-
-def test_matrices_that_make_no_sense_or_that_a_model_lacks_are_left_out(small):
-    spec, model = SpectraPanel(), small.session.model
-    for subjects in (
-        [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
-        [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
-        [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
-    ):  # fmt: skip
-        assert kit.usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
-    assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
 # What can be taken away.

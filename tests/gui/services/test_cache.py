@@ -34,16 +34,13 @@ def test_returns_what_was_put_and_counts_what_is_put_again_once():
     assert cache.n_bytes == 20
 
 
-def test_forgets_what_was_not_used_for_longest():
+def test_forgets_what_was_not_used_for_longest_and_keeps_nothing_too_large():
     cache = ResultCache(30)
     for key in "abc":
         cache.put(key, result(10))
     cache.get("a")
     cache.put("d", result(10))
     assert [key for key in "abcd" if cache.get(key) is not None] == ["a", "c", "d"]
-
-
-def test_what_is_too_large_is_not_kept_and_drives_nothing_out():
     cache = ResultCache(30)
     cache.put("a", result(10))
     too_large = result(31)

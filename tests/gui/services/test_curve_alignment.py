@@ -137,7 +137,9 @@ def test_it_follows_both_curves(opened, beside, copy):
     assert resolve_scene(opened).guides == ()
 
 
-def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
+def test_it_goes_with_the_model_that_is_taken_away_and_one_position_cannot_be_aligned(
+    opened, beside, copy
+):
     other = beside(copy)
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
@@ -146,6 +148,9 @@ def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
     assert opened.guides == {}
     other.request_positions(10, 20)
     assert opened.guides == {}
+    beside(copy, (40, 40))
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    assert opened.not_aligned == "Two positions that differ are the least that can be aligned."
 
 
 def test_what_is_still_read_is_waited_for(opened, write_table, copy):
@@ -168,12 +173,6 @@ def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, 
     assert opened.aligned.positions == (1, 89)
     assert opened.aligned.alignment.scale == pytest.approx(3, rel=1e-4)
     assert len(lines(opened)) == 89
-
-
-def test_one_position_cannot_be_aligned(opened, beside, copy):
-    beside(copy, (40, 40))
-    opened.alignment = CurveAlignment(OfCompared(KEY))
-    assert opened.not_aligned == "Two positions that differ are the least that can be aligned."
 
 
 # ---- in the shown components -----------------------------------------------------------------

@@ -55,7 +55,7 @@ def assert_shows_exactly(session):
 # ---- one range -------------------------------------------------------------------------
 
 
-def test_a_range_is_put_in_order_and_kept_inside(opened, controller):
+def test_a_range_is_put_in_order_and_fitted_with_the_component_that_colours(opened, controller):
     for asked, got in (
         ((5, 20), (5, 20)),
         ((20, 5), (5, 20)),
@@ -65,6 +65,10 @@ def test_a_range_is_put_in_order_and_kept_inside(opened, controller):
     ):
         controller.request_positions(*asked)
         assert opened.positions == opened.curve.pca.positions == got
+    controller.color_by("component", 5)
+    opened.dragging = True
+    controller.request_positions(20, 180)
+    assert len(opened.curve.pca.components) >= 5
 
 
 def test_a_typed_range_is_shown_at_once_and_then_exactly(session, helix_by_hand, hand_jobs):
@@ -108,13 +112,6 @@ def test_the_same_range_is_not_fitted_again(opened, controller, fits):
     opened.dragging = False
     assert fits == [(10, 180), (20, 180)]
     assert_shows_exactly(opened)
-
-
-def test_the_component_that_colours_is_fitted_while_dragging(opened, controller):
-    controller.color_by("component", 5)
-    opened.dragging = True
-    controller.request_positions(20, 180)
-    assert len(opened.curve.pca.components) >= 5
 
 
 def test_a_fit_that_fails_is_a_notice_and_the_curve_stays(

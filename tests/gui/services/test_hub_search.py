@@ -77,7 +77,9 @@ def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_job
     assert said(session) == NOTHING
 
 
-def test_a_search_that_fails_is_a_sentence_in_its_place(session, controller, hub):
+def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_asked(
+    session, controller, hub
+):
     hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
     controller.search_hub("gpt2")
     assert (session.searching, session.found, session.found_for) == ("", (), "gpt2")
@@ -86,10 +88,8 @@ def test_a_search_that_fails_is_a_sentence_in_its_place(session, controller, hub
     controller.search_hub("gpt2")
     assert session.search_failed == ""
     assert len(session.found) == 2
-
-
-def test_offline_nothing_is_asked(session, controller, hub):
     session.offline = True
+    hub.forget_requests()
     controller.search_hub("gpt2")
     assert "offline" in session.search_failed
     assert "Work offline" in session.search_failed

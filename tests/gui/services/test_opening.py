@@ -151,12 +151,19 @@ def test_an_unknown_architecture_offers_its_tables(
     assert session.notice is None
 
 
-def test_recent_sources_are_newest_first_each_once(session, controller, write_table, helix):
+def test_recent_sources_are_newest_first_and_what_is_odd_about_a_table_is_said(
+    session, controller, write_table, helix
+):
     sources = [str(write_table(helix(12), f"t{i}")) for i in range(MAX_RECENT + 2)]
     for source in (*sources, sources[5]):
         controller.open(source)
     assert session.recent[:3] == (sources[5], sources[9], sources[8])
     assert len(set(session.recent)) == len(session.recent) == MAX_RECENT
+    table = helix()
+    table[7] = 0.5
+    controller.open(str(write_table(table)))
+    assert "positions 7" in session.notice.text
+    assert session.curve is not None
 
 
 # ---- what the window starts with -------------------------------------------------------
@@ -299,14 +306,6 @@ def test_whoever_hears_of_a_new_model_finds_all_of_it(session, controller, write
 
 
 # ---- what is odd about a model ---------------------------------------------------------
-
-
-def test_says_what_is_odd_about_a_table(session, controller, write_table, helix):
-    table = helix()
-    table[7] = 0.5
-    controller.open(str(write_table(table)))
-    assert "positions 7" in session.notice.text
-    assert session.curve is not None
 
 
 def test_switches_between_decoder_and_encoder(session, controller, tmp_path, helix):

@@ -66,18 +66,6 @@ def test_another_model_is_measured_anew(opened, controller, write_table, helix):
     assert SLOT not in opened.guides
 
 
-def test_the_range_is_dragged_with_the_line_in_place(opened, controller):
-    controller.select((50, 120))
-    opened.measure = opened.dragging = True
-    for first in range(1, 40, 4):
-        controller.request_positions(first, 199)
-        state = resolve_scene(opened)
-        (guide,) = state.guides
-        np.testing.assert_allclose(guide.lines[0], state.coordinates[[50, 120]], atol=1e-5)
-    opened.dragging = False
-    assert opened.pair.shown == pytest.approx(apart(opened, 50, 120))
-
-
 def test_the_caption_names_both_distances_the_unit_and_the_steps():
     pair = PairDistance((300, 5), 2.1344, 13.35, -0.6024, 768)
     said = pair_text(pair)
@@ -121,7 +109,9 @@ def test_captions_of_small_views_are_broken_and_stay_legible(opened, controller,
     assert pair_text(opened.pair) in caption.text.split("\n")
 
 
-def test_pages_have_the_line_and_its_length(opened, controller):
+def test_pages_have_the_line_and_its_length_and_it_stays_while_the_range_is_dragged(
+    opened, controller
+):
     controller.select((50, 120))
     opened.measure = True
     traces = guide_traces(resolve_scene(opened), LIGHT)
@@ -131,6 +121,14 @@ def test_pages_have_the_line_and_its_length(opened, controller):
     np.testing.assert_allclose(
         middle, opened.curve.coordinates[[50, 120]].mean(axis=0), rtol=1e-5, atol=1e-5
     )
+    opened.measure = opened.dragging = True
+    for first in range(1, 40, 4):
+        controller.request_positions(first, 199)
+        state = resolve_scene(opened)
+        (guide,) = state.guides
+        np.testing.assert_allclose(guide.lines[0], state.coordinates[[50, 120]], atol=1e-5)
+    opened.dragging = False
+    assert opened.pair.shown == pytest.approx(apart(opened, 50, 120))
 
 
 # ---- in the window ---------------------------------------------------------------------

@@ -100,7 +100,9 @@ def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trai
     assert resolve_scene(trained).labels[30] == f"position 30 · norm {norm:.3f}"
 
 
-def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, controller):
+def test_while_another_range_is_fitted_the_model_is_shown_and_a_short_one_has_no_helices(
+    trained, controller
+):
     trained.snapshot = 2
     controller.request_positions(10, 30)
     assert trained.shown_timeline is None
@@ -108,6 +110,12 @@ def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, cont
     controller.answers.ask("training", TrainingOf(trained.positions))
     assert trained.shown_timeline.positions == (10, 30)
     assert trained.snapshot == 2
+    controller.request_positions(5, 7)
+    controller.answers.ask("training", TrainingOf(trained.positions))
+    result = trained.answers["training"].result
+    assert result.helices is None
+    assert "no shape" in result.no_helices
+    assert trained.timeline.positions == (5, 7)
 
 
 def test_another_model_is_shown_as_it_is(trained, controller, write_table):
@@ -156,21 +164,3 @@ def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs):
     assert session.timeline.timelapse is whole.timelapse
     answers.close()
     controller.close()
-
-
-def test_a_short_range_has_a_lapse_and_no_helices(trained, controller):
-    controller.request_positions(5, 7)
-    controller.answers.ask("training", TrainingOf(trained.positions))
-    result = trained.answers["training"].result
-    assert result.helices is None
-    assert "no shape" in result.no_helices
-    assert trained.timeline.positions == (5, 7)
-
-
-def test_a_model_without_a_history_says_so(session, controller, write_table):
-    controller.open(str(write_table()))
-    controller.answers.ask("training", TrainingOf(session.positions))
-    answer = session.answers["training"]
-    assert answer.state == "impossible"
-    assert "without a history" in answer.why
-    assert session.timeline is None

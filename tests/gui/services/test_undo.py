@@ -1,5 +1,7 @@
 """What was changed is taken back: as a whole, in order, and on again."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -9,17 +11,9 @@ from gui.services.undo import MOST, NAMES, Undo
 from tests.gui.result_stage import CONTROL, SHIFT
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return SimpleNamespace(now=100.0)
 
 
 @pytest.fixture
@@ -32,7 +26,7 @@ def undo(opened, clock, camera):
     def move(place):
         camera[0] = place
 
-    made = Undo(opened, lambda: camera[0], move, clock)
+    made = Undo(opened, lambda: camera[0], move, lambda: clock.now)
     yield made
     made.close()
 
@@ -76,15 +70,6 @@ def test_what_is_separate_is_a_change_of_its_own_however_soon_it_comes(opened, u
     assert camera == ["start"]
 
 
-def test_a_new_change_forgets_what_was_taken_back(opened, undo, clock):
-    do(opened, clock, selection=(7,))
-    undo.undo()
-    do(opened, clock, sphere=True)
-    assert undo.redoes == ""
-    undo.redo()
-    assert opened.selection == ()
-
-
 def test_a_drag_or_a_held_key_is_one_change_and_a_pause_begins_another(opened, undo, clock):
     start = opened.positions
     opened.dragging = True
@@ -104,7 +89,7 @@ def test_a_drag_or_a_held_key_is_one_change_and_a_pause_begins_another(opened, u
     assert opened.selection == ()
 
 
-def test_what_changes_together_is_taken_back_together_and_what_is_there_is_no_change(
+def test_what_changes_together_is_taken_back_together_and_forgotten_by_a_new_change(
     opened, undo, clock
 ):
     do(opened, clock, color_component=2, color_by="component")
@@ -112,6 +97,12 @@ def test_what_changes_together_is_taken_back_together_and_what_is_there_is_no_ch
     assert (opened.color_component, opened.color_by) == (4, "position")
     do(opened, clock, selection=())
     assert undo.undoes == ""
+    do(opened, clock, selection=(7,))
+    undo.undo()
+    do(opened, clock, sphere=True)
+    assert undo.redoes == ""
+    undo.redo()
+    assert opened.selection == ()
 
 
 def test_the_camera_goes_back_and_on(opened, undo, clock, camera):

@@ -62,13 +62,18 @@ def test_a_range_that_is_too_short(stage, write_table):
 # Choosing N.
 
 
-def test_slider_and_field_choose_a_lag(panel):
+def test_slider_and_field_choose_a_lag_and_a_shorter_range_holds_it_while_shown(panel, stage):
     before = cursors(panel)
     press(panel.controls.number.slider, Qt.Key.Key_Right)
     assert (panel.controls.number.value, panel.controls.number.slider.value()) == (51, 51)
     assert all(now > then for now, then in zip(cursors(panel), before, strict=True))
     enter(panel.controls.number.field, "20")
     assert (panel.controls.number.value, panel.controls.number.slider.value()) == (20, 20)
+    panel.controls.number.slider.setValue(100)
+    stage.controller.request_positions(1, 40)
+    assert panel.controls.number.value == panel.result.lags[-1] < 40
+    stage.controller.request_positions(1, 198)
+    assert panel.controls.number.value == 100
 
 
 def test_arrows_step_from_the_plots_too(panel):
@@ -106,18 +111,10 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     assert readings(panel, "R²").endswith(f"rotation alone {r2:.3f}")
 
 
-def test_a_shorter_range_holds_the_lag_only_while_it_is_shown(panel, stage):
-    panel.controls.number.slider.setValue(100)
-    stage.controller.request_positions(1, 40)
-    assert panel.controls.number.value == panel.result.lags[-1] < 40
-    stage.controller.request_positions(1, 198)
-    assert panel.controls.number.value == 100
-
-
 # Other spaces and scorings.
 
 
-def test_scoring_and_space_are_part_of_the_question(panel):
+def test_scoring_and_space_are_part_of_the_question_and_a_bare_table_has_no_heads(panel):
     QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
     assert panel.view().question == LookBackOf((1, 198), "3", "halves")
     assert "fitted on the first half" in panel.caption()
@@ -125,6 +122,10 @@ def test_scoring_and_space_are_part_of_the_question(panel):
     assert panel.view().question == LookBackOf((1, 198), "6", "halves")
     assert readings(panel, "Angle").startswith("plane 1 ")
     assert len(curves(panel, "Angle")) == 3
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
+    assert "bare table" in panel.words.message.text()
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
+    assert panel.result is not None
 
 
 def test_in_all_dimensions_there_are_no_angles_and_steps_go_between_spread_lags(noisy):
@@ -210,13 +211,6 @@ def test_heads_are_listed_with_the_lag_they_prefer_shown_by_a_click_and_follow_t
     assert head_table(heads).rows[0].cells[2] == format_number(
         heads.result.back.queries[0].r2["screw"][1]
     )
-
-
-def test_a_bare_table_has_no_heads_but_positions(panel):
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
-    assert "bare table" in panel.words.message.text()
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
-    assert panel.result is not None
 
 
 # What can be taken away.

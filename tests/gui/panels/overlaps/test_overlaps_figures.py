@@ -86,23 +86,12 @@ def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gp
     assert lines[7].startswith("W_O E no token embeddings")
 
 
-def test_two_panels_of_the_mlp(minilm):
+def test_two_panels_of_the_mlp_and_a_figure_of_another_layer_and_head_folded(minilm):
     show(minilm, "mlp")
     names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
     assert names == [("W_in", "E"), ("W_in", "P")]
     assert "layer 0 · input side · gain not folded" in caption(minilm)
     assert not minilm.form.rows.head.isVisible()
-
-
-def test_what_gpt2s_part_lacks_of_the_mlp(gpt2):
-    show(gpt2, "mlp")
-    assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.words.message.text()
-    assert "P, W_Q, W_K, W_V and W_O" in gpt2.words.advice.text()
-    show(gpt2, "pair")
-    assert pair_of(gpt2).isVisible()
-
-
-def test_a_figure_of_another_layer_and_head_folded(minilm):
     show(minilm, "attention")
     enter(minilm.form.rows.layer, "3")
     enter(minilm.form.rows.head, "2")
@@ -112,6 +101,19 @@ def test_a_figure_of_another_layer_and_head_folded(minilm):
     assert minilm.result.cells[0].values.shape == (32, 384)
     assert "layer 3, head 2" in caption(minilm)
     assert "gain folded" in caption(minilm)
+
+
+def test_what_gpt2s_part_lacks_of_the_mlp_and_what_another_panel_refers_to(gpt2):
+    show(gpt2, "mlp")
+    assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.words.message.text()
+    assert "P, W_Q, W_K, W_V and W_O" in gpt2.words.advice.text()
+    show(gpt2, "pair")
+    assert pair_of(gpt2).isVisible()
+    gpt2.configure(view="attention")
+    assert len(gpt2.result.cells) == 8
+    gpt2.configure(rows=Subject("W_K"))
+    assert gpt2.result.rows == Subject("W_K")
+    assert view_of(gpt2).value() == "pair"
 
 
 def test_a_cell_says_its_value_and_opens_with_a_click_or_the_keyboard(minilm):
@@ -155,11 +157,3 @@ def test_cells_are_as_large_as_they_can_be():
     assert arrange(8, 2, (900.0, 450.0), gap, title)[0] == 4
     assert arrange(8, 2, (400.0, 900.0), gap, title)[0] == 2
     assert arrange(2, 2, (900.0, 450.0), gap, title) == (2, 434)
-
-
-def test_another_panel_may_refer_to_a_figure(gpt2):
-    gpt2.configure(view="attention")
-    assert len(gpt2.result.cells) == 8
-    gpt2.configure(rows=Subject("W_K"))
-    assert gpt2.result.rows == Subject("W_K")
-    assert view_of(gpt2).value() == "pair"

@@ -70,12 +70,20 @@ def test_folding_the_gain_changes_the_answer_and_the_python_and_is_labelled(gpt2
     assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
 
 
-def test_positions_can_be_centred(gpt2):
+def test_positions_can_be_centred_and_matrices_named_by_panels_and_lessons(gpt2):
     before = gpt2.result
     QTest.mouseClick(gpt2.form.centre, LEFT, pos=QPoint(8, gpt2.form.centre.height() // 2))
     assert gpt2.result.columns == Subject("P", centred=True)
     assert "P centred, all rows" in caption(gpt2)
     assert abs(gpt2.result.values - before.values).max() > 0.01
+    gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
+    assert gpt2.result.rows == Subject("W_K", fold_ln=True)
+    assert gpt2.result.columns == Subject("P", centred=True)
+    assert gpt2.form.fold.isChecked()
+    gpt2.configure(rows="W_K", columns="P")
+    assert gpt2.result.rows == Subject("W_K")
+    with pytest.raises(ValueError, match="rows"):
+        gpt2.configure(rows="W_X")
 
 
 def test_one_head_has_so_many_directions(gpt2):
@@ -126,7 +134,7 @@ def test_any_two_matrices_also_of_different_layers(minilm):
     assert "all rows" not in caption(minilm)
 
 
-def test_equal_looks_are_one_question_and_spaces_are_told_apart():
+def test_equal_looks_are_one_question_spaces_are_apart_and_only_heads_are_numbered():
     assert plain(Subject("P", layer=3, head=1, fold_ln=True)) == Subject("P")
     assert plain(Subject("W_O", side="output", fold_ln=True)) == Subject("W_O")
     assert plain(Subject("W_in", head=2, side="output")) == Subject("W_in", side="output")
@@ -136,6 +144,8 @@ def test_equal_looks_are_one_question_and_spaces_are_told_apart():
     assert not in_one_space(Subject("W_Q", side="output"), Subject("W_K", layer=1, side="output"))
     assert not in_one_space(Subject("W_Q", side="output"), Subject("W_V", side="output"))
     assert in_one_space(Subject("W_V", side="output"), Subject("W_O", side="input"))
+    with pytest.raises(TensorUnavailable, match="no heads"):
+        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(_tiny()))
 
 
 # What a checkpoint lacks.
@@ -161,11 +171,6 @@ def test_a_bare_table_says_so(stage_of, helix_table):
     assert "only P is here" in words.advice.text()
 
 
-def test_no_gain_where_no_layernorm_is():
-    with pytest.raises(TensorUnavailable, match="no heads"):
-        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(_tiny()))
-
-
 def _tiny():
     """A model of which only the heads are asked for."""
     weights = np.eye(4)
@@ -185,17 +190,6 @@ def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
 
 
 # What can be taken away.
-
-
-def test_another_panel_may_refer_to_it_and_a_lesson_names_matrices(gpt2):
-    gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
-    assert gpt2.result.rows == Subject("W_K", fold_ln=True)
-    assert gpt2.result.columns == Subject("P", centred=True)
-    assert gpt2.form.fold.isChecked()
-    gpt2.configure(rows="W_K", columns="P")
-    assert gpt2.result.rows == Subject("W_K")
-    with pytest.raises(ValueError, match="rows"):
-        gpt2.configure(rows="W_X")
 
 
 MATRIX = {

@@ -38,9 +38,11 @@ def opened(stage_of, helix_table):
 
 
 @pytest.fixture
-def slow(qtbot, hand_jobs):
-    """A panel whose answers come when the test says so."""
-    return ResultStage(qtbot, SUM, hand_jobs)
+def slow(qtbot, hand_jobs, write_table):
+    """A panel with the small helix open, whose answers come when the test says so."""
+    stage = ResultStage(qtbot, SUM, hand_jobs)
+    stage.open(write_table())
+    return stage
 
 
 def words(panel):
@@ -50,11 +52,14 @@ def words(panel):
 # The four states.
 
 
-def test_opening_says_so(stage):
+def test_opening_says_so_and_there_is_no_menu_without_a_result(stage):
     stage.session.opening = "somebody/gpt2"
     assert words(stage.panel) == "Opening gpt2…"
     stage.session.opening = ""
     assert words(stage.panel) == SumPanel.empty
+    at = QPointF(5, 5).toPoint()
+    QApplication.sendEvent(stage.panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+    assert QApplication.activePopupWidget() is None
 
 
 def test_a_result_is_shown_with_its_caption_whatever_other_slots_answer(opened, helix):
@@ -68,8 +73,7 @@ def test_a_result_is_shown_with_its_caption_whatever_other_slots_answer(opened, 
     assert opened.panel.view().question == SumOf(0)
 
 
-def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
-    slow.open(write_table())
+def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs):
     (job,) = hand_jobs.waiting
     panel = slow.panel
     assert not panel.strip.isVisible()
@@ -89,10 +93,9 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
     assert panel.content.label.isVisible()
 
 
-def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, write_table):
+def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs):
     from gui.services.questions import Progress
 
-    slow.open(write_table())
     (job,) = hand_jobs.waiting
     hand_jobs.drag_on(job)
     hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
@@ -110,9 +113,8 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, 
     assert panel.header.more.isEnabled()
 
 
-def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs, write_table):
+def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs):
     """Here in a window of its own, as a panel that floats is."""
-    slow.open(write_table())
     slow.panel.setFocus()
     QTest.keyClick(slow.panel, Qt.Key.Key_Escape)  # before there is anything to see
     assert hand_jobs.waiting
@@ -125,8 +127,7 @@ def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs, write_table)
     assert slow.panel.content.label.isVisible()
 
 
-def test_cancel_and_compute_again(slow, hand_jobs, write_table):
-    slow.open(write_table())
+def test_cancel_and_compute_again(slow, hand_jobs):
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     QTest.mouseClick(slow.panel.strip.cancel, LEFT)
     assert not hand_jobs.waiting
@@ -139,8 +140,7 @@ def test_cancel_and_compute_again(slow, hand_jobs, write_table):
     assert slow.panel.content.label.isVisible()
 
 
-def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs, write_table):
-    slow.open(write_table())
+def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs):
     hand_jobs.deliver_all()
     slow.panel.configure(column=3)
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
@@ -154,16 +154,13 @@ def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs, wri
     assert panel.caption() == "column 3"
 
 
-def test_not_possible_says_why_and_what_else_works(stage, write_table):
+def test_not_possible_says_why_and_whether_it_can_be_tried_again(stage, write_table):
     FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
     stage.open(write_table())
     assert words(stage.panel) == "No such column in this checkpoint."
     assert stage.panel.words.advice.text() == "Open the full one. Other columns still work."
     assert not stage.panel.words.button.isVisible()
     assert not stage.panel.header.more.isEnabled()
-
-
-def test_what_may_work_the_next_time_can_be_tried_again(stage, write_table):
     FAILURES.append(HelixscopeError("The line is down."))
     stage.open(write_table())
     assert stage.panel.words.button.text() == "Try again"
@@ -202,8 +199,7 @@ def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_t
     assert len(hand_jobs.started) == 1
 
 
-def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs, write_table):
-    slow.open(write_table())
+def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs):
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     slow.panel.set_in_front(False)
     assert not hand_jobs.waiting
@@ -213,8 +209,7 @@ def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs, 
     assert slow.panel.content.label.isVisible()
 
 
-def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
-    slow.open(write_table())
+def test_it_asks_only_when_its_question_changes(slow, hand_jobs):
     hand_jobs.deliver_all()
     slow.panel.ask()
     slow.panel.set_in_front(False)
@@ -225,7 +220,6 @@ def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
 
 
 def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, write_table, helix):
-    slow.open(write_table())
     hand_jobs.deliver_all()
     slow.open(write_table(helix(50), "short"))
     assert slow.panel.result is None
@@ -255,15 +249,10 @@ def test_the_header_explains_and_gives_way(stage, write_table, qtbot):
     qtbot.waitUntil(lambda: control.mapTo(header, QPoint(0, 0)).y() > beside + 10)
 
 
-def test_themes(opened):
-    opened.panel.set_theme(DARK)
-    assert DARK.panel in opened.panel.strip.styleSheet()
-
-
 # What can be taken away.
 
 
-def test_right_click_and_button_show_the_menu(opened):
+def test_right_click_and_button_show_the_menu_which_copies_the_figure_in_any_theme(opened):
     panel = opened.panel
     at = QPoint(5, 5)
     QApplication.sendEvent(
@@ -280,12 +269,13 @@ def test_right_click_and_button_show_the_menu(opened):
     shown = QApplication.activePopupWidget()
     assert isinstance(shown, QMenu)
     shown.close()
-
-
-def test_no_menu_without_a_result(stage):
-    at = QPointF(5, 5).toPoint()
-    QApplication.sendEvent(stage.panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
-    assert QApplication.activePopupWidget() is None
+    QApplication.clipboard().clear()
+    opened.choose("Copy figure")
+    image: QImage = QApplication.clipboard().image()
+    assert image.width() > 1000
+    assert opened.session.status == "Copied the figure"
+    opened.panel.set_theme(DARK)
+    assert DARK.panel in opened.panel.strip.styleSheet()
 
 
 @pytest.mark.parametrize(
@@ -324,14 +314,6 @@ def test_numbers_are_saved_as_csv_and_npz_in_full_precision_or_it_is_said_why_no
         assert file["both"].shape == (2, 2)
     opened.save(monkeypatch, "Save numbers…", tmp_path / "nowhere" / "sum.csv")
     assert "cannot be written" in opened.session.notice.text
-
-
-def test_the_figure_is_copied_as_a_picture(opened):
-    QApplication.clipboard().clear()
-    opened.choose("Copy figure")
-    image: QImage = QApplication.clipboard().image()
-    assert image.width() > 1000
-    assert opened.session.status == "Copied the figure"
 
 
 def test_the_suggested_name_is_no_folder_and_a_cancelled_dialog_saves_nothing(opened, monkeypatch):

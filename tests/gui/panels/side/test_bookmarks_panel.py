@@ -108,13 +108,22 @@ def pixels(application) -> np.ndarray:
 # ---- the panel alone ---------------------------------------------------------------------------
 
 
-def test_an_empty_name_leaves_the_one_before(alone):
+def test_an_empty_name_leaves_the_one_before_and_there_is_a_menu(alone):
     row = alone.rows[alone.current]
     row.rename()
     QTest.keyClick(row.name, Qt.Key.Key_Delete)
     alone.setFocus()
     assert row.name.text() == "View 2"
     assert alone.session.bookmarks[1].name == "View 2"
+    first = next(iter(alone.rows.values()))
+    QTest.mouseClick(first.thumbnail, LEFT)
+    first.menuRequested.emit(first.mapToGlobal(first.rect().center()))
+    menu = QApplication.activePopupWidget()
+    texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
+    assert list(texts) == ["Go to", "Rename", "Move up", "Move down", "Remove"]
+    texts["Move down"].trigger()
+    menu.close()
+    assert names(alone) == ["View 2", "View 1"]
 
 
 def test_what_is_removed_leaves_words_and_is_brought_back(alone, key):
@@ -156,18 +165,6 @@ def test_keys_and_buttons_move_it_and_tab_goes_through_the_rows_as_they_stand(al
     QTest.mouseClick(alone.down, LEFT)
     assert names(alone) == ["View 1", "View 2"]
     assert not alone.down.isEnabled()
-
-
-def test_the_menu_of_a_bookmark(alone):
-    first = next(iter(alone.rows.values()))
-    QTest.mouseClick(first.thumbnail, LEFT)
-    first.menuRequested.emit(first.mapToGlobal(first.rect().center()))
-    menu = QApplication.activePopupWidget()
-    texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
-    assert list(texts) == ["Go to", "Rename", "Move up", "Move down", "Remove"]
-    texts["Move down"].trigger()
-    menu.close()
-    assert names(alone) == ["View 2", "View 1"]
 
 
 def test_pictures_are_larger_where_there_is_room_and_a_theme_reaches_every_row(alone, qtbot):

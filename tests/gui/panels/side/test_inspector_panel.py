@@ -205,7 +205,7 @@ def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     assert session.selection == (30, 31, 32)
 
 
-def test_a_hovered_and_a_selected_row_are_tinted(make, session):
+def test_a_hovered_and_a_selected_row_are_tinted_and_all_fits_a_narrow_dock(make, session):
     panel = make(session)
     panel.answers.select((31, 30))
     session.hover = 29
@@ -215,6 +215,14 @@ def test_a_hovered_and_a_selected_row_are_tinted(make, session):
     assert index(1, 0).data(role).name() == LIGHT.accent
     panel.set_theme(DARK)
     assert index(1, 0).data(role).name() == DARK.accent
+    panel.answers.select((3, 0))
+    for width in (240, 280, 420):
+        panel.resize(width, 640)
+        QGuiApplication.processEvents()
+        assert panel.minimumSizeHint().width() <= 240
+        assert panel.width() == width
+        for table in (panel.beside, panel.nearest, panel.listed):
+            assert table.horizontalHeader().length() <= table.viewport().width()
 
 
 def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
@@ -316,18 +324,6 @@ def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(make, ses
         panel.answers.select((position,))
         QGuiApplication.processEvents()
         assert [part.geometry() for part in parts] == before
-
-
-def test_everything_fits_a_narrow_dock(make, session):
-    panel = make(session)
-    panel.answers.select((3, 0))
-    for width in (240, 280, 420):
-        panel.resize(width, 640)
-        QGuiApplication.processEvents()
-        assert panel.minimumSizeHint().width() <= 240
-        assert panel.width() == width
-        for table in (panel.beside, panel.nearest, panel.listed):
-            assert table.horizontalHeader().length() <= table.viewport().width()
 
 
 # ---- going to a position by number --------------------------------------------------------------

@@ -122,13 +122,21 @@ def test_clear_takes_text_and_labels_away_and_focus_takes_typing(make, session):
     assert panel.field.exact_text() == "x"
 
 
-def test_the_session_does_not_overwrite_what_is_being_typed(make, session):
+def test_the_session_does_not_overwrite_what_is_typed_and_files_are_left_to_the_window(
+    make, session
+):
     panel = make(session)
     session.prompt = "from the settings"
     assert panel.field.exact_text() == "from the settings"
     QTest.keyClicks(panel.field, "x")
     session.prompt = "older"
     assert panel.field.exact_text() == "xfrom the settings"
+    files = QMimeData()
+    files.setUrls([QUrl.fromLocalFile("/folder")])
+    assert not panel.field.canInsertFromMimeData(files)
+    words = QMimeData()
+    words.setText("Hello")
+    assert panel.field.canInsertFromMimeData(words)
 
 
 def test_chips_show_position_and_token_and_the_count_and_what_does_not_fit(make, session):
@@ -232,16 +240,6 @@ def test_chips_wrap_inside_the_width_and_do_not_overlap(make, session):
         assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
         assert panel.flow.chips[4].runs[-1][0].endswith("…")
         assert panel.flow.tip(4).count("x") == 300
-
-
-def test_files_are_left_to_the_window(make, session):
-    panel = make(session)
-    files = QMimeData()
-    files.setUrls([QUrl.fromLocalFile("/folder")])
-    assert not panel.field.canInsertFromMimeData(files)
-    words = QMimeData()
-    words.setText("Hello")
-    assert panel.field.canInsertFromMimeData(words)
 
 
 def test_a_real_tokenizer(make, session, gpt2_folder):

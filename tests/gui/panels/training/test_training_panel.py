@@ -160,12 +160,6 @@ def test_scrubbing_asks_nothing_and_arrow_keys_in_a_plot_step(stage):
     assert snapshot(stage) == LAST - 5
 
 
-def test_the_basis_is_chosen(stage):
-    QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
-    assert stage.session.basis == "aligned"
-    assert stage.session.timeline.basis == "aligned"
-
-
 # ---- the plots --------------------------------------------------------------------------------
 
 
@@ -266,6 +260,7 @@ def test_a_model_without_a_history_says_what_has_one(stage, write_table):
     stage.open(write_table())
     assert stage.panel.words.isVisible()
     assert "without a history" in stage.panel.words.message.text()
+    assert stage.session.timeline is None
     assert "sample" in stage.panel.words.advice.text()
     assert not stage.panel.content.checkpoints.isVisible()
     assert snapshot(stage) is None
@@ -324,9 +319,12 @@ def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_sn
     )
 
 
-def test_the_python_prints_the_same(stage):
+def test_the_python_prints_the_same_and_the_basis_is_chosen(stage):
     first, *_, last = run_script(stage.python()).splitlines()
     assert float(first.split()[1]) == pytest.approx(
         stage.session.timeline.timelapse.top3[0], abs=1e-9
     )
     assert "True" in last
+    QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
+    assert stage.session.basis == "aligned"
+    assert stage.session.timeline.basis == "aligned"

@@ -106,13 +106,19 @@ def test_the_answer_before_stays_until_waiting_is_worth_words(
     assert session.answers["a"].result == 3
 
 
-def test_progress_is_not_told_before_it_is_announced(session, answers, hand_jobs):
+def test_progress_is_told_once_it_is_announced_to_who_joins_later_too(session, answers, hand_jobs):
     answers.ask("a", Slow(3))
     (job,) = hand_jobs.waiting
     hand_jobs.tell(job, Progress(0.5, "Half"))
     assert "a" not in session.answers
     hand_jobs.drag_on(job)
     assert (session.answers["a"].fraction, session.answers["a"].message) == (0.5, "Half")
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.tell(job, Progress(0.3, "", (0,)))
+    hand_jobs.drag_on(job)
+    answers.ask("b", Growing(3))
+    assert (session.answers["b"].state, session.answers["b"].result) == ("working", (0,))
 
 
 def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
@@ -131,15 +137,6 @@ def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
         None, None, None, (0,), (0,), (0, 1), (0, 1), (0, 1, 2)
     ]  # fmt: skip
     assert answers._cache.get(Growing(3)) == (0, 1, 2)
-
-
-def test_who_joins_later_is_told_what_is_known(session, answers, hand_jobs):
-    answers.ask("a", Growing(3))
-    (job,) = hand_jobs.waiting
-    hand_jobs.tell(job, Progress(0.3, "", (0,)))
-    hand_jobs.drag_on(job)
-    answers.ask("b", Growing(3))
-    assert (session.answers["b"].state, session.answers["b"].result) == ("working", (0,))
 
 
 def test_the_newest_of_what_is_seen_to_be_worked_on_is_given_up_first(session, answers, hand_jobs):

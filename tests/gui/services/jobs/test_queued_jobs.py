@@ -1,5 +1,7 @@
 """Tests of jobs that wait for each other, and of those under prefixed slots."""
 
+from functools import partial
+
 import pytest
 
 from gui.services.answers import Answers
@@ -91,16 +93,13 @@ def two(jobs):
     return SlottedJobs(jobs, "compared 1"), SlottedJobs(jobs, "compared 2")
 
 
-def test_the_same_slot_of_two_is_two_jobs(jobs, two):
+def test_the_same_slot_of_two_is_two_jobs_and_each_supersedes_its_own_only(jobs, two):
     got = []
     for number, one in enumerate(two, 1):
         one.start("curve", lambda number=number: number, got.append, pytest.fail)
     jobs.deliver_all()
     assert jobs.started == ["compared 1 curve", "compared 2 curve"]
     assert got == [1, 2]
-
-
-def test_a_job_supersedes_its_own_only(jobs, two):
     got = []
     for one, text in ((two[0], "old"), (two[1], "other"), (two[0], "new")):
         one.start("curve", lambda text=text: text, got.append, pytest.fail)
@@ -112,7 +111,7 @@ def test_all_of_one_are_given_up_and_stopped(jobs, two):
     got, stopped = [], []
     for one, name in zip(two, "ab", strict=True):
         for slot in ("curve", "norms"):
-            stop = lambda said=f"{name} {slot}": stopped.append(said)  # noqa: E731
+            stop = partial(stopped.append, f"{name} {slot}")
             one.start(slot, lambda name=name: name, got.append, pytest.fail, stop=stop)
     two[0].cancel_all()
     jobs.deliver_all()

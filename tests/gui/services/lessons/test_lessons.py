@@ -128,13 +128,10 @@ def test_what_is_wrong_is_said_with_file_and_line(old, new, line, says):
     assert said.endswith(".")
 
 
-@pytest.mark.parametrize(("text", "line"), [("", 1), (TEXT[: TEXT.index("## One")], 5)])
-def test_a_file_without_steps_is_none(text, line):
-    with pytest.raises(LessonError, match=f"line {line}:"):
-        read(text)
-
-
-def test_a_block_that_is_not_closed_is_found():
+def test_a_file_without_steps_is_none_and_a_block_that_is_not_closed_is_found():
+    for text, line in (("", 1), (TEXT[: TEXT.index("## One")], 5)):
+        with pytest.raises(LessonError, match=f"line {line}:"):
+            read(text)
     with pytest.raises(LessonError, match="line 32: the block is not closed"):
         read(TEXT + "```setup\npanel = 'norms'\n")
 
@@ -184,14 +181,11 @@ def test_positions_by_rule(place, expected):
     assert position_of(place, 64) == expected
 
 
-def test_shipped_lessons_can_be_read_and_name_only_what_there_is():
+def test_shipped_lessons_can_be_read_and_all_that_they_can_say_is_written_down():
     lessons, errors = find_lessons((SHIPPED,), PANELS)
     assert not errors
     assert lessons[0].title == "The helix"
     assert 8 <= len(lessons[0].steps) <= 12
-
-
-def test_all_that_lessons_can_say_is_written_down():
     told = (SHIPPED / "README.md").read_text("utf-8")
     for name in (*NUMBERS, *CONDITIONS):
         assert f"`{name}`" in told

@@ -97,7 +97,7 @@ def test_work_is_of_the_version_of_its_bookmarks_and_without_any_of_the_first():
     assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4
 
 
-def test_of_several_those_that_can_be_read_are_kept(path):
+def test_of_several_those_that_can_be_read_and_have_names_are_kept(path):
     for spoil in (
         lambda parts: parts.pop(f"{FOLDER}{ONE.key}.helix"),
         lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"),
@@ -108,24 +108,18 @@ def test_of_several_those_that_can_be_read_are_kept(path):
         found, left_out = read_bookmarks(path)
         assert alike(found, (OTHER,))
         assert left_out == 1
-
-
-def test_names_that_make_no_sense_are_left_out(path):
     for wrong in ({"key": "../../evil"}, {"name": 3}, {"note": None}):
         write_bookmarks(BOTH, path)
         change_list(path, lambda said, wrong=wrong: said["bookmarks"][0].update(wrong))
         assert read_bookmarks(path)[1] == 1
 
 
-def test_what_is_no_file_of_bookmarks_is_refused(path):
+def test_what_is_no_file_of_bookmarks_is_refused_and_every_cut_one(path):
     path.parent.mkdir()
     for content in (b"", b"hello", b"PK\x03\x04", b"{}", b"PK\x05\x06" + bytes(18)):
         path.write_bytes(content)
         with pytest.raises(WorkError, match="cannot be read"):
             read_bookmarks(path)
-
-
-def test_every_cut_file_is_refused(path):
     write_bookmarks(BOTH, path)
     whole = path.read_bytes()
     for end in np.linspace(1, len(whole) - 1, 40).astype(int):
@@ -134,13 +128,17 @@ def test_every_cut_file_is_refused(path):
             read_bookmarks(path)
 
 
-def test_a_later_version_is_refused(path):
+def test_a_later_version_is_refused_and_one_of_a_view_is_not_left_out(path):
     write_bookmarks(BOTH, path)
     change_list(path, lambda said: said.update(version=BOOKMARKS_VERSION + 1))
     with pytest.raises(NewerVersion, match="newer Helixscope"):
         read_bookmarks(path)
     parts = {LIST: json.loads(pack_bookmarks(())[LIST])}
     assert parts[LIST]["version"] == BOOKMARKS_VERSION
+    write_bookmarks(BOTH, path)
+    rewrite(path, newer_view)
+    with pytest.raises(NewerVersion, match=r"^The bookmark .*Coil.* was saved by a newer"):
+        read_bookmarks(path)
 
 
 def newer_view(parts) -> None:
@@ -154,13 +152,6 @@ def newer_view(parts) -> None:
         for member, part in inside.items():
             archive.writestr(member, part)
     parts[name] = packed.getvalue()
-
-
-def test_a_view_of_a_later_version_is_not_left_out(path):
-    write_bookmarks(BOTH, path)
-    rewrite(path, newer_view)
-    with pytest.raises(NewerVersion, match=r"^The bookmark .*Coil.* was saved by a newer"):
-        read_bookmarks(path)
 
 
 def test_a_place_that_cannot_be_written_to_is_said(path):

@@ -107,9 +107,11 @@ def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
             assert json.loads(archive.read(JSON))["version"] == version
 
 
-def test_a_layout_of_no_version_is_of_the_second(path):
+def test_a_layout_of_no_version_is_of_the_second_and_what_is_added_is_left_out(path):
     rewrite(path, lambda said: said.pop("layout_version"), replace(WORK, layout_version=7))
     assert same(read_work(path), WORK)
+    rewrite(path, lambda said: said["session"].update(something_new=1))
+    assert "something_new" not in read_work(path).fields
 
 
 def test_the_same_work_is_the_same_bytes():
@@ -143,11 +145,6 @@ def test_what_an_older_version_did_not_know_takes_its_default(path):
     work = read_work(path)
     assert work.fields == {"prompt": "hi"}
     assert (work.panel, work.size, work.layout, work.beside) == ("", None, b"", "")
-
-
-def test_what_a_field_of_a_newer_minor_writer_adds_is_left_out(path):
-    rewrite(path, lambda said: said["session"].update(something_new=1))
-    assert "something_new" not in read_work(path).fields
 
 
 def test_a_newer_version_is_refused(path):
@@ -233,13 +230,10 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, at, byte
         assert same(read_work(path), WORK)
 
 
-def test_a_file_that_is_not_there(path):
+def test_a_file_or_a_folder_that_is_not_there(path):
     with pytest.raises(HelixscopeError, match="cannot be read") as refused:
         read_work(path)
     assert "Save the work again" in refused.value.advice
-
-
-def test_a_folder_that_is_not_there(path):
     with pytest.raises(HelixscopeError, match="cannot be written"):
         write_work(WORK, path.parent / "nowhere" / "a.helix")
 

@@ -320,13 +320,10 @@ def test_an_id_that_is_listed_is_that_line(text, title):
     assert not any(line.title.startswith("Open ") for line in lines_of(state, text))
 
 
-def test_enter_means_the_very_model_even_if_another_comes_first():
+def test_enter_means_the_very_model_and_a_single_word_is_searched_for_before_it_is_an_id():
     state = session(models=ROWS[::-1])
     assert lines_of(state, "gpt2")[0].title != "GPT-2 small"
     assert preferred(state, "gpt2").title == "GPT-2 small"
-
-
-def test_a_single_word_is_searched_for_before_it_is_taken_for_an_id():
     lines = lines_of(session(), "bert-base-cased")
     assert [(line.kind, line.title) for line in lines] == [
         ("search", "Search the Hub for “bert-base-cased”"),

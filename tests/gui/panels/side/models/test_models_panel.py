@@ -91,16 +91,23 @@ def test_lists_recent_paths_then_the_catalogue_in_its_groups_and_tooltips_have_t
     assert max(map(len, shown.split("\n"))) <= LINE
 
 
-def test_a_click_opens(panel, qtbot):
+def test_clicks_typed_paths_and_buttons_open_and_a_double_click_once(panel, qtbot):
     heard = record(panel)
     click(panel, qtbot, "openai-community/gpt2")
     click(panel, qtbot, "/home/x/checkpoints/run-7")
     assert heard == ["openai-community/gpt2", "/home/x/checkpoints/run-7"]
-
-
-def test_a_double_click_opens_once(panel, qtbot):
+    heard = record(panel)
+    QTest.keyClicks(panel.search, "/data/run 8")
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    click(panel, qtbot, "/data/run 8")
+    assert heard == ["/data/run 8"] * 2
+    heard = record(panel)
+    qtbot.mouseClick(panel.folder, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(panel.file, Qt.MouseButton.LeftButton)
+    assert heard == ["folder…", "file…"]
     heard = record(panel)
     panel.openRequested.connect(lambda source: setattr(panel.session, "opening", source))
+    panel.search.clear()
     click(panel, qtbot, "openai-community/gpt2", twice=True)
     assert heard == ["openai-community/gpt2"]
 
@@ -156,14 +163,6 @@ def test_search_filters_by_title_id_and_group_or_says_that_there_is_nothing(pane
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.search.text() == ""
     assert panel.list.isVisible()
-
-
-def test_a_typed_path_opens_with_enter_and_with_a_click(panel, qtbot):
-    heard = record(panel)
-    QTest.keyClicks(panel.search, "/data/run 8")
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    click(panel, qtbot, "/data/run 8")
-    assert heard == ["/data/run 8"] * 2
 
 
 def test_enter_in_the_search_opens_the_marked_line(panel):
@@ -264,13 +263,6 @@ def test_marks_the_open_model_or_folder_and_keeps_the_mark(panel):
     panel.session.recent = RECENT[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
-
-
-def test_the_buttons_ask_for_a_folder_and_a_file(panel, qtbot):
-    heard = record(panel)
-    qtbot.mouseClick(panel.folder, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(panel.file, Qt.MouseButton.LeftButton)
-    assert heard == ["folder…", "file…"]
 
 
 def test_with_nothing_to_list_it_says_what_to_do(qtbot):

@@ -71,11 +71,15 @@ def test_the_offer_to_open_is_the_first_line_whole_and_can_be_clicked(panel, hea
     assert panel.list.rect_of(ALIAS).height() == height
 
 
-def test_typing_alone_asks_nobody(panel, heard):
+def test_typing_alone_asks_nobody_and_another_text_ends_the_search_under_way(panel, heard):
     for text in ("gpt2 dutch", "bert-base-cased", ALIAS, "a"):
         panel.search.clear()
         QTest.keyClicks(panel.search, text)
     assert heard == []
+    enter(panel, "gpt2 dutch")
+    panel.session.searching = "gpt2 dutch"
+    QTest.keyClick(panel.search, Qt.Key.Key_E)
+    assert heard == [("search", "gpt2 dutch"), ("search", "")]
 
 
 # ---- searching the Hub -------------------------------------------------------------------
@@ -165,13 +169,6 @@ def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
     click(panel, "The Hub is busy. Try again later.")  # a sentence, no button
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert heard == [("search", "gpt2 dutch")] * 2
-
-
-def test_another_text_ends_the_search_under_way(panel, heard):
-    enter(panel, "gpt2 dutch")
-    panel.session.searching = "gpt2 dutch"
-    QTest.keyClick(panel.search, Qt.Key.Key_E)
-    assert heard == [("search", "gpt2 dutch"), ("search", "")]
 
 
 def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
