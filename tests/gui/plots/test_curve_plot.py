@@ -57,31 +57,24 @@ def test_everything_is_in_sight(plot, log):
     assert y0 < -4 < 0 < y1
 
 
-def test_hover_tells_curve_and_index_and_passes_silent_ones_by(plot):
-    seen = []
+def test_hover_and_clicks_tell_curve_and_index_and_pass_silent_ones_by(plot, log):
+    seen, clicked = [], []
     plot.pointHovered.connect(seen.append)
+    plot.pointClicked.connect(lambda *point: clicked.append(point))
     for point in ((0, 40), (2, 10)):
         hover(plot.viewport(), plot.point_of(*point).toPoint())
         assert seen[-1] == point
+    QTest.mouseClick(plot.viewport(), LEFT, NONE, plot.point_of(2, 10).toPoint())
+    assert clicked == [(2, 10, NONE)]
     hover(plot.viewport(), plot.point_of(1, 97).toPoint())
     assert seen[-1] != (1, 97)
     hover(plot.viewport(), QPoint(1, 1))
     assert seen[-1] is None
-
-
-def test_indices_count_points_that_a_logarithm_leaves_out(qtbot):
-    plot, seen = shown(qtbot, log_y=True), []
-    plot.set_curves([Curve(X, np.where(np.arange(100) < 50, 0.0, X), "#000000")])
-    plot.pointHovered.connect(seen.append)
-    hover(plot.viewport(), plot.point_of(0, 80).toPoint())
+    # Points that a logarithm leaves out are counted.
+    log.set_curves([Curve(X, np.where(np.arange(100) < 50, 0.0, X), "#000000")])
+    log.pointHovered.connect(seen.append)
+    hover(log.viewport(), log.point_of(0, 80).toPoint())
     assert seen[-1] == (0, 80)
-
-
-def test_clicks_tell_the_point(plot):
-    clicked = []
-    plot.pointClicked.connect(lambda *point: clicked.append(point))
-    QTest.mouseClick(plot.viewport(), LEFT, NONE, plot.point_of(2, 10).toPoint())
-    assert clicked == [(2, 10, NONE)]
 
 
 def test_the_label_is_where_the_point_is_while_that_is_in_sight(plot):
@@ -96,6 +89,13 @@ def test_the_label_is_where_the_point_is_while_that_is_in_sight(plot):
     plot.set_hover((0, 40), "here")
     plot.set_curves(plot.curves[:1])  # other ones
     assert plot.hover_text() == ""
+    # The view stays when curves of the same span are set, unless one is given.
+    plot.view.zoom_x(0.5)
+    before = plot.view.spans()
+    plot.set_curves(plot.curves)
+    assert plot.view.spans() == before
+    plot.set_curves(plot.curves, y=(0.0, 50.0))
+    assert plot.view.spans()[1] == (0.0, 50.0)
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
@@ -131,28 +131,15 @@ def test_only_the_line_that_is_shown_is_taken_hold_of_as_the_cursor_says(plot):
     assert dragged == []
 
 
-def test_the_view_stays_when_curves_of_the_same_span_are_set_unless_one_is_given(plot):
-    plot.view.zoom_x(0.5)
-    before = plot.view.spans()
-    plot.set_curves(plot.curves)
-    assert plot.view.spans() == before
-    plot.set_curves(plot.curves, y=(0.0, 50.0))
-    assert plot.view.spans()[1] == (0.0, 50.0)
-
-
-def test_nothing_but_zeros_on_a_logarithmic_axis_is_no_fault(qtbot):
-    plot = shown(qtbot, log_x=True, log_y=True)
-    plot.set_curves([Curve(X, np.zeros(100), "#000000")])
-    plot.set_curves([])
-    hover(plot.viewport(), QPoint(300, 100))
-
-
 def test_themes_reach_the_label_and_no_axis_is_left_where_another_one_stands(log):
     log.set_theme(DARK)
     assert DARK.panel in log._label.styleSheet()
     assert isinstance(log.x_axis, LogAxis)
     axes = [item for item in log.scene().items() if hasattr(item, "tickValues")]
     assert len(axes) == 2
+    for curves in ([Curve(X, np.zeros(100), "#000000")], []):  # which is no fault
+        log.set_curves(curves)
+        hover(log.viewport(), QPoint(300, 100))
 
 
 # Ticks.

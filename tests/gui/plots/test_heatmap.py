@@ -57,11 +57,6 @@ def aspect(heatmap):
     return area.width() / (x1 - x0) / (area.height() / (y1 - y0))
 
 
-def test_a_value_is_a_pixel_at_its_place(heatmap):
-    assert colour(heatmap, 3, 25) == QColor("#ffffff")
-    assert colour(heatmap, 16, 4) == QColor("#000000")
-
-
 def test_cells_are_square_in_any_window(heatmap):
     """The room left below square cells kept the axes where they had been."""
     area = heatmap.view.sceneBoundingRect()
@@ -130,7 +125,7 @@ def test_the_wheel_zooms_about_the_mouse_and_cells_stay_square(heatmap):
     assert not heatmap.view.is_zoomed
 
 
-def test_drag_pans_when_zoomed(heatmap):
+def test_drag_pans_when_zoomed_and_the_view_stays_while_cells_are_the_same(heatmap):
     heatmap.setFocus()
     QTest.keyClick(heatmap, Qt.Key.Key_Plus)
     before = heatmap.view.spans()
@@ -139,21 +134,19 @@ def test_drag_pans_when_zoomed(heatmap):
     after = heatmap.view.spans()
     assert after[0][0] < before[0][0]
     assert after[1][0] < before[1][0]
+    heatmap.set_image(np.ones((20, 30)))
+    assert heatmap.view.spans() == after
     QTest.keyClick(heatmap, Qt.Key.Key_Minus)
     QTest.keyClick(heatmap, Qt.Key.Key_F)
     assert not heatmap.view.is_zoomed
-
-
-def test_the_view_stays_when_the_same_cells_get_other_values(heatmap):
     heatmap.view.zoom_x(0.5)
-    before = heatmap.view.spans()
-    heatmap.set_image(np.ones((20, 30)))
-    assert heatmap.view.spans() == before
     heatmap.set_image(np.ones((20, 31)))
     assert not heatmap.view.is_zoomed
 
 
-def test_levels_and_logarithm_change_colours(heatmap):
+def test_a_value_is_a_pixel_at_its_place_and_levels_and_logarithm_change_colours(heatmap):
+    assert colour(heatmap, 3, 25) == QColor("#ffffff")
+    assert colour(heatmap, 16, 4) == QColor("#000000")
     values = np.full((20, 30), 0.01)
     values[3, 25] = 1.0
     values[4, 25] = 0.0
@@ -170,16 +163,16 @@ def test_levels_and_logarithm_change_colours(heatmap):
     assert np.abs(np.array(shown) - table[128, :3]).max() <= 4
 
 
-@pytest.mark.parametrize("columns", [384, 30, 1023])
-def test_there_is_a_tick_however_narrow_the_axis_is(heatmap, columns):
-    heatmap.set_image(np.zeros((columns, columns)), first=(1, 1))
+def test_there_is_a_tick_however_narrow_the_axis_is(heatmap):
     heatmap.holder.resize(360, 190)
-    for _ in range(4):
-        QApplication.processEvents()
-    (low, high), _ = heatmap.view.spans()
-    (step, _), *_ = heatmap.x_axis.tickSpacing(low, high, heatmap.view.width())
-    assert np.floor(high / step) * step >= low
-    assert step / (high - low) * heatmap.view.width() > 25  # and ticks have room
+    for columns in (384, 30, 1023):
+        heatmap.set_image(np.zeros((columns, columns)), first=(1, 1))
+        for _ in range(4):
+            QApplication.processEvents()
+        (low, high), _ = heatmap.view.spans()
+        (step, _), *_ = heatmap.x_axis.tickSpacing(low, high, heatmap.view.width())
+        assert np.floor(high / step) * step >= low
+        assert step / (high - low) * heatmap.view.width() > 25  # and ticks have room
 
 
 def test_many_cells_are_averaged_and_not_dropped(heatmap):
@@ -220,20 +213,11 @@ def test_marks_are_lines_through_the_cell(heatmap):
     assert red(row_line)
 
 
-def test_right_click_is_left_to_the_panel(qtbot):
+def test_right_click_is_left_to_the_panel(heatmap, monkeypatch):
     asked = []
-
-    class Holder(QWidget):
-        def contextMenuEvent(self, event):
-            asked.append(event.pos())
-
-    holder = Holder()
-    qtbot.addWidget(holder)
-    heatmap = Heatmap(LIGHT, "across", "down")
-    heatmap.setParent(holder)
-    heatmap.resize(300, 200)
-    with qtbot.waitExposed(holder):
-        holder.show()
+    monkeypatch.setattr(
+        heatmap.holder, "contextMenuEvent", lambda event: asked.append(event.pos()), raising=False
+    )
     at = QPoint(150, 100)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, heatmap.mapToGlobal(at))
     QApplication.sendEvent(heatmap.viewport(), event)
@@ -264,29 +248,23 @@ def bar(qtbot):
     return made
 
 
-def test_the_large_values_are_at_the_top(bar):
+def test_the_large_values_are_at_the_top_and_dragging_a_half_moves_its_end(bar):
     picture = bar.grab().toImage()
     assert picture.pixelColor(6, 12).red() > 230
     assert picture.pixelColor(6, 188).red() < 25
-
-
-def test_dragging_a_half_moves_its_end(bar):
     drag(bar, QPoint(6, 60), QPoint(6, 20))
     low, high = bar.levels
     assert low == 0.0
     assert high > 1.05
     double_click(bar, QPoint(6, 60))
+    assert bar.levels == (0.0, 1.0)
     drag(bar, QPoint(6, 150), QPoint(6, 120))
     low, high = bar.levels
     assert 0.0 < low < 1.0
     assert high == 1.0
 
 
-def test_double_click_and_home_go_back(bar):
-    drag(bar, QPoint(6, 60), QPoint(6, 90))
-    assert bar.levels != (0.0, 1.0)
-    double_click(bar, QPoint(6, 60))
-    assert bar.levels == (0.0, 1.0)
+def test_keys_move_the_ends_and_home_goes_back(bar):
     bar.setFocus()
     QTest.keyClick(bar, Qt.Key.Key_Down)
     assert bar.levels == (0.0, pytest.approx(0.8))
@@ -294,15 +272,10 @@ def test_double_click_and_home_go_back(bar):
     assert bar.levels[0] > 0.0
     QTest.keyClick(bar, Qt.Key.Key_Home)
     assert bar.levels == (0.0, 1.0)
-
-
-def test_a_logarithmic_bar_stays_positive(qtbot):
-    bar = ColorBar(LIGHT, "Overlap")
-    qtbot.addWidget(bar)
+    # On a logarithmic one they stay positive.
     asked = []
     bar.levelsRequested.connect(lambda low, high: asked.append((low, high)))
     bar.show_scale("gray", (1e-4, 1.0), (1e-4, 1.0), log=True)
-    bar.show()
     QTest.keyClick(bar, Qt.Key.Key_Down, SHIFT)
     low, high = asked[-1]
     assert 0.0 < low < 1e-4
