@@ -54,14 +54,19 @@ def test_many_selected_points_keep_their_colours_and_have_a_rim(session, stage, 
 
 def test_few_have_rings_and_of_many_only_the_current_one_has(session, stage):
     made = stage(LIGHT, SIZE)
-    areas = []
-    for chosen in (FEW, (*FEW, 150), MANY[:1]):
+
+    def area(chosen):
         session.selection = chosen
-        areas.append(accented(made.show(session), LIGHT).sum())
-    few, more, one = areas
+        return accented(made.show(session), LIGHT).sum()
+
+    few, more, one = map(area, (FEW, (*FEW, 150), MANY[:1]))
     assert few > 3 * one
     assert made.scene._marks.labels.texts[0].text == "60"
     assert more > one
+    # As in one of several views, where the rims of large points would hide the curve.
+    wide = area(MANY[::4])
+    made.scene.compact = True
+    assert 0 < area(MANY[::4]) < 0.8 * wide
 
 
 def test_the_rims_go_with_the_selection_and_stay_with_the_curve(session, stage):
@@ -89,9 +94,6 @@ def test_labels_of_many_tell_where_they_begin_and_end(session):
     assert list(resolve_scene(session).labels) == [198]
     session.selection = FEW
     assert list(resolve_scene(session).labels) == list(FEW[::-1])
-
-
-def test_to_label_of_one_run():
     assert to_label(()) == ()
     assert to_label((3, 1)) == (1, 3)
     assert to_label(tuple(range(100, 50, -1))) == (51, 100)
@@ -102,13 +104,3 @@ def test_colours_of_the_map_are_none_of_the_accent():
     table = lookup_table("jet")[:, :3].astype(int)
     for theme in (LIGHT, DARK):
         assert (np.abs(table - rgb(theme.accent)).max(axis=1) > 60).all()
-
-
-def test_rims_are_no_wider_where_points_are_small(session, stage):
-    """As in one of several views, where the rims of large points would hide the curve."""
-    made, areas = stage(LIGHT, SIZE), []
-    session.selection = MANY[::4]
-    for compact in (False, True):
-        made.scene.compact = compact
-        areas.append(accented(made.show(session), LIGHT).sum())
-    assert 0 < areas[1] < 0.8 * areas[0]

@@ -12,20 +12,19 @@ from gui.style.theme import format_percent
 NBSP = "\N{NO-BREAK SPACE}"
 
 
-def test_nothing_is_open():
-    assert resolve_scene(Session()) is None
-
-
 def test_the_caption_says_exactly_what_is_shown(opened, controller):
+    assert resolve_scene(Session()) is None
     controller.request_positions(20, 120)
     opened.components = (2, 1, 4)
-    first, second = resolve_scene(opened).caption
-    assert first == "helix · positions 20–120 · centred"
+    state = resolve_scene(opened)
+    assert state.caption[0] == "helix · positions 20–120 · centred"
     table = opened.model.W_pos[20:121]
     s2 = np.linalg.svd(table - table.mean(0), compute_uv=False) ** 2
     shares = [s2[k - 1] / s2.sum() for k in (2, 1, 4)]
-    parts = [f"PC{NBSP}{k}  {format_percent(x)}" for k, x in zip((2, 1, 4), shares, strict=True)]
-    assert second == " · ".join(parts) + f"  =  {format_percent(sum(shares))}"
+    named = [(f"PC{NBSP}{k}", format_percent(x)) for k, x in zip((2, 1, 4), shares, strict=True)]
+    parts = " · ".join("  ".join(one) for one in named)
+    assert state.caption[1] == f"{parts}  =  {format_percent(sum(shares))}"
+    assert state.axis_labels == tuple(" · ".join(one) for one in named)
 
 
 def test_the_caption_says_which_range_is_drawn_even_if_another_is_wanted(opened, hand_jobs):
@@ -69,13 +68,6 @@ def test_the_caption_names_the_commit(opened, name, commit, expected):
     assert resolve_scene(opened).caption[0] == f"{expected} · positions 1–199 · centred"
 
 
-def test_arrows_are_labelled_in_axis_order(opened):
-    opened.components = (3, 1, 2)
-    shares = map(format_percent, opened.curve.explained_variance_ratio)
-    expected = [f"PC{NBSP}{k} · {share}" for k, share in zip((3, 1, 2), shares, strict=True)]
-    assert resolve_scene(opened).axis_labels == tuple(expected)
-
-
 def test_a_computed_table_is_called_that(session, controller, tmp_path, write_safetensors):
     folder = tmp_path / "xglm"
     folder.mkdir()
@@ -90,7 +82,9 @@ def test_a_computed_table_is_called_that(session, controller, tmp_path, write_sa
     assert resolve_scene(session).caption[0].endswith(" · centred · computed, not learned")
 
 
-def test_labels_in_order_of_importance(session, controller, write_gpt2):
+def test_labels_in_order_of_importance_and_no_more_than_can_be_read(
+    session, controller, write_gpt2
+):
     controller.open(str(write_gpt2()))
     session.prompt = "hello my name is adam"
     controller.select((9, 3, 50))
@@ -106,22 +100,18 @@ def test_labels_in_order_of_importance(session, controller, write_gpt2):
         (4, "is"),
         (5, "adam"),
     ]
-
-
-def test_more_tokens_than_can_be_read_are_not_written(session, controller, write_gpt2):
-    controller.open(str(write_gpt2()))
     session.prompt = "hello " * 150
+    session.change(selection=(), hover=None)
     assert len(session.tokens.texts) == 151
     assert len(resolve_scene(session).labels) == MAX_TOKEN_LABELS
 
 
-@pytest.mark.parametrize("outside", ["hidden", "faint"])
-def test_what_is_visible(opened, controller, outside):
-    opened.outside = outside
+def test_what_is_visible(opened, controller):
     controller.request_positions(20, 120)
-    state = resolve_scene(opened)
-    seen = [state.visible(p) for p in (0, 19, 20, 120, 121, 199)]
-    assert seen == ([True] * 6 if outside == "faint" else [False, False, True, True, False, False])
+    for opened.outside in ("hidden", "faint"):
+        state, faint = resolve_scene(opened), opened.outside == "faint"
+        seen = [state.visible(p) for p in (0, 19, 20, 120, 121, 199)]
+        assert seen == [faint, faint, True, True, faint, faint]
 
 
 def test_what_is_displayed_is_turned_and_marks_and_switches_are_passed_on(opened, controller):

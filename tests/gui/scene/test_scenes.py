@@ -52,16 +52,6 @@ def assert_colours(stage, picture, session, theme, positions):
 # ---- points and their colours ----------------------------------------------------------
 
 
-def test_each_point_is_drawn_once(opened, stage):
-    made = stage()
-    made.show(opened)
-    actors = made.plotter.actors
-    dots, line = (actors[name].mapper.GetInput() for name in ("points", "curve"))
-    first, last = opened.positions
-    np.testing.assert_array_equal(dots.verts[1:], np.arange(first, last + 1))
-    assert dots.n_lines == line.n_verts == 0
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 @pytest.mark.parametrize(
     ("quantity", "colormap"), [("position", "jet"), ("norm", "viridis"), ("component", "batlow")]
@@ -126,7 +116,7 @@ def test_positions_outside_are_hidden_or_faint(opened, controller, stage, theme)
     np.testing.assert_array_equal(np.unique(colours(), axis=0), [rgb(theme.viewport)])
 
 
-def test_axes_are_equal(opened, stage):
+def test_axes_are_equal_and_each_point_is_drawn_once(opened, stage):
     """A unit along any component has the same length on the screen."""
     made = stage()
     opened.projection = "parallel"
@@ -135,6 +125,11 @@ def test_axes_are_equal(opened, stage):
     xy, _ = made.scene.projection().to_screen(units)
     lengths = np.hypot(*(xy[1:3] - xy[0]).T)
     assert lengths[0] == pytest.approx(lengths[1], rel=1e-6)
+    actors = made.plotter.actors
+    dots, line = (actors[name].mapper.GetInput() for name in ("points", "curve"))
+    first, last = opened.positions
+    np.testing.assert_array_equal(dots.verts[1:], np.arange(first, last + 1))
+    assert dots.n_lines == line.n_verts == 0
 
 
 # ---- marks -----------------------------------------------------------------------------
@@ -165,7 +160,7 @@ def test_selected_and_hovered_points_have_rings_in_their_tones(opened, controlle
     assert ringed(picture, xy[150], theme.accent) == 0
 
 
-def test_marks_follow_the_camera_and_go_away(opened, controller, stage):
+def test_marks_follow_the_camera_and_go_away_also_with_hidden_positions(opened, controller, stage):
     controller.select((50,))
     made = stage()
     made.show(opened)
@@ -173,17 +168,15 @@ def test_marks_follow_the_camera_and_go_away(opened, controller, stage):
     picture = made.draw()
     xy, _ = made.pixels()
     assert ringed(picture, xy[50], LIGHT.accent) > 0.6
-    controller.select(())
-    assert not has(made.show(opened), LIGHT.accent)
-
-
-def test_hidden_positions_have_no_marks(opened, controller, stage):
     controller.request_positions(60, 120)
-    controller.select((10,))
     opened.hover = 190
-    picture = stage().show(opened)
+    picture = made.show(opened)
     for tone in (LIGHT.accent, LIGHT.hover):
         assert not has(picture, tone)
+    controller.request_positions(1, 199)
+    opened.hover = None
+    controller.select(())
+    assert not has(made.show(opened), LIGHT.accent)
 
 
 # ---- in place --------------------------------------------------------------------------
@@ -232,19 +225,9 @@ def test_a_picture_does_not_depend_on_what_was_shown_before(
     np.testing.assert_array_equal(again, used.show(opened))
 
 
-def test_nothing_open_shows_the_background_alone(opened, controller, stage, session):
-    controller.select((4,))
-    for theme in (LIGHT, DARK):
-        made = stage(theme)
-        made.show(opened)
-        made.scene.show(None)
-        np.testing.assert_array_equal(
-            np.unique(made.draw().reshape(-1, 3), axis=0), [rgb(theme.viewport)]
-        )
-        assert made.scene.displayed.shape == made.scene.displayed_range.shape == (0, 3)
-
-
-def test_a_theme_can_be_changed_on_the_spot(opened, controller, stage):
+def test_a_theme_can_be_changed_on_the_spot_and_nothing_open_is_the_background_alone(
+    opened, controller, stage
+):
     controller.request_positions(60, 120)
     controller.select((80,))
     opened.outside = "faint"
@@ -252,18 +235,17 @@ def test_a_theme_can_be_changed_on_the_spot(opened, controller, stage):
     made.show(opened)
     made.scene.set_theme(DARK)
     np.testing.assert_array_equal(made.draw(), stage(DARK).show(opened))
+    for theme in (DARK, LIGHT):
+        made.scene.set_theme(theme)
+        made.scene.show(None)
+        ground = np.unique(made.draw().reshape(-1, 3), axis=0)
+        np.testing.assert_array_equal(ground, [rgb(theme.viewport)])
+        assert made.scene.displayed.shape == made.scene.displayed_range.shape == (0, 3)
 
 
-def test_a_released_scene_draws_on_but_places_nothing(opened, controller, stage):
-    made = stage()
-    made.show(opened)
-    made.scene.release()
-    controller.select((50,))
-    made.scene.show(resolve_scene(opened))
-    assert not has(made.draw(), LIGHT.accent)
-
-
-def test_the_camera_is_left_alone_by_updates(opened, controller, stage):
+def test_updates_leave_the_camera_alone_and_a_released_scene_places_nothing(
+    opened, controller, stage
+):
     made = stage()
     made.show(opened)
     made.plotter.camera.Azimuth(33)
@@ -273,3 +255,7 @@ def test_the_camera_is_left_alone_by_updates(opened, controller, stage):
     after = CameraPose.of(made.plotter.camera)
     np.testing.assert_array_equal(before.position, after.position)
     np.testing.assert_array_equal(before.focal_point, after.focal_point)
+    made.scene.release()
+    controller.select((80,))
+    made.scene.show(resolve_scene(opened))
+    assert not has(made.draw(), LIGHT.accent)

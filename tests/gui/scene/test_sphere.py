@@ -27,23 +27,24 @@ def world_points(section, turn):
 # ---- what there is to draw ----------------------------------------------------------------
 
 
-def test_nothing_is_shown_unless_it_is_wanted(opened):
+def test_the_caption_tells_norm_scope_and_radius(opened):
     assert norm_sphere(opened) is None
     state = resolve_scene(opened)
     assert state.sphere is None
     assert len(state.caption) == 2
-
-
-def test_the_caption_tells_norm_scope_and_radius(opened):
     opened.sphere = True
-    state = resolve_scene(opened)
     pca = opened.curve.pca
-    expected = sphere_section(pca.mean, pca.components[:3], opened.norms.mean)
-    np.testing.assert_allclose(state.sphere.centre, expected.centre)
-    assert state.caption[2] == (
-        f"sphere: norm {opened.norms.mean:.3f} (mean of 100–198) · "
-        f"radius {expected.radii[0]:.3f} here"
-    )
+    radii = []
+    for opened.norms_after, shown in ((100, "100–198"), (0, "0–198")):
+        state = resolve_scene(opened)
+        expected = sphere_section(pca.mean, pca.components[:3], opened.norms.mean)
+        np.testing.assert_allclose(state.sphere.centre, expected.centre)
+        assert state.caption[2] == (
+            f"sphere: norm {opened.norms.mean:.3f} (mean of {shown}) · "
+            f"radius {expected.radii[0]:.3f} here"
+        )
+        radii.append(expected.radii[0])
+    assert radii[0] != radii[1]
 
 
 @pytest.mark.parametrize("components", [(1, 2, 3), (3, 1, 2), (2, 5, 4)])
@@ -58,15 +59,6 @@ def test_rows_of_that_norm_in_the_subspace_are_on_it(opened, components, centred
     if centred:
         rows = rows - rows.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), opened.norms.mean, rtol=1e-6)
-
-
-def test_it_follows_the_line_in_the_norms_panel(opened):
-    opened.sphere = True
-    before = resolve_scene(opened).sphere.radii[0]
-    opened.norms_after = 0
-    state = resolve_scene(opened)
-    assert state.sphere.radii[0] != before
-    assert "(mean of 0–198)" in state.caption[2]
 
 
 def test_where_there_is_none_it_says_so(session, controller, write_table, helix):
@@ -152,18 +144,14 @@ def test_a_sphere_of_the_curves_size_is_framed_with_it_and_a_huge_one_is_not(
     np.testing.assert_array_equal(made.scene.framed, made.scene.displayed_range)
 
 
-def test_another_theme_and_scale_reach_the_wires(opened, stage):
+def test_another_theme_and_scale_reach_the_wires_and_pictures_have_them(opened, stage):
+    plain = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
     opened.sphere = True
     made = stage(LIGHT)
     made.show(opened)
     made.scene.set_theme(DARK)
     made.scene.set_scale(2.0)
     assert share_of(made.draw(), DARK.faint) > 0.01
-
-
-def test_pictures_have_it(opened):
-    plain = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
-    opened.sphere = True
     drawn = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
     assert (drawn != plain).any(axis=-1).mean() > 0.01
 
@@ -190,29 +178,26 @@ def test_key_menu_and_button_agree(application, wait_until_idle):
     assert button.isChecked()
 
 
-def test_points_behind_and_before_the_wires_are_picked_as_ever(application, wait_until_idle):
-    viewport, session = application.window.viewport, application.session
-    before = {p: viewport.position_at(viewport.pixel_of(p)) for p in range(1, 200, 7)}
-    session.sphere = True
-    wait_until_idle(application)
-    after = {p: viewport.position_at(viewport.pixel_of(p)) for p in range(1, 200, 7)}
-    assert after == before
-    point = viewport.pixel_of(50)
-    QTest.mouseClick(viewport.interactor, Qt.MouseButton.LeftButton, pos=point)
-    assert session.selection == (before.get(50) or viewport.position_at(point),)
-
-
-def test_the_view_is_drawn_anew_for_the_stretch_only_while_the_sphere_is_there(
+def test_points_are_picked_as_ever_and_the_stretch_draws_the_view_anew_only_with_the_sphere(
     application, wait_until_idle
 ):
     viewport, session = application.window.viewport, application.session
+
+    def picked():
+        return {p: viewport.position_at(viewport.pixel_of(p)) for p in range(1, 200, 7)}
+
     wait_until_idle(application)
+    before = picked()
     session.norms_after = 50
     assert viewport.idle
     session.sphere = True
     wait_until_idle(application)
-    before = viewport.scene.state.sphere.radii[0]
+    assert picked() == before
+    point = viewport.pixel_of(50)
+    QTest.mouseClick(viewport.interactor, Qt.MouseButton.LeftButton, pos=point)
+    assert session.selection == (before[50],)
+    radius = viewport.scene.state.sphere.radii[0]
     session.norms_after = 0
     assert not viewport.idle
     wait_until_idle(application)
-    assert viewport.scene.state.sphere.radii[0] != before
+    assert viewport.scene.state.sphere.radii[0] != radius

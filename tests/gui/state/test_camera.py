@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 from vtkmodules.vtkRenderingCore import vtkCamera
@@ -39,26 +39,28 @@ def on_screen(points, pose, aspect, *, parallel):
     return Projection(matrix, (2, 2)).to_screen(points)[0] - 1
 
 
-@pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("aspect", ASPECTS)
-@given(seed=SEEDS)
+@given(aspect=st.sampled_from(ASPECTS), parallel=st.booleans(), seed=SEEDS)
 def test_every_view_has_all_points_in_sight(view, aspect, parallel, seed):
     points, turn = cloud(seed), ortho_group.rvs(3, random_state=seed)
     pose = view_pose(view, points, turn, aspect)
     seen = on_screen(points, pose, aspect, parallel=parallel)
     assert np.abs(seen).max() < 1.0
+    # And its axes are those that are shown.
+    look = pose.position - pose.focal_point
+    np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), VIEWS[view][0], atol=1e-6)
+    np.testing.assert_allclose(turn.T @ pose.up, VIEWS[view][1], atol=1e-9)
 
 
-@pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect, parallel):
+def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect):
     rng = np.random.default_rng(0)
     ball = rng.normal(size=(4000, 3))
     ball /= np.linalg.norm(ball, axis=1, keepdims=True)
     pose = framed(ball, np.array([1.0, 2, 3]), np.array([0.0, 0, 1]), aspect)
-    extent = np.abs(on_screen(ball, pose, aspect, parallel=parallel)).max()
-    assert extent == pytest.approx(1 / MARGIN, abs=0.03)
+    for parallel in (False, True):
+        extent = np.abs(on_screen(ball, pose, aspect, parallel=parallel)).max()
+        assert extent == pytest.approx(1 / MARGIN, abs=0.03)
 
 
 def test_the_articles_view_is_elevation_20_azimuth_45():
@@ -76,16 +78,6 @@ def test_flat_views_have_their_axes_to_the_right_and_up(view, right, up):
     assert seen[right][0] > 0.5
     assert seen[up] == pytest.approx([0, seen[up][1]], abs=1e-9)
     assert seen[up][1] > 0.5
-
-
-@pytest.mark.parametrize("view", VIEWS)
-@given(seed=SEEDS)
-def test_views_follow_the_axes_as_they_are_shown(view, seed):
-    points, turn = cloud(seed), ortho_group.rvs(3, random_state=seed)
-    pose = view_pose(view, points @ turn.T, turn, 1.0)
-    look = pose.position - pose.focal_point
-    np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), VIEWS[view][0], atol=1e-6)
-    np.testing.assert_allclose(turn.T @ pose.up, VIEWS[view][1], atol=1e-9)
 
 
 @pytest.mark.parametrize("points", [np.zeros((1, 3)), np.full((5, 3), 7e5), np.ones((2, 3)) * 1e-9])
@@ -123,8 +115,10 @@ def test_a_move_begins_and_ends_where_it_should(a, b):
     assert_same(start.towards(end, 0.0), start)
     assert_same(start.towards(end, 1.0), end)
     assert_same(start.towards(start, 0.4), start)
+    assert_same(CameraPose.of(camera_at(start)), start)
 
 
+@settings(max_examples=30)
 @given(SEEDS, SEEDS)
 def test_a_move_keeps_its_distance_and_is_smooth(a, b):
     start, end = pose(a), pose(b)
@@ -146,11 +140,6 @@ def test_a_move_to_the_other_side_turns_around_what_is_up():
     middle = front.towards(back, 0.5)
     np.testing.assert_allclose(np.abs(middle.position), [0, 5, 0], atol=1e-9)
     np.testing.assert_allclose(middle.up, up, atol=1e-9)
-
-
-def test_a_pose_is_read_back_as_it_was_applied():
-    first = pose(4)
-    assert_same(CameraPose.of(camera_at(first)), first)
 
 
 @pytest.mark.parametrize("seed", range(20))

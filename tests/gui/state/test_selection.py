@@ -23,12 +23,6 @@ def test_clicks(before, clicked, keys, after):
     assert select.click(before, clicked, **keys) == after
 
 
-def test_an_extension_ends_at_the_clicked_position_however_long():
-    extended = select.click((0,), 9_999, extend=True)
-    assert extended[-1] == 9_999
-    assert len(extended) == select.SELECTION_LIMIT + 1
-
-
 def test_gathering_keeps_the_order():
     assert select.gather((9, 3, 5), (3, 4)) == (3, 4)
     assert select.gather((9, 3, 5), (3, 4), add=True) == (9, 5, 3, 4)
@@ -64,7 +58,10 @@ def test_refuses_the_rest_in_a_sentence(text):
         select.read_positions(text, 100)
 
 
-def test_a_range_is_cut_at_the_limit():
+def test_a_range_is_cut_at_the_limit_and_an_extension_ends_at_the_clicked_position():
     typed = select.read_positions("0-4999", 5_000)
     assert len(typed.positions) == select.SELECTION_LIMIT
     assert typed.dropped == 5_000 - select.SELECTION_LIMIT
+    extended = select.click((0,), 9_999, extend=True)
+    assert extended[-1] == 9_999
+    assert len(extended) == select.SELECTION_LIMIT + 1

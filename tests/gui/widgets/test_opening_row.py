@@ -142,9 +142,9 @@ def test_the_row_is_painted_in_the_themes_colours(panel, theme):
         assert color in pixels
 
 
-def test_both_lines_of_a_wait_are_painted(panel):
-    panel.session.opening = MEDIUM
-    details = panel.working.details
+def test_both_lines_of_a_wait_are_painted_and_a_long_one_does_not_widen_the_panel(panel):
+    width, details = panel.minimumSizeHint().width(), panel.working.details
+    panel.session.opening = f"someone/{'x' * 90}@{'y' * 90}"
 
     def lower_half():
         image = details.grab().toImage()
@@ -154,11 +154,6 @@ def test_both_lines_of_a_wait_are_painted(panel):
     empty = lower_half()
     panel.session.transfer = progress(waiting="It is busy. Trying again in 4 seconds.")
     assert lower_half() != empty
-
-
-def test_a_long_name_and_a_long_wait_do_not_widen_the_panel(panel):
-    width = panel.minimumSizeHint().width()
-    panel.session.opening = f"someone/{'x' * 90}@{'y' * 90}"
     panel.session.transfer = progress(waiting=f"{'z' * 300}. Trying again in 4 seconds.")
     QApplication.processEvents()
     assert panel.minimumSizeHint().width() == width <= 264
