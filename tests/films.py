@@ -15,8 +15,6 @@ def read_mp4(path: Path) -> tuple[np.ndarray, float]:
     said = _ffmpeg("-i", str(path), "-f", "null", "-").stderr.decode()
     (stream,) = re.findall(r"Video: h264.*", said)
     size, fps = re.search(r"\b([1-9]\d*)x(\d+)\b", stream), re.search(r"([\d.]+) fps", stream)
-    assert size is not None
-    assert fps is not None
     raw = _ffmpeg("-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-").stdout
     film = np.frombuffer(raw, np.uint8).reshape(-1, int(size[2]), int(size[1]), 3)
     return film, float(fps[1])

@@ -13,6 +13,7 @@ from geometry.models.sources import open_source
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
 from tests.geometry.hub_opening import add_files, network_of
 from tests.loopback_hub import LoopbackHub
+from tests.stand_ins import write_stand_in
 
 
 @pytest.fixture
@@ -31,6 +32,28 @@ def written(write_safetensors, tmp_path) -> Callable[..., Path]:
         return tmp_path
 
     return write
+
+
+@pytest.fixture
+def open_array(tmp_path) -> Callable[[np.ndarray], PositionalModel]:
+    """Open an array as a bare table in a file."""
+
+    def opened(table: np.ndarray) -> PositionalModel:
+        np.save(tmp_path / "table.npy", table)
+        return open_source(tmp_path / "table.npy")
+
+    return opened
+
+
+@pytest.fixture
+def stand_in(loopback_hub, tmp_path) -> Callable[..., tuple[str, Path]]:
+    """Serve the stand-in of a model; its commit, and the folder of its files."""
+
+    def serve(name: str, revision: str = "main") -> tuple[str, Path]:
+        files = write_stand_in(tmp_path / "files", name, revision)
+        return loopback_hub.add(name, files, revision=revision), files["config.json"].parent
+
+    return serve
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from geometry.claims.claims import (
     check_claims,
     more_than,
 )
-from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.measurements import Measurements
 from geometry.claims.report import report
 from geometry.models.sources import open_source
 
@@ -33,18 +33,13 @@ NOT_IN_MINILM = {
 }  # fmt: skip
 
 
-def verdicts(source, **scope):
-    found = check_claims(Measurements(open_source(source), Scope(**scope)))
-    return {verdict.claim.id: verdict for verdict in found}
+def verdicts(model):
+    return {verdict.claim.id: verdict for verdict in check_claims(Measurements(model))}
 
 
 @pytest.fixture
-def table(tmp_path):
-    def verdicts_of(W_pos):
-        np.save(tmp_path / "table.npy", W_pos)
-        return verdicts(tmp_path / "table.npy")
-
-    return verdicts_of
+def table(open_array):
+    return lambda W_pos: verdicts(open_array(W_pos))
 
 
 def test_the_ledger_is_a_ledger():
@@ -58,7 +53,7 @@ def test_the_ledger_is_a_ledger():
 
 
 def test_gpt2_is_as_the_articles_say(gpt2_folder):
-    found = verdicts(gpt2_folder)
+    found = verdicts(open_source(gpt2_folder))
     told = {name: verdict.holds for name, verdict in found.items()}
     assert False not in told.values()
     # E and the MLP are not in this checkpoint.
@@ -77,7 +72,7 @@ def test_gpt2_is_as_the_articles_say(gpt2_folder):
 
 
 def test_minilm_is_another_kind(minilm_folder):
-    found = verdicts(minilm_folder)
+    found = verdicts(open_source(minilm_folder))
     assert {name for name, verdict in found.items() if verdict.holds is False} == NOT_IN_MINILM
     untold = [name for name, verdict in found.items() if verdict.holds is None]
     assert untold == ["position.last_decays"]  # nobody kept its training
@@ -92,20 +87,17 @@ def test_rows_that_are_alike_are_found(table):
 
 
 @pytest.mark.parametrize("n", [2, 6, 7, 8, 150])
-def test_the_smallest_distance_is_that_of_all_pairs(n, tmp_path, monkeypatch):
+def test_the_smallest_distance_is_that_of_all_pairs(n, open_array, monkeypatch):
     monkeypatch.setattr("geometry.claims.claim_measures.BLOCK_ROWS", 7)
     rows = np.random.default_rng(n).standard_normal((n, 4))
-    np.save(tmp_path / "table.npy", rows)
-    measured = Measurements(open_source(tmp_path / "table.npy"))
+    measured = Measurements(open_array(rows))
     apart = np.linalg.norm(rows[:, None] - rows, axis=2)[np.triu_indices(n, 1)]
     assert smallest_distance(measured) == pytest.approx(apart.min())
 
 
 def test_a_line_is_no_helix(table):
-    line = np.outer(np.arange(300.0), np.ones(8)) + 0.01 * np.random.default_rng(0).standard_normal(
-        (300, 8)
-    )
-    found = table(line)
+    noise = np.random.default_rng(0).standard_normal((300, 8))
+    found = table(np.outer(np.arange(300.0), np.ones(8)) + 0.01 * noise)
     assert found["pca.line_by_hand"].holds is True
     assert found["shape.helix"].holds is False
     assert found["pca.not_a_line"].holds is False
@@ -226,10 +218,9 @@ def test_another_range_and_layer(gpt2):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1), (12, 4)])
-def test_tiny_tables(tmp_path, shape):
+def test_tiny_tables(open_array, shape):
     for table in (np.zeros(shape, np.float32), np.ones(shape), np.arange(np.prod(shape)) + 0.5):
-        np.save(tmp_path / "table.npy", np.reshape(table, shape))
-        measured = report(open_source(tmp_path / "table.npy"))
+        measured = report(open_array(np.reshape(table, shape)))
         json.dumps(measured, allow_nan=False)
         last = shape[0] - 1
         assert measured["pca"]["positions"] == [min(1, last), last]

@@ -120,18 +120,17 @@ def test_cosines_tell_how_far_they_are(gpt2, monkeypatch):
     assert {message for _, message in told} == {"Comparing all tokens with all positions"}
 
 
-def test_directions_without_strength_are_of_unit_length_all_the_same(tmp_path):
+def test_directions_without_strength_are_of_unit_length_all_the_same(open_array):
     rng = np.random.default_rng(1)
-    np.save(tmp_path / "table.npy", rng.standard_normal((40, 2)) @ rng.standard_normal((2, 12)))
-    vectors = Measurements(open_source(tmp_path / "table.npy")).contexts.vectors
+    table = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 12))
+    vectors = Measurements(open_array(table)).contexts.vectors
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(LEADING), atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(40, 12), (12, 40), (4, 12), (40, 3)])
-def test_leading_directions_over_position_are_left_singular_vectors(tmp_path, shape):
+def test_leading_directions_over_position_are_left_singular_vectors(open_array, shape):
     table = np.random.default_rng(1).standard_normal(shape)
-    np.save(tmp_path / "table.npy", table)
-    found = Measurements(open_source(tmp_path / "table.npy")).contexts
+    found = Measurements(open_array(table)).contexts
     U, S, _ = np.linalg.svd(table, full_matrices=False)
     k = min(LEADING, *shape)
     assert found.vectors.shape == (k, shape[0])

@@ -22,16 +22,6 @@ def reasons(model, *arguments):
     return {one.quantity.key: one.why for one in scalar_results(model, *arguments) if one.why}
 
 
-@pytest.fixture
-def open_array(tmp_path):
-    def opened(table):
-        path = tmp_path / "table.npy"
-        np.save(path, table)
-        return open_source(path)
-
-    return opened
-
-
 def helix(m=300, turns=4.0, radius=2.0, climb=1.5, d=12):
     t = np.linspace(0, 1, m)
     curve = np.zeros((m, d))

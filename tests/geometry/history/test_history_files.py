@@ -31,11 +31,8 @@ def test_a_record_says_what_was_written(tmp_path):
     history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
     assert (history.n_snapshots, history.n_positions, history.d_model) == (4, N, D)
     assert history.steps.tolist() == STEPS
-    assert history.tokens is not None
     assert history.tokens.tolist() == [0, 1000, 10000, 100000]
-    assert history.losses is not None
     np.testing.assert_array_equal(history.losses, np.linspace(7, 3, 4, dtype=np.float32))
-    assert history.decays is not None
     np.testing.assert_array_equal(history.decays, decays_of(STEPS))
     for i, table in enumerate(growing(STEPS)):
         found = history.table(i)
@@ -128,7 +125,6 @@ def test_a_model_with_a_record_beside_it(tmp_path):
     path = write_record(folder / "history.safetensors", STEPS)
     for source in (folder, folder / "model.safetensors"):
         origin = find_history(open_source(source))
-        assert origin is not None
         assert (origin.kind, origin.source, origin.shape) == ("file", str(path), (N, D))
         with pytest.raises(ValueError, match="read_history"):
             list_snapshots(origin)
@@ -144,7 +140,6 @@ def test_a_bare_table_has_no_history(tmp_path):
 def gathering_of(source: Path) -> Gathering:
     """All checkpoints of a model."""
     origin = find_history(open_source(source))
-    assert origin is not None
     return Gathering(plan_history(origin, list_snapshots(origin)))
 
 
@@ -162,7 +157,6 @@ def run(tmp_path) -> Path:
 @pytest.mark.parametrize("opened", [".", "checkpoint-100"])
 def test_a_folder_of_checkpoints(opened, run):
     origin = find_history(open_source(run / opened))
-    assert origin is not None
     assert (origin.kind, Path(origin.source)) == ("folder", run)
     snapshots = list_snapshots(origin)
     assert [one.step for one in snapshots] == STEPS
@@ -185,7 +179,6 @@ def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run):
     assert model.name == "run"
     np.testing.assert_array_equal(model.W_pos, growing([1000])[0])
     origin = find_history(model)
-    assert origin is not None
     assert (origin.kind, Path(origin.source)) == ("folder", run)
     (run / "checkpoint-1000" / "model.safetensors").unlink()
     with pytest.raises(SourceError, match="checkpoint-1000 holds no weights"):
@@ -233,9 +226,9 @@ def test_what_the_trainer_logged(run):
     assert tokens is None
     np.testing.assert_array_equal(losses, [np.nan, 6, 4, 4])
     log(1000, [{**one, "num_input_tokens_seen": 32 * one["step"]} for one in entries[:3]])
-    assert read_log(folders, [5, 10, 1000])[0].tolist() == [160, 320, 2880]  # type: ignore[union-attr]
+    assert read_log(folders, [5, 10, 1000])[0].tolist() == [160, 320, 2880]
     (run / "checkpoint-1000" / "trainer_state.json").write_text("{", "utf-8")
-    assert read_log(folders, [10])[1].tolist() == [9]  # type: ignore[union-attr]
+    assert read_log(folders, [10])[1].tolist() == [9]
 
 
 # ---- which are chosen ------------------------------------------------------------------------

@@ -56,7 +56,6 @@ def network(loopback_hub, cache) -> Network:
 
 def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
     origin = find_history(open_source(name, network=network))
-    assert origin is not None
     return plan_history(origin, list_snapshots(origin, network), count)
 
 
@@ -121,7 +120,6 @@ def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, networ
     with pytest.raises(HubBusy):
         gathering.run()
     come = gathering.history
-    assert come is not None
     assert 0 < come.n_snapshots < 20
     assert len(gathering.missing) == 20 - come.n_snapshots
     assert gathering.skipped == ()
@@ -234,7 +232,6 @@ def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, 
 def test_a_model_without_checkpoints(loopback_hub, tmp_path, network):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
     origin = find_history(open_source(SAFETENSORS, network=network))
-    assert origin is not None
     assert list_snapshots(origin, network) == ()
     gone = Origin("hub", "someone/else", "else", (64, 24))
     with pytest.raises(NotOnHub):

@@ -163,7 +163,6 @@ def test_helices_by_step(timelapse):
     assert found.r2[-1] > 0.999
     assert found.turns[-1] == pytest.approx(3 * (RANGE[1] - RANGE[0]) / (N - 1), abs=0.02)
     first = found.first_helix
-    assert first is not None
     assert first > 0
     assert found.best[first - 1] not in ("helix", "drifting_helix")
 

@@ -16,7 +16,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_two_shards, asked, kept
 from tests.loopback_hub import Fault
-from tests.stand_ins import OPENAI, positions_of, write_stand_in
+from tests.stand_ins import OPENAI, positions_of
 
 GPT2 = OPENAI[0]
 
@@ -38,8 +38,8 @@ def slow(cache) -> SlowCache:
     return SlowCache(cache)
 
 
-def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
-    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+def test_a_model_is_open_before_it_is_kept(loopback_hub, stand_in, slow):
+    stand_in(GPT2)
     network = Network(Hub(endpoint=loopback_hub.url), slow, Transfer())
     model = open_source(GPT2, network=network)
     np.testing.assert_array_equal(model.W_pos, positions_of(GPT2))
@@ -55,7 +55,7 @@ def test_a_model_is_open_before_it_is_kept(loopback_hub, tmp_path, slow):
     opened: list[np.ndarray] = []
     again = threading.Thread(target=lambda: opened.append(open_source(GPT2, network=network).W_pos))
     again.start()
-    other = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
+    other, _ = stand_in(OPENAI[1])
     assert open_source(OPENAI[1], network=network).commit == other
     assert opened == []
     with loopback_hub.unasked():
@@ -82,8 +82,8 @@ def wanted_by_four(hub, model: PositionalModel, fault: Fault, gate: threading.Ev
         return list(reading)
 
 
-def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, tmp_path, cache, opened):
-    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+def test_two_threads_that_want_the_same_matrix_fetch_it_once(loopback_hub, stand_in, cache, opened):
+    stand_in(GPT2)
     opened(GPT2)
     model = opened(GPT2)
     loopback_hub.forget_requests()

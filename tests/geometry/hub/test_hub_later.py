@@ -270,13 +270,12 @@ def test_a_torch_files_checksums_are_compared(loopback_hub, tmp_path, cache, ope
 
 
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["fast", "slow"])
-def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, tmp_path, cache, opened):
-    files = write_stand_in(tmp_path / "files", name)
-    loopback_hub.add(name, files)
+def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, stand_in, cache, opened):
+    _, folder = stand_in(name)
     model = opened(name)
     loopback_hub.forget_requests()
     prompt = model.tokenize("hello my name")
-    assert prompt == open_source(files["config.json"].parent).tokenize("hello my name")
+    assert prompt == open_source(folder).tokenize("hello my name")
     assert "".join(prompt.texts[1:]) == "hello my name"
     fetched = asked(loopback_hub)
     assert ("vocab.json" in fetched) == (name == ALIAS)

@@ -27,7 +27,7 @@ from geometry.models.catalogue import (
 )
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
-from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of, write_stand_in
+from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of
 
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
@@ -53,15 +53,13 @@ print([name for name in heavy if name in sys.modules])
     ("name", "switch"), [(GPT2, "0"), (f"{ALIAS}@checkpoint-1000", "1")], ids=["cut off", "offline"]
 )
 def test_a_fresh_process_opens_again_what_another_one_fetched(
-    name, switch, loopback_hub, run_python, monkeypatch, tmp_path
+    name, switch, loopback_hub, run_python, monkeypatch, stand_in
 ):
     """It imports nothing that it does not need."""
-    repo, _, revision = name.partition("@")
-    files = write_stand_in(tmp_path / "files", repo, revision or "main")
-    commit = loopback_hub.add(repo, files, revision=revision or "main")
+    commit, folder = stand_in(*name.split("@"))
     model = open_source(name)
     assert model.commit == commit
-    assert model.fingerprint == open_source(files["config.json"].parent).fingerprint
+    assert model.fingerprint == open_source(folder).fingerprint
     wait_until_kept(default_network().cache.root)
 
     loopback_hub.close()
@@ -77,13 +75,11 @@ def test_a_fresh_process_opens_again_what_another_one_fetched(
 
 @pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
 def test_a_snapshot_of_the_hubs_own_client_comes_first(
-    revision, loopback_hub, tmp_path, cache, opened
+    revision, loopback_hub, stand_in, cache, opened
 ):
     from huggingface_hub import snapshot_download
 
-    commit = loopback_hub.add(
-        ALIAS, write_stand_in(tmp_path / "files", ALIAS, revision), revision=revision
-    )
+    commit, _ = stand_in(ALIAS, revision)
     snapshot_download(ALIAS, revision=revision)
     with loopback_hub.unasked():
         source = ALIAS if revision == "main" else f"{ALIAS}@{revision}"
@@ -163,9 +159,8 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "cut", "one bit", "another file"])
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
-def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, cache, opened):
-    files = write_stand_in(tmp_path / "files", name)
-    loopback_hub.add(name, files)
+def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, cache, opened):
+    _, folder = stand_in(name)
     opened(name)
     sound = kept(cache)
     assert len(sound) >= 5
@@ -183,7 +178,7 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, tmp_path, ca
         with loopback_hub.unasked():
             opened(name)
     assert kept(cache) == sound
-    assert_same(model, open_source(files["config.json"].parent))
+    assert_same(model, open_source(folder))
 
 
 def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
@@ -200,8 +195,8 @@ def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
         model.weight("W_in")
 
 
-def test_a_cache_that_cannot_be_written_costs_nothing_but_time(loopback_hub, tmp_path):
-    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(loopback_hub, tmp_path, stand_in):
+    stand_in(GPT2)
     (tmp_path / "a file").write_text("in the way")
     for _ in range(2):
         loopback_hub.forget_requests()
@@ -227,13 +222,12 @@ def test_a_cache_that_is_too_small_keeps_what_was_used_last(loopback_hub, tmp_pa
         open_source(NINE[0], network=offline(cache))
 
 
-def test_a_cache_that_is_cleared_under_an_open_model(loopback_hub, tmp_path, cache, opened):
-    files = write_stand_in(tmp_path / "files", GPT2)
-    loopback_hub.add(GPT2, files)
+def test_a_cache_that_is_cleared_under_an_open_model(stand_in, cache, opened):
+    _, folder = stand_in(GPT2)
     model = opened(GPT2)
     assert kept(cache)
     shutil.rmtree(cache)
-    assert_same(model, open_source(files["config.json"].parent))
+    assert_same(model, open_source(folder))
     assert model.tokenize("my name").ids[0] == 0
 
 
@@ -241,16 +235,15 @@ def test_a_cache_that_is_cleared_under_an_open_model(loopback_hub, tmp_path, cac
 
 
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
-def test_several_threads_open_the_same_model_at_once(name, loopback_hub, tmp_path, cache):
-    files = write_stand_in(tmp_path / "files", name)
-    commit = loopback_hub.add(name, files)
+def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_in, cache):
+    commit, folder = stand_in(name)
     together = threading.Barrier(6)
     shared = network_of(loopback_hub, cache)
 
     def work(number: int) -> str:
-        network = Network(shared.hub, shared.cache, Transfer()) if number % 2 else network_of(
-            loopback_hub, cache
-        )  # fmt: skip
+        network = network_of(loopback_hub, cache)
+        if number % 2:
+            network = Network(shared.hub, shared.cache, Transfer())
         together.wait(30)
         model = open_source(name, network=network)
         together.wait(30)
@@ -260,7 +253,7 @@ def test_several_threads_open_the_same_model_at_once(name, loopback_hub, tmp_pat
 
     with ThreadPoolExecutor(6) as pool:
         fingerprints = set(pool.map(work, range(6)))
-    assert fingerprints == {open_source(files["config.json"].parent).fingerprint}
+    assert fingerprints == {open_source(folder).fingerprint}
     assert open_source(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
 
 
@@ -289,7 +282,6 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
             "model.safetensors": {"embeddings.position_embeddings.weight": table}}  # fmt: skip
     add_files(loopback_hub, tmp_path / "bert", bert)
     entry = find_entry(ALIAS)
-    assert entry is not None
     assert (state(entry), is_here(ALIAS), cached_models()) == ("online", False, ())
     open_source(f"{ALIAS}@checkpoint-1000")
     assert (state(entry), is_here(ALIAS)) == ("online", False)
@@ -304,10 +296,8 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
     assert (first.id, first.title, first.group) == ("someone/model", "model", FETCHED_GROUP)
     assert (first.n_positions, first.d_model) == (8, 4)
     assert first.note == "A bert model that is on this machine already."
-    assert (second.id, second.title) == (
-        f"{ALIAS}@checkpoint-1000",
-        "alias-gpt2-small-x21@checkpoint-1000",
-    )
+    assert second.id == f"{ALIAS}@checkpoint-1000"
+    assert second.title == "alias-gpt2-small-x21@checkpoint-1000"
     loopback_hub.close()
     for one in (entry, first, second):
         assert open_source(one.id).n_positions in (8, 64)

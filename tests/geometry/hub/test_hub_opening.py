@@ -2,11 +2,9 @@
 
 import json
 import operator
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 import transformers
 
 from geometry.checkpoints.errors import SourceError
@@ -15,6 +13,7 @@ from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import CASES
+from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve
 from tests.geometry.models.test_families import built
 from tests.loopback_hub import RIGHT_TOKEN
@@ -28,9 +27,8 @@ GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
 
 @pytest.mark.parametrize("name", NINE)
-def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, tmp_path, opened):
-    files = write_stand_in(tmp_path / "files", name)
-    commit = loopback_hub.add(name, files)
+def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, stand_in, opened):
+    commit, folder = stand_in(name)
     loopback_hub.redirect = redirect = NINE.index(name) % 2 == 1
     model = opened(name)
     if name in OPENAI:
@@ -39,7 +37,7 @@ def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, tmp_pa
     np.testing.assert_array_equal(model.W_pos, positions_of(name))
     assert model.commit == commit
     assert (model.name, model.source) == (name.rsplit("/", 1)[-1], name)
-    assert_same(model, open_source(files["config.json"].parent))
+    assert_same(model, open_source(folder))
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if name in OPENAI])
@@ -85,8 +83,8 @@ def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, 
     assert loopback_hub.bytes_sent <= header + table.nbytes + 1000
 
 
-def test_a_model_that_has_got_a_new_name(loopback_hub, tmp_path, opened):
-    commit = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
+def test_a_model_that_has_got_a_new_name(loopback_hub, stand_in, opened):
+    commit, _ = stand_in(OPENAI[1])
     loopback_hub.rename("someone/gpt2", OPENAI[1])
     for left in (4, 0):
         loopback_hub.forget_requests()
@@ -121,9 +119,8 @@ def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, m
 @pytest.mark.parametrize(
     "revision", ["main", "feature/x", "v1.0", "refs/pr/3", "commit", "short commit"]
 )
-def test_any_revision(revision, loopback_hub, tmp_path, cache):
-    other = write_stand_in(tmp_path / "other", ALIAS, "checkpoint-0")
-    loopback_hub.add(ALIAS, other)
+def test_any_revision(revision, loopback_hub, tmp_path, cache, stand_in):
+    stand_in(ALIAS)
     wanted = write_stand_in(tmp_path / "wanted", ALIAS, "checkpoint-1000")
     branch = {"v1.0": "refs/tags/v1.0", "commit": "x", "short commit": "x"}.get(revision, revision)
     commit = loopback_hub.add(ALIAS, wanted, revision=branch)
@@ -150,8 +147,8 @@ def test_any_revision(revision, loopback_hub, tmp_path, cache):
         "{url}/openai-community/gpt2/blob/main/model.safetensors",
     ],
 )  # fmt: skip
-def test_any_way_of_writing_an_id(text, loopback_hub, tmp_path, opened):
-    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+def test_any_way_of_writing_an_id(text, loopback_hub, stand_in, opened):
+    stand_in(GPT2)
     source = text.format(url=loopback_hub.url)
     model = opened(source)
     assert (model.name.lower(), model.source) == ("gpt2", source)
@@ -175,8 +172,8 @@ def test_a_branch_that_moves_during_the_opening(loopback_hub, tmp_path, cache):
     np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
 
 
-def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, opened):
-    first = loopback_hub.add(GPT2, write_stand_in(tmp_path / "1", GPT2))
+def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, stand_in, opened):
+    first, _ = stand_in(GPT2)
     assert opened(GPT2).commit == first
     loopback_hub.forget_requests()
     assert opened(GPT2, fresh=True).commit == first
@@ -198,64 +195,39 @@ def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, opened):
 # ---- several files ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["safetensors", "bin"])
+@pytest.mark.parametrize("kind", ["shards", "bin shards"])
 def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, tmp_path, opened):
     folder = tmp_path / "files"
-    write_shards(folder, kind)
-    shards = sorted(path.name for path in folder.glob(f"*-of-*.{kind}"))
-    assert len(shards) > 3
+    write_model(folder, kind)
+    shards = {path.name for path in folder.glob("*-of-*")}
+    assert len(shards) == 3
     serve(loopback_hub, folder)
     model = opened()
     local = open_source(folder)
     np.testing.assert_array_equal(model.W_pos, local.W_pos)
     assert model.fingerprint == local.fingerprint
     assert set(model.missing) == set(local.missing)
-    read = [name for name in asked(loopback_hub) if name in shards]
-    assert len(set(read)) == 1
-    # A layer's matrix is in another one.
-    read_before = set(read)
-    assert model.bytes_to_fetch("W_in", 1) > 0
-    np.testing.assert_array_equal(model.weight("W_in", 1), local.weight("W_in", 1))
-    assert len(set(asked(loopback_hub)) & set(shards) - read_before) == 1
+    first = set(asked(loopback_hub)) & shards
+    assert len(first) == 1
+    # Another matrix is in another one.
+    assert model.bytes_to_fetch("W_Q") > 0
+    np.testing.assert_array_equal(model.weight("W_Q"), local.weight("W_Q"))
+    assert len(set(asked(loopback_hub)) & shards - first) == 1
     assert_same(model, local)
-    assert set(asked(loopback_hub)) >= set(shards)
+    assert set(asked(loopback_hub)) >= shards
 
     with loopback_hub.unasked():
-        again = opened()
-        assert_same(again, local)
-
-
-def write_shards(folder: Path, kind: str) -> None:
-    """Write a tiny GPT-2 in shards."""
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(
-        n_embd=16, n_layer=2, n_head=2, n_positions=12, vocab_size=40, bos_token_id=0,
-        eos_token_id=0,
-    )  # fmt: skip
-    model = transformers.GPT2LMHeadModel(config)
-    model.save_pretrained(folder, max_shard_size="10KB")
-    if kind == "safetensors":
-        return
-    index = json.loads((folder / "model.safetensors.index.json").read_text("utf-8"))
-    places = {tensor: shard.replace("model", "pytorch_model").replace("safetensors", "bin")
-              for tensor, shard in index["weight_map"].items()}  # fmt: skip
-    state = model.state_dict()
-    for shard in set(places.values()):
-        part = {tensor: state[tensor].clone() for tensor in places if places[tensor] == shard}
-        torch.save(part, folder / shard)
-    for path in folder.glob("model*"):
-        path.unlink()
-    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
+        assert_same(opened(), local)
 
 
 def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cache, opened):
     folder = tmp_path / "files"
-    write_shards(folder, "safetensors")
+    write_model(folder, "shards")
     path = folder / "model.safetensors.index.json"
     index = json.loads(path.read_text("utf-8"))
     places = index["weight_map"]
-    name = "transformer.wpe.weight"
-    places[name] = next(shard for shard in places.values() if shard != places[name])
+    here = places["wpe.weight"]
+    places["wpe.weight"] = next(shard for shard in places.values() if shard != here)
     path.write_text(json.dumps(index))
     serve(loopback_hub, folder)
     with pytest.raises(SourceError, match="which lacks it"):

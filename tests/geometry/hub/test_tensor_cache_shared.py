@@ -281,6 +281,27 @@ def fork(run):
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
+def killed_at_every_call(run, check, prepare=lambda: None):
+    # How many calls of the file system there were before it was not killed.
+    def with_death(moment):
+        calls = 0
+        def hook(event, arguments):
+            nonlocal calls
+            calls += event.startswith("os.") or event in ("open", "fcntl.flock")
+            if calls == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(hook)
+        run()
+
+    moment, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        prepare()
+        moment += 1
+        code = fork(lambda: with_death(moment))
+        check()
+    assert code == 0, code
+    return moment - 1
+
 def after():
     # As a fresh start: what can be read is right, and what the dead left does not pile up.
     cache = TensorCache(root, {BOUND})
@@ -302,27 +323,7 @@ import logging, sys
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout)
 ROOT = {str(tmp_path)!r}
 {KILLING}
-def run(seed, moment):
-    calls = 0
-    def hook(event, arguments):
-        nonlocal calls
-        if event.startswith("os.") or event in ("open", "fcntl.flock"):
-            calls += 1
-            if calls == moment:
-                os.kill(os.getpid(), signal.SIGKILL)
-    sys.addaudithook(hook)
-    work(root, seed, 12)
-
-deaths = 0
-for seed in range(2):
-    moment, code = 0, -signal.SIGKILL
-    while code == -signal.SIGKILL:
-        moment += 1
-        code = fork(lambda: run(seed, moment))
-        after()
-        deaths += code == -signal.SIGKILL
-    assert code == 0, code
-print(deaths)
+print(sum(killed_at_every_call(lambda: work(root, seed, 12), after) for seed in range(2)))
 """)
     assert int(killed) > 150
     assert_sound(tmp_path)
@@ -351,7 +352,7 @@ print("60")
 
 
 def test_a_commit_goes_as_a_whole_even_if_that_is_cut_short(tmp_path, run_python):
-    deaths = run_python(f"""
+    killed = run_python(f"""
 ROOT = {str(tmp_path)!r}
 {KILLING}
 NAMES = ("index", "config.json", "wpe")
@@ -361,35 +362,26 @@ WAYS = (
     lambda cache: cache.clear(),
     lambda cache: cache.put("b", COMMITS[0], "wte", bytes(9000), core=True),
 )
-def run(way, moment):
-    calls = 0
-    def hook(event, arguments):
-        nonlocal calls
-        calls += event.startswith("os.") or event == "open"
-        if calls == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-    sys.addaudithook(hook)
-    way(TensorCache(root, 10_000))
+def fill():
+    cache = TensorCache(root)
+    for name in NAMES:
+        cache.put("a", COMMITS[0], name, bytes(500), core=True)
+    cache.remember("a", "main", COMMITS[0])
 
-deaths = 0
+def there():
+    cache = TensorCache(root)
+    found = [cache.has("a", COMMITS[0], name) for name in NAMES]
+    assert all(found) or not any(found), found
+    assert all(found) or cache.commit_of("a", "main") is None
+    return all(found)
+
+killed = 0
 for way in WAYS:
-    moment, code = 0, -signal.SIGKILL
-    while code == -signal.SIGKILL:
-        cache = TensorCache(root)
-        for name in NAMES:
-            cache.put("a", COMMITS[0], name, bytes(500), core=True)
-        cache.remember("a", "main", COMMITS[0])
-        moment += 1
-        code = fork(lambda: run(way, moment))
-        there = [cache.has("a", COMMITS[0], name) for name in NAMES]
-        assert all(there) or not any(there), there
-        assert all(there) or cache.commit_of("a", "main") is None
-        deaths += code == -signal.SIGKILL
-    assert code == 0, code
-    assert not any(there)
-print(deaths)
+    killed += killed_at_every_call(lambda: way(TensorCache(root, 10_000)), there, fill)
+    assert not there()
+print(killed)
 """)
-    assert int(deaths) > 50
+    assert int(killed) > 50
     assert len(list((tmp_path / "incoming").iterdir())) <= 1
 
 

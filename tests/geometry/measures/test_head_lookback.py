@@ -35,7 +35,6 @@ def test_each_head_moves_by_a_screw_and_prefers_its_own_lag():
     for one in (*found.queries, *found.keys):
         np.testing.assert_allclose(one.r2["screw"], 1, atol=1e-7)
         turning = follow_turning(one)
-        assert turning is not None
         assert turning.slope == pytest.approx(0.07)
     assert found.query_share == pytest.approx(np.ones(3))
     assert found.key_share == pytest.approx(np.ones(3))
@@ -89,9 +88,8 @@ def test_gpt2(gpt2_folder):
     assert different_lags(Measurements(model)) >= 2
 
 
-def test_claims_need_queries_and_keys(tmp_path):
-    np.save(tmp_path / "table.npy", np.random.default_rng(0).standard_normal((64, 8)))
-    measured = Measurements(open_source(tmp_path / "table.npy"))
+def test_claims_need_queries_and_keys(open_array):
+    measured = Measurements(open_array(np.random.default_rng(0).standard_normal((64, 8))))
     for claim in (in_heads, different_lags):
         with pytest.raises(TensorUnavailable):
             claim(measured)

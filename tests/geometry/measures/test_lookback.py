@@ -40,7 +40,6 @@ def test_a_helix_looks_back_by_a_screw(scoring, omega, climb):
     folded = np.abs((omega * found.lags + np.pi) % (2 * np.pi) - np.pi)
     np.testing.assert_allclose(found.angles[:, 0], folded, atol=1e-6)
     turning = follow_turning(found)
-    assert turning is not None
     assert (turning.slope, turning.r2) == pytest.approx((omega, 1))
     np.testing.assert_allclose(turning.angles, omega * found.lags, atol=1e-6)
     # Looking back turns the other way about the curve's axis, and goes against its climb.
@@ -66,7 +65,6 @@ def test_a_circle_needs_no_shift(scoring):
     for kind in ("screw", "rotation"):
         np.testing.assert_allclose(found.r2[kind], 1, atol=1e-9)
     turning = follow_turning(found)
-    assert turning is not None
     assert turning.slope == pytest.approx(2 * np.pi / 100)
     np.testing.assert_allclose(turning.steps, 0, atol=1e-9)
 
@@ -83,7 +81,6 @@ def test_of_a_line_the_shift_is_all(scoring):
     np.testing.assert_allclose(found.shifts, np.outer(-found.lags, [0.1, 0.2, -0.2]), atol=1e-9)
     assert (found.r2["rotation"][100:] < 0.5).all()
     turning = follow_turning(found)
-    assert turning is not None
     assert turning.slope == pytest.approx(0, abs=1e-6)
 
 
@@ -143,7 +140,6 @@ def test_an_angle_is_followed_only_as_far_as_the_screw_fits():
     phase = 0.05 * i + 2 * np.sin(i / 40)
     found = look_back(np.column_stack([np.cos(phase), np.sin(phase), 0.001 * i]))
     turning = follow_turning(found)
-    assert turning is not None
     n = len(turning.angles)
     assert 10 < n < 200
     assert (found.r2["screw"][:n] >= 0.5).all()

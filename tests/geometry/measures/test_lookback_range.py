@@ -22,12 +22,8 @@ def waves(n: int = 300, frequencies: tuple[float, ...] = (0.03, 0.11, 0.29)) -> 
 
 
 @pytest.fixture
-def measure(tmp_path):
-    def measured(table, positions=None):
-        np.save(tmp_path / "table.npy", table)
-        return Measurements(open_source(tmp_path / "table.npy"), Scope(positions))
-
-    return measured
+def measure(open_array):
+    return lambda table, positions=None: Measurements(open_array(table), Scope(positions))
 
 
 def test_components_are_those_of_the_range():
@@ -92,7 +88,6 @@ def test_gpt2(gpt2_folder):
     halves = look_back_range(W_pos, (100, 1022), 3, [50, 100, 200], scoring="halves").found
     assert halves.r2["screw"] == pytest.approx([0.942, 0.845, 0.652], abs=5e-4)
     turning = follow_turning(found)
-    assert turning is not None
     # As many turns as the fitted helix makes, by another way.
     assert turning.slope * 922 / (2 * np.pi) == pytest.approx(1.62, abs=0.03)
     assert turning.r2 > 0.99

@@ -74,20 +74,16 @@ def test_the_catalogue_is_complete():
 def test_the_catalogue_tells_the_true_shape(gpt2_folder, minilm_folder):
     for name, folder in (("gpt2", gpt2_folder), ("all-MiniLM-L6-v2", minilm_folder)):
         entry, model = find_entry(name), open_source(folder)
-        assert entry is not None
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
 
 
 def test_installed(minilm_folder, hub):
     entry = find_entry("sentence-transformers/all-MiniLM-L6-v2")
-    assert entry is not None
     assert (locate(entry), state(entry)) == (minilm_folder, "installed")
 
 
 def test_bundled(hub):
     entry, folder = find_entry(SAMPLE), locate(SAMPLE)
-    assert entry is not None
-    assert folder is not None
     assert (folder.parts[-2:], state(entry)) == (("resources", "sample"), "bundled")
     # What happens to lie at that path is another thing, and opens as ./sample.
     (Path.cwd() / "sample").mkdir()
@@ -101,7 +97,6 @@ def test_bundled(hub):
 @pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])
 def test_cached(name, hub, gpt2_files):
     entry = find_entry("gpt2")
-    assert entry is not None
     assert (locate(entry), state(entry)) == (None, "online")
     snapshot = put(hub, name, gpt2_files)
     assert (locate(entry), state(entry)) == (snapshot, "cached")

@@ -52,9 +52,7 @@ GOES_ON = [
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    found = locate(SAMPLE)
-    assert found is not None
-    return found
+    return locate(SAMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +168,6 @@ def test_its_history(folder, model):
     assert 40 <= history.n_snapshots <= 56
     assert (history.steps[0], history.steps[-1]) == (0, settings.steps)
     assert (history.steps[10:] / history.steps[9:-1]).max() < 1.4  # log-spaced
-    assert history.losses is not None
     assert history.losses[0] == pytest.approx(math.log(settings.vocabulary), rel=0.02)
     assert history.losses[-1] < 3.2
     assert np.isfinite(history.losses).all()
