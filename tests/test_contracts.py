@@ -1,4 +1,4 @@
-"""Which way imports may point, and what an import may not drag in."""
+"""Which way imports may point, what they may not drag in, and that all of it is declared."""
 
 import ast
 import json
@@ -6,6 +6,8 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import geometry
 
 ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TOOLKITS = {
     "PySide6", "qtpy", "superqt", "pyqtgraph", "qtawesome", "vtk", "vtkmodules", "pyvista",
     "pyvistaqt", "psygnal", "matplotlib", "gui",
@@ -37,16 +40,14 @@ def test_geometry_is_numbers_only_when_it_runs(run_python):
     assert not set(json.loads(output)) & (TOOLKITS | SLOW)
 
 
-def imported(tree: ast.AST, modules: set[str]) -> set[str]:
-    """The modules that a file imports: at the top, in functions, and for types alone."""
+def imports(path: Path) -> set[str]:
+    """All that a file imports: at the top, in functions, and for types alone."""
     found = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names} & modules
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for name in node.names:
-                whole = f"{node.module}.{name.name}"
-                found |= {whole if whole in modules else node.module} & modules
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
     return found
 
 
@@ -74,10 +75,7 @@ def test_no_modules_import_each_other_in_a_circle(package):
         parts = path.relative_to(ROOT).with_suffix("").parts
         files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     modules = set(files)
-    graph = {
-        name: imported(ast.parse(path.read_text("utf-8")), modules) - {name}
-        for name, path in files.items()
-    }
+    graph = {name: imports(path) & modules - {name} for name, path in files.items()}
     assert len(graph) > 50
     assert cycles(graph) == []
 
@@ -95,3 +93,29 @@ def test_the_files_that_the_architecture_page_names_are_there():
     missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in files)}
     assert len(named) > 20
     assert not missing
+
+
+# ---- dependencies ----------------------------------------------------------------------------
+
+
+def canonical(requirement: str) -> str:
+    """The name of a distribution as package indexes compare it, without versions and markers."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
+
+
+def test_declared_dependencies_are_the_imported_ones():
+    files = [ROOT / "main.py", *ROOT.glob("geometry/**/*.py"), *ROOT.glob("gui/**/*.py")]
+    modules = {name.partition(".")[0] for path in files for name in imports(path)}
+    known = packages_distributions()
+    foreign = modules - {"main", "geometry", "gui", "resources"} - set(sys.stdlib_module_names)
+    declared = {canonical(requirement) for requirement in PROJECT["dependencies"]}
+    # shiboken6 and PySide6 are two distributions of one binding, installed together.
+    assert {canonical(known[module][0]) for module in foreign} - {"shiboken6"} == declared
+
+
+def test_every_declared_dependency_is_pinned():
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = {canonical(line) for line in lines if line and not line.startswith("#")}
+    extras = PROJECT["optional-dependencies"]["test"]
+    asked = {canonical(requirement) for requirement in PROJECT["dependencies"] + extras}
+    assert asked <= pins

@@ -18,7 +18,7 @@ from tests.command_line import (
     norms_in,
     norms_of,
 )
-from tests.loopback_hub import RIGHT_TOKEN, Fault
+from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 ALIAS = "stanford-crfm/alias-gpt2-small-x21"
@@ -56,17 +56,6 @@ def test_report_and_render(command, loopback_hub, gpt2_commit, tmp_path):
         assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_revision_of_a_torch_checkpoint(command, loopback_hub, tmp_path):
-    revision = "checkpoint-1000"
-    files = write_stand_in(tmp_path / "served", ALIAS, revision)
-    commit = loopback_hub.add(ALIAS, files, revision=revision)
-    out = tmp_path / "out.csv"
-    for name in (revision, commit):
-        assert_silent(command("export", f"{ALIAS}@{name}", "--out", out))
-        assert norms_in(out) == pytest.approx(norms_of(ALIAS, revision))
-    assert_refused(command("export", ALIAS, "--out", out), f"{ALIAS} has no revision 'main'")
-
-
 def test_a_branch_that_moves_on(command, loopback_hub, tmp_path):
     loopback_hub.add(ALIAS, write_stand_in(tmp_path / "served", GPT2))
     out = tmp_path / "out.csv"
@@ -78,17 +67,6 @@ def test_a_branch_that_moves_on(command, loopback_hub, tmp_path):
     assert_silent(command("export", ALIAS, "--out", out, "--fresh"))
     assert norms_in(out) == pytest.approx(norms_of(GPT2, "checkpoint-0"))
     assert command("export", ALIAS, "--out", out, "--fresh", "--offline").returncode == 2
-
-
-def test_a_gated_model_and_a_token(command, loopback_hub, tmp_path):
-    loopback_hub.add(GPT2, write_stand_in(tmp_path / "served", GPT2), gated=True)
-    out = tmp_path / "out.csv"
-    assert_refused(command("export", GPT2, "--out", out), "is gated", "ask for access", "HF_TOKEN")
-    denied = command("export", GPT2, "--out", out, HF_TOKEN="hf_of_no_use")
-    assert_refused(denied)
-    assert "hf_of_no_use" not in denied.stderr
-    assert_silent(command("export", GPT2, "--out", out, HF_TOKEN=RIGHT_TOKEN))
-    assert norms_in(out) == pytest.approx(norms_of(GPT2))
 
 
 def test_a_server_that_ignores_range(command, loopback_hub, gpt2_commit, tmp_path, cache):

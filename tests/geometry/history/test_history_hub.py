@@ -101,17 +101,6 @@ def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_
         assert stored < sent <= stored + BESIDE_BYTES
 
 
-def test_a_cut_connection_is_gone_on_with(serve, loopback_hub, network):
-    name = serve(SAFETENSORS)
-    plan = plan_of(name, network)
-    paths = [f"*/checkpoint-{step}/model.safetensors" for step in STEPS[::4]]
-    cuts = [loopback_hub.fault(Fault.cut(2000), path=path) for path in paths]
-    history = Gathering(plan, network).run()
-    assert [cut.played for cut in cuts] == [1] * 5
-    for i, step in enumerate(STEPS):
-        np.testing.assert_array_equal(history.table(i), positions_of(name, f"checkpoint-{step}"))
-
-
 def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, network):
     name = serve(BIN)
     plan = plan_of(name, network)

@@ -285,23 +285,6 @@ def test_a_whole_download_that_breaks_begins_again(served, hub, cuts):
 # ---- many at once ----------------------------------------------------------------------------
 
 
-def test_nine_threads_read_at_once(served, hub):
-    names = [f"model-{n}.safetensors" for n in range(9)]
-    data = {name: DATA[n:] + DATA[:n] for n, name in enumerate(names)}
-    served.redirect = True
-    served.add(ADDRESS.repo, data)
-    arrived = threading.Barrier(9)
-
-    def read(name: str) -> bytes:
-        arrived.wait(30)
-        file = hub.open_file(ADDRESS, name, Transfer())
-        return b"".join(file.read_at(at, 70_000).tobytes() for at in range(0, 700_000, 70_000))
-
-    for _ in range(3):
-        with ThreadPoolExecutor(9) as pool:
-            assert dict(zip(names, pool.map(read, names), strict=True)) == data
-
-
 def test_several_threads_read_one_file(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     starts = range(100_000, 600_000, 50_000)

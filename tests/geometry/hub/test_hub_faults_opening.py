@@ -165,7 +165,7 @@ def test_wrong_bytes_where_they_can_be_told(serve_kind, tmp_path):
         root = tmp_path / f"cache {number}"
         error = attempt(served, root)
         assert playing.played
-        assert error is not None
+        assert number > 2 or "did not arrive as it was sent" in str(error)
         served.opens(root)
 
 

@@ -115,21 +115,6 @@ def test_half_a_snapshot_is_passed_over(name, loopback_hub, offer, opened):
 # ---- offline ---------------------------------------------------------------------------------
 
 
-def test_all_nine_open_offline_after_they_were_fetched(loopback_hub, tmp_path, cache):
-    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
-    network = network_of(loopback_hub, cache)
-    for name in NINE:
-        open_source(name, network=network)
-    loopback_hub.close()
-    for name in NINE:
-        model = open_source(name, network=offline(cache))
-        np.testing.assert_array_equal(model.W_pos, positions_of(name))
-        with pytest.raises(Offline) as error:
-            model.weight("W_Q")
-        assert "offline" in str(error.value)
-        assert model.W_pos.shape[0] == 64
-
-
 def test_what_was_not_fetched_is_not_there_offline(cache):
     for text in ("gpt2-xl", "someone/model@checkpoint-7", "gtp2"):
         with pytest.raises(Offline) as error:
@@ -208,20 +193,6 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(loopback_hub, tmp
         model.tokenize("hello")
 
 
-def test_a_cache_that_is_too_small_keeps_what_was_used_last(loopback_hub, tmp_path, cache):
-    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
-    network = network_of(loopback_hub, cache)
-    network.cache.max_bytes = 60_000
-    for name in NINE:
-        model = open_source(name, network=network)
-        np.testing.assert_array_equal(model.W_pos, positions_of(name))
-        network.cache.trim()
-        assert network.cache.usage() <= 60_000
-    open_source(NINE[-1], network=offline(cache))
-    with pytest.raises(Offline):
-        open_source(NINE[0], network=offline(cache))
-
-
 def test_a_cache_that_is_cleared_under_an_open_model(stand_in, cache, opened):
     _, folder = stand_in(GPT2)
     model = opened(GPT2)
@@ -257,7 +228,7 @@ def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_i
     assert open_source(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
 
 
-def test_nine_models_at_once(loopback_hub, tmp_path, cache):
+def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     shared = network_of(loopback_hub, cache)
 
@@ -268,6 +239,12 @@ def test_nine_models_at_once(loopback_hub, tmp_path, cache):
         for name, table in zip(NINE, pool.map(work, NINE), strict=True):
             np.testing.assert_array_equal(table, positions_of(name))
     assert len(kept(cache)) >= 5 * 9
+    loopback_hub.close()
+    for name in NINE:
+        model = open_source(name, network=offline(cache))
+        np.testing.assert_array_equal(model.W_pos, positions_of(name))
+        with pytest.raises(Offline, match="offline"):
+            model.weight("W_Q")
 
 
 # ---- the catalogue ---------------------------------------------------------------------------

@@ -13,12 +13,6 @@ from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, FOREVER, WEIGHTS, ope
 from tests.loopback_hub import Fault, Playing
 
 
-@pytest.fixture
-def told() -> list[TransferProgress]:
-    """What was told."""
-    return []
-
-
 class Stage:
     """Something under way on another thread, which is stopped there.
 
@@ -177,13 +171,6 @@ def test_a_connection_that_comes_about_too_late_is_not_used(served, stage, monke
     assert not open_sockets(served)
 
 
-def opening(hub: Hub, transfer: Transfer) -> bytes:
-    """Everything that fetching a tensor asks for."""
-    file = hub.open_file(ADDRESS, WEIGHTS, transfer)
-    hub.fetch(file.address, "config.json", transfer)
-    return file.read_at(150_000, 300_000).tobytes()
-
-
 def stopping_after(count: int) -> Transfer:
     """A transfer that another thread stops when it has told of its progress so many times."""
     calls = iter(range(count, -1, -1))
@@ -196,24 +183,6 @@ def stopping_after(count: int) -> Transfer:
 
     transfer = Transfer(on_progress, interval_s=0)
     return transfer
-
-
-@pytest.mark.parametrize("redirect", [False, True])
-def test_it_may_be_stopped_at_any_moment(served, stage, told, redirect):
-    served.redirect = redirect
-    complete = opening(stage.hub, Transfer(told.append, interval_s=0))
-    assert complete == DATA[150_000:450_000]
-    stopped = 0
-    # In how many pieces an answer comes, and so how often is told, may differ from run to run.
-    for count in range(1, len(told)):
-        try:
-            opening(stage.hub, stopping_after(count))
-        except Cancelled:
-            stopped += 1
-        stage.hub.close()
-        assert not open_sockets(served)
-    assert stopped >= 2 * len({progress.what for progress in told})
-    assert opening(stage.hub, Transfer()) == complete
 
 
 def test_nine_at_once_are_stopped_one_by_one(served, stage):

@@ -228,23 +228,6 @@ def test_another_width_is_refused(table):
 # ---- real checkpoints -----------------------------------------------------------------------
 
 
-def test_gpt2_and_minilm(gpt2_folder, minilm_folder):
-    """Other models, widths and ranges: as scipy says of their first three components."""
-    one, other = open_source(gpt2_folder), open_source(minilm_folder)
-    assert one.d_model != other.d_model
-    first, last = common_positions((1, one.n_positions - 1), (1, other.n_positions - 1))
-    ours = [fit_pca(m.W_pos, (1, m.n_positions - 1), 3) for m in (one, other)]
-    a, b = (
-        pca.project(model.W_pos[first : last + 1])
-        for pca, model in zip(ours, (one, other), strict=True)
-    )
-    found = align(b, a)
-    assert found.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2], abs=1e-10)
-    assert 0.3 < found.disparity < 1.0, "GPT-2 is a helix, MiniLM is none"
-    with pytest.raises(ValueError, match="expected rows"):
-        in_basis(other.W_pos, ours[0])
-
-
 def test_gpt2s_halves(gpt2_folder):
     """The components of one half of the positions, applied to the other one."""
     W = open_source(gpt2_folder).W_pos

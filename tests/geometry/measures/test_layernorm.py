@@ -6,7 +6,6 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
 from geometry.measures.layernorm import layernorm_errors, token_position_cosines
-from geometry.models.addable_tokens import addable_tokens
 from geometry.models.sources import open_source
 
 
@@ -206,22 +205,3 @@ def test_rows_that_are_not_there_are_refused(tables, sums):
     """A negative row would be one from the end."""
     with pytest.raises(RangeError, match="none of this model’s: they are 0–"):
         interference(*tables, *sums)
-
-
-def test_minilm_tells_two_words_at_two_positions_apart(minilm_folder):
-    """LayerNorm there is the first thing that happens to token + position + type."""
-    import torch
-
-    model = open_source(minilm_folder)
-    (cat,), (apple,) = model.token_ids("cat"), model.token_ids("apple")
-    found = interference(
-        addable_tokens(model), model.W_pos, (cat, 3), (apple, 6), type_row=model.token_type
-    )
-    x, y = (
-        torch.nn.functional.layer_norm(
-            torch.from_numpy(model.W_E[t] + model.token_type + model.W_pos[i]), (model.d_model,)
-        )
-        for t, i in ((cat, 3), (apple, 6))
-    )
-    expected = torch.nn.functional.cosine_similarity(x, y, dim=0)
-    assert found.layernorm_cosine == pytest.approx(float(expected), abs=1e-6)

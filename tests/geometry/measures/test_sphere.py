@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from geometry.measures.sphere import sphere_section
-from geometry.models.sources import open_source
-from geometry.pca.pca import fit_pca
 
 
 def orthonormal(k, d, seed):
@@ -71,15 +69,3 @@ def test_row_centred_it_is_an_ellipsoid_longer_along_what_centring_shortens():
     ones = C.sum(axis=1) / np.sqrt(6)
     assert section.radii[0] == pytest.approx(1 / np.sqrt(1 - ones @ ones))
     assert section.radii[1:] == pytest.approx((1.0, 1.0))
-
-
-def test_gpt2s_curve_lies_near_its_sphere(gpt2_folder):
-    W_pos = open_source(gpt2_folder).W_pos
-    pca = fit_pca(W_pos, (100, 1022), 3)
-    mean_norm = float(np.linalg.norm(W_pos[100:1023], axis=1).mean())
-    section = sphere_section(pca.mean, pca.components, mean_norm)
-    points = pca.mean + surface(section) @ pca.components
-    np.testing.assert_allclose(np.linalg.norm(points, axis=1), mean_norm)
-    # The curve itself is a little inside: what lies off the components is missing from it.
-    away = np.linalg.norm(pca.project(W_pos[100:1023]) - section.centre, axis=1)
-    assert np.all(away < 1.25 * section.radii[0])

@@ -204,11 +204,3 @@ def test_the_screw_that_is_fitted_for_looking_back_is_that_rotation(scoring):
     found = look_back(P - P.mean(axis=0), [1, 7, 50], scoring=scoring)
     np.testing.assert_allclose(found.r2["screw"], 1, atol=1e-6)
     assert (found.r2["translation"] < 0.9).all()
-
-
-@given(st.integers(2, 60), st.integers(1, 12).map(lambda half: 2 * half), st.data())
-def test_the_scalar_product_depends_on_the_distance_alone(n_positions, d_model, data):
-    P = of_size("sinusoidal", n_positions, d_model)
-    lag = data.draw(st.integers(0, n_positions - 1))
-    by_hand = np.cos(lag * 10_000.0 ** (-2 * np.arange(d_model // 2) / d_model)).sum()
-    np.testing.assert_allclose(np.diag(P @ P.T, lag), by_hand, atol=1e-9)
