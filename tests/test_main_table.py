@@ -40,7 +40,7 @@ def test_it_prints_the_models_side_by_side(tables, capsys):
     assert len(printed) == len(QUANTITIES) + 2
 
 
-def test_a_csv_file_has_a_line_for_each_model(tables, tmp_path):
+def test_a_csv_file_has_a_line_for_each_model_and_is_sorted(tables, tmp_path):
     out = tmp_path / "out.csv"
     assert run("table", *tables, "--out", out, "--positions", "5-60", "--components", "2,1,3") == 0
     found = rows(out)
@@ -51,10 +51,6 @@ def test_a_csv_file_has_a_line_for_each_model(tables, tmp_path):
             told = "" if one.value is None else str(one.value)
             assert row[one.quantity.key] == told, one.quantity.key
         assert (row["first_position"], row["last_position"]) == ("5", "60")
-
-
-def test_it_sorts(tables, tmp_path):
-    out = tmp_path / "out.csv"
     assert run("table", *tables, "--out", out, "--sort", "turning_angle") == 0
     assert [row["model"] for row in rows(out)] == ["noise", "helix", "line"]
 

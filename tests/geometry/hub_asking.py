@@ -23,7 +23,7 @@ DATA = np.random.default_rng(3).integers(0, 256, 700_000, dtype=np.uint8).tobyte
 FOREVER = 3600.0
 QUICK = Retries(first_wait_s=0.001, longest_wait_s=0.002)
 
-on_one_server = settings(
+on_one_fixture = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40
 )
 

@@ -20,7 +20,7 @@ from tests.geometry.hub_asking import (
     DATA,
     QUICK,
     WEIGHTS,
-    on_one_server,
+    on_one_fixture,
     open_sockets,
     ranges,
 )
@@ -64,7 +64,7 @@ def test_a_small_file_is_fetched_by_one_request(served, hub):
     assert [r.status for r in served.requests] == [307, 206]
 
 
-@on_one_server
+@on_one_fixture
 @given(st.integers(0, len(DATA)), st.integers(0, len(DATA)), st.integers(1, 2 * len(DATA)))
 def test_any_part_is_exact(served, hub, offset, nbytes, head):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), head=head)
@@ -160,11 +160,13 @@ def test_an_expired_link_is_asked_for_again_once(served, hub):
     assert [(r.host, r.status) for r in served.requests] == [
         ("storage", 403), ("hub", 302), ("storage", 206), ("storage", 206),
     ]  # fmt: skip
-
-
-def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served, hub):
-    served.redirect = True
-    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    # Also while a connection breaks.
+    served.forget_requests()
+    served.fault(Fault.cut(40_000), host="storage")
+    served.fault(Fault.status(403), host="storage")
+    assert file.read_at(200_000, 100_000).tobytes() == DATA[200_000:300_000]
+    assert ranges(served) == [(200_000, 299_999), (240_000, 299_999), (240_000, 299_999)]
+    # But not for ever.
     served.forget_requests()
     served.fault(Fault.status(403), host="storage", times=None)
     with pytest.raises(BrokenTransfer, match="where the Hub keeps the file") as caught:
@@ -173,20 +175,10 @@ def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served, hub):
     assert [r.status for r in served.requests] == [403, 302, 403]
 
 
-def test_a_link_may_expire_while_a_connection_breaks(served, hub):
-    served.redirect = True
-    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
-    served.forget_requests()
-    served.fault(Fault.cut(40_000), host="storage")
-    served.fault(Fault.status(403), host="storage")
-    assert file.read_at(200_000, 100_000).tobytes() == DATA[200_000:300_000]
-    assert ranges(served) == [(200_000, 299_999), (240_000, 299_999), (240_000, 299_999)]
-
-
 # ---- going on where a connection broke -----------------------------------------------------
 
 
-@on_one_server
+@on_one_fixture
 @given(
     st.lists(st.integers(0, 30_000), max_size=3),
     st.sampled_from(["while it is opened", "from the Hub", "from the storage"]),
@@ -271,7 +263,7 @@ def test_with_consent_the_whole_file_is_read_as_far_as_needed(served, hub):
     assert file.commit
 
 
-@on_one_server
+@on_one_fixture
 @given(st.lists(st.integers(0, 500_000), max_size=3))
 def test_a_whole_download_that_breaks_begins_again(served, hub, cuts):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), whole=True)

@@ -23,7 +23,6 @@ from geometry.hub.faults import (
     NoNetwork,
     NotOnHub,
     Offline,
-    WholeDownload,
     duration_text,
 )
 from geometry.hub.retry_after import wait_asked_for
@@ -35,7 +34,7 @@ from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
 
 @pytest.mark.parametrize("ask", ["open", "fetch", "list"])
 @pytest.mark.parametrize("token", ["", OTHER_TOKEN])
-def test_no_such_repository(served, hub, ask, token, monkeypatch):
+def test_no_such_repository_or_revision(served, hub, ask, token, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
     error = fails(ask, hub, NotOnHub, HubAddress("nobody/nothing"))
     assert error.missing == "repository"
@@ -43,10 +42,6 @@ def test_no_such_repository(served, hub, ask, token, monkeypatch):
     assert ("HF_TOKEN" in error.advice) == (not token)
     assert not error.retryable
     assert len(served.requests) == 1
-
-
-@pytest.mark.parametrize("ask", ["open", "fetch", "list"])
-def test_no_such_revision(served, hub, ask):
     error = fails(ask, hub, NotOnHub, HubAddress(ADDRESS.repo, "refs/pr/7"))
     assert error.missing == "revision"
     assert str(error) == "openai-community/gpt2 has no revision 'refs/pr/7'."
@@ -135,10 +130,6 @@ WAITS = [
 )
 def test_sizes_and_waits_in_words(text_of, value, text):
     assert text_of(value) == text
-
-
-def test_a_download_of_unknown_length():
-    assert "all of x.bin" in str(WholeDownload("x.bin", None))
 
 
 @pytest.mark.parametrize("ask", ASKS)
@@ -292,15 +283,6 @@ def test_a_server_that_stays_silent(served, ask, after):
     assert ASKS[ask](patient, ADDRESS, Transfer())
     for one in (hub, patient):
         one.close()
-
-
-def test_silence_is_borne_and_goes_on_where_it_fell(served):
-    hub = Hub(retries=QUICK, timeout_s=1)
-    served.fault(Fault.stall(10_000))
-    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
-    assert file.read_at(0, 98_304).tobytes() == DATA[:98_304]
-    assert [r.range for r in served.requests] == ["bytes=0-98303", "bytes=10000-98303"]
-    hub.close()
 
 
 def test_a_certificate_that_nobody_vouches_for(serve_hub, hub):

@@ -191,7 +191,7 @@ def test_a_header_that_makes_no_sense_is_not_kept(serve_kind, tmp_path):
 # ---- faults later ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
     served = serve_kind("safetensors")
     fault, times = FAULTS[name]

@@ -18,6 +18,7 @@ from geometry.hub.faults import NotOnHub
 from geometry.models.architecture import UnknownArchitecture
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
+from tests.geometry.models.test_bad_input import Evil
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, write_stand_in
 from tests.true_sizes import SHAPES, write_true_size
@@ -124,17 +125,10 @@ def test_what_is_no_model_says_what_it_is(files, words, cache, offer, opened):
 
 
 def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
-    trace = tmp_path / "trace"
-
-    class Evil:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
-            import os
-
-            return os.mkdir, (str(trace),)
-
-    folder = tmp_path / "files"
+    trace, folder = tmp_path / "trace", tmp_path / "files"
     folder.mkdir()
-    torch.save({"wpe.weight": torch.ones(8, 4), "x": Evil()}, folder / "pytorch_model.bin")
+    content = {"wpe.weight": torch.ones(8, 4), "x": Evil(trace)}
+    torch.save(content, folder / "pytorch_model.bin")
     serve(loopback_hub, folder)
     with pytest.raises(SourceError, match="It was not run"):
         opened()

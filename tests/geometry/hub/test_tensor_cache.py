@@ -6,18 +6,15 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from geometry.hub.entries import file_name
 from geometry.hub.tensor_cache import TensorCache
+from tests.geometry.hub_asking import on_one_fixture
 
 REPO, COMMIT = "openai-community/gpt2", "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 OTHER = "0" * 40
-
-on_one_cache = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40
-)
 
 
 def data_of(cache, name, repo=REPO, commit=COMMIT):
@@ -54,7 +51,7 @@ def entry(cache, name="wpe.weight", data=bytes(range(200))):
 
 
 @given(repo=ANY_TEXT, commit=ANY_TEXT, name=ANY_TEXT, data=st.binary(max_size=300))
-@on_one_cache
+@on_one_fixture
 def test_any_key_and_any_bytes_come_back(cache, repo, commit, name, data):
     cache.clear()
     cache.put(repo, commit, name, data)
@@ -152,7 +149,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @given(data=st.data())
-@on_one_cache
+@on_one_fixture
 def test_damage_is_found_out_wherever_it_is(cache, caplog, damage, data):
     cache.clear()
     path = entry(cache)
@@ -206,7 +203,7 @@ def test_strange_files_in_the_folder_stop_nothing(cache):
 
 
 @given(st.dictionaries(ANY_TEXT, st.sampled_from((COMMIT, OTHER)), max_size=6))
-@on_one_cache
+@on_one_fixture
 def test_any_revision_is_remembered(cache, revisions):
     cache.clear()
     for revision, commit in revisions.items():
@@ -375,12 +372,9 @@ def test_a_single_tensor_does_not_cost_what_its_own_model_opens_with(tmp_path):
     cache = TensorCache(tmp_path, 5000)
     cache.put("a", COMMIT, "wpe", bytes(2000), core=True)
     cache.put("a", COMMIT, "w_q", bytes(1500))
-    cache.put("a", COMMIT, "wte", bytes(2900))
-    assert cache.has("a", COMMIT, "wpe")
-    assert cache.has("a", COMMIT, "w_q")
-    assert not cache.has("a", COMMIT, "wte")
-    cache.put("a", COMMIT, "wte", bytes(2700))
-    assert [cache.has("a", COMMIT, name) for name in ("wpe", "w_q", "wte")] == [True, False, True]
+    for size, there in ((2900, [True, True, False]), (2700, [True, False, True])):
+        cache.put("a", COMMIT, "wte", bytes(size))
+        assert [cache.has("a", COMMIT, name) for name in ("wpe", "w_q", "wte")] == there
 
 
 def test_a_lower_bound_holds_once_trimmed(tmp_path):
@@ -406,7 +400,7 @@ def test_a_lower_bound_holds_once_trimmed(tmp_path):
         max_size=25,
     )
 )
-@on_one_cache
+@on_one_fixture
 def test_the_bound_holds_and_what_is_needed_is_there_whatever_is_put(tmp_path, steps):
     cache = TensorCache(tmp_path, 5000)
     cache.clear()

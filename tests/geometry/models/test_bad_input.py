@@ -189,29 +189,25 @@ def test_wrong_header(checkpoint, header, words):
     assert words in str(refusal(with_header(checkpoint, raw)))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "config.json is not JSON"),
-        ("[]", "config.json should be a JSON object, got list"),
-        ("\x00", "config.json is not JSON"),
-        ("[" * 100_000, "config.json is not JSON"),
-    ],
-)
-def test_config_is_not_json(checkpoint, text, words):
+@pytest.mark.parametrize("text", ["{", "[]", "\x00", "[" * 100_000])
+def test_config_is_not_json(checkpoint, text):
     (checkpoint / "config.json").write_text(text)
-    assert words in str(refusal(checkpoint))
+    words = "should be a JSON object, got list" if text == "[]" else "is not JSON"
+    assert f"config.json {words}" in str(refusal(checkpoint))
     refusal(checkpoint / "config.json")  # which alone is no model
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_rows_that_are_not_finite(checkpoint, write_safetensors, value):
+def test_rows_that_are_not_finite_and_whole_numbers(checkpoint, write_safetensors):
     table = np.zeros((8, 4), np.float32)
-    table[5, 2] = value
-    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
-    assert "NaN or infinite numbers in 1 of its rows, the first at position 5" in str(
-        refusal(checkpoint)
-    )
+    for value in (np.nan, np.inf, -np.inf):
+        table[5, 2] = value
+        write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
+        said = str(refusal(checkpoint))
+        assert "NaN or infinite numbers in 1 of its rows, the first at position 5" in said
+    for dtype in ("i8", "i1", "?"):
+        whole = np.zeros((8, 4), dtype)
+        write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": whole})
+        assert "only floating-point tensors" in str(refusal(checkpoint))
 
 
 @pytest.mark.parametrize(
@@ -229,12 +225,6 @@ def test_wrong_shape(checkpoint, write_safetensors, shape, words):
         (checkpoint / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros(shape, "f4")})
     assert words in str(refusal(checkpoint))
-
-
-@pytest.mark.parametrize("dtype", ["i8", "i1", "?"])
-def test_whole_numbers(checkpoint, write_safetensors, dtype):
-    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros((8, 4), dtype)})
-    assert "only floating-point tensors" in str(refusal(checkpoint))
 
 
 def test_unknown_architecture_offers_its_tables(checkpoint, write_safetensors):

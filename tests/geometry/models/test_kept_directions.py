@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import save_file
 
 from geometry.measures.directions import BLOCK_ROWS, singular_directions
@@ -116,7 +117,7 @@ def test_a_place_that_cannot_be_written_costs_nothing_but_time(table, root, capl
     assert "cannot be" in caplog.text
 
 
-def test_nothing_is_kept_of_what_cannot_be_identified(table, root):
+def test_nothing_is_kept_of_what_cannot_be_identified(table, root, tmp_path):
     model = open_source(table)
     model._store = SimpleNamespace()
     assert weights_identity(model) is None
@@ -124,22 +125,18 @@ def test_nothing_is_kept_of_what_cannot_be_identified(table, root):
     kept.put(P, singular_directions(model.W_pos), mapped=False)
     assert kept.get(P, mapped=False) is None
     assert not root.exists()
-    # Nor of a file that went away; a commit needs none.
+    # Torch files are identified by their names and times.
+    torch_file = tmp_path / "table.bin"
+    torch.save({"wpe": torch.ones(4, 4) * torch.arange(4)}, torch_file)
+    identity = weights_identity(open_source(torch_file, table="wpe"))
+    assert "table.bin" in identity
+    assert str(torch_file.stat().st_mtime_ns) in identity
+    # What went away is not; a commit needs no file.
     model = open_source(table)
     table.unlink()
     assert weights_identity(model) is None
     model.commit = "a" * 40
     assert weights_identity(model) == f"{'a' * 40} {model.table}"
-
-
-def test_torch_files_are_identified_too(tmp_path, write_safetensors):
-    import torch
-
-    torch.save({"wpe": torch.ones(4, 4) * torch.arange(4)}, tmp_path / "table.bin")
-    model = open_source(tmp_path / "table.bin", table="wpe")
-    identity = weights_identity(model)
-    assert "table.bin" in identity
-    assert str((tmp_path / "table.bin").stat().st_mtime_ns) in identity
 
 
 def test_entries_of_an_older_version_are_not_read(table, root, monkeypatch):
