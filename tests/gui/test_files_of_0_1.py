@@ -16,7 +16,7 @@ from geometry.models.computed import is_computed
 from gui.panels.kit import kept_controls
 from gui.panels.table import PANELS
 from gui.services.work_files.work_file import read_bookmarks, read_work
-from gui.state.aligned_curve import OfCompared, OfRange
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.window.settings.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"
@@ -41,39 +41,38 @@ LATER = {"compare", *NEW}
 # ---- what was read ---------------------------------------------------------------------
 
 
+def fields_of(one, *names):
+    return {name: getattr(one, name) for name in names}
+
+
 def described_place(place):
     if place is None:
         return None
     pose = place.pose
+    vectors = fields_of(pose, "position", "focal_point", "up")
     return {
-        "position": pose.position.tolist(),
-        "focal_point": pose.focal_point.tolist(),
-        "up": pose.up.tolist(),
+        **{name: vector.tolist() for name, vector in vectors.items()},
         "parallel_scale": pose.parallel_scale,
         "follows": place.follows,
     }
 
 
 def described_alignment(alignment):
-    if alignment is None:
-        return None
-    what = alignment.what
-    if isinstance(what, OfCompared):
-        of = {"other": what.key}
-    elif isinstance(what, OfRange):
-        of = {"range": what.positions}
-    else:
-        of = {"step": what.step}
-    return {**of, "how": alignment.how, "mirrored": alignment.mirrored, "middle": alignment.middle}
+    match alignment:
+        case None:
+            return None
+        case CurveAlignment(what=OfCompared(key)):
+            of = {"other": key}
+        case CurveAlignment(what=OfRange(positions)):
+            of = {"range": positions}
+        case CurveAlignment(what=OfStep(step)):
+            of = {"step": step}
+    return {**of, **fields_of(alignment, "how", "mirrored", "middle")}
 
 
 def described_model(one):
     return {
-        "source": one.source,
-        "beside": one.beside,
-        "table": one.table,
-        "commit": one.commit,
-        "positions": one.positions,
+        **fields_of(one, "source", "beside", "table", "commit", "positions"),
         "camera": described_place(one.place),
     }
 
@@ -82,17 +81,14 @@ def described_work(work):
     return plain(
         {
             **described_model(work),
-            "fingerprint": work.fingerprint,
+            **fields_of(work, "fingerprint", "panel", "layout_version", "main_at"),
             "session": dict(work.fields),
             "turn": work.turn.tolist(),
-            "panel": work.panel,
             "window": work.size,
             "layout": digest(work.layout),
-            "layout_version": work.layout_version,
             "others": [
                 {**described_model(one), "components": one.components} for one in work.others
             ],
-            "main_at": work.main_at,
             "laying": described_alignment(work.alignment),
             "panels": {name: dict(options) for name, options in work.panels.items()},
             "bookmarks": [described_bookmark(one) for one in work.bookmarks],
@@ -102,33 +98,19 @@ def described_work(work):
 
 def described_bookmark(one):
     return {
-        "key": one.key,
-        "name": one.name,
-        "note": one.note,
-        "model": one.model,
+        **fields_of(one, "key", "name", "note", "model"),
         "picture": digest(one.picture),
         "work": described_work(one.work),
     }
 
 
 def described_settings(settings):
-    session = settings.new_session()
+    names = ("colormap", "outside", "projection", "keep_turned", "offline", "recent", "prompt")
     return plain(
         {
-            "theme": settings.theme,
-            "last_source": settings.last_source,
-            "offline": settings.offline,
-            "cache_limit": settings.cache_limit,
+            **fields_of(settings, "theme", "last_source", "offline", "cache_limit"),
             "layout": settings.layout and [digest(bytes(part.data())) for part in settings.layout],
-            "session": {
-                "colormap": session.colormap,
-                "outside": session.outside,
-                "projection": session.projection,
-                "keep_turned": session.keep_turned,
-                "offline": session.offline,
-                "recent": session.recent,
-                "prompt": session.prompt,
-            },
+            "session": fields_of(settings.new_session(), *names),
         }
     )
 

@@ -77,13 +77,15 @@ def test_the_ending_is_the_one_written_or_that_of_the_kind_chosen(
 
 
 def test_a_name_with_a_dot_replaces_nothing_unasked(ask, press, tmp_path):
+    assert ask(None) is None
+    there, other = (tmp_path / name for name in ("opt-1.3b", "opt-2.7b"))
     (tmp_path / "opt-1.3b.svg").write_text("before")
-    asked = press("Cancel")
     # Not to be replaced: the dialog is there again.
-    assert ask((tmp_path / "opt-1.3b", SVG), (tmp_path / "opt-2.7b", SVG)) == (
-        tmp_path / "opt-2.7b.svg"
-    )
-    assert asked == ["opt-1.3b.svg is there already. Replace it?"]
+    asked = press("Cancel")
+    assert ask((there, SVG), (other, SVG)) == tmp_path / "opt-2.7b.svg"
+    press("Cancel")
+    assert ask((there, SVG), None) is None
+    assert asked == 2 * ["opt-1.3b.svg is there already. Replace it?"]
 
 
 @pytest.mark.parametrize(
@@ -95,13 +97,6 @@ def test_a_file_is_replaced_if_the_user_says_so_once(ask, press, tmp_path, name,
     asked = press("Replace")
     assert ask((tmp_path / asked_for, SVG)) == tmp_path / name
     assert len(asked) == times
-
-
-def test_no_file(ask, press, tmp_path):
-    (tmp_path / "opt-1.3b.png").write_text("before")
-    assert ask(None) is None
-    press("Cancel")
-    assert ask((tmp_path / "opt-1.3b", PNG), None) is None
 
 
 def test_the_dialog_itself_leaves_a_dotted_name_without_an_ending(qtbot, tmp_path):

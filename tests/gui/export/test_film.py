@@ -36,32 +36,23 @@ def test_mp4_is_what_was_drawn(tmp_path):
     assert np.abs(film[:-1].astype(int) - np.array(given[1:])).mean() > 5 * away.mean()
 
 
-def test_gif_is_exact_where_colours_are_few(tmp_path):
-    given = frames()
-    path = write(tmp_path / "film.GIF", given)
-    film, waits = read_gif(path)
-    np.testing.assert_array_equal(film, given)
+def test_gif_is_exact_where_colours_are_few_else_it_has_those_of_the_first_and_last_frame(tmp_path):
+    """The colours of all frames would fill the memory."""
+    film, waits = read_gif(write(tmp_path / "film.GIF", frames()))
+    np.testing.assert_array_equal(film, frames())
     assert waits == [200] * 5 + [1000]
-
-
-def test_the_palette_is_that_of_the_first_and_the_last_frame(tmp_path):
-    """All of them would fill the memory."""
     given = [np.full((64, 96, 3), 30 * i, np.uint8) for i in range(5)]
     film, _ = read_gif(write(tmp_path / "film.gif", given))
     assert [int(frame[0, 0, 0]) for frame in film[[0, -1]]] == [0, 120]
     assert {int(frame[0, 0, 0]) for frame in film} == {0, 120}
 
 
-def test_an_error_leaves_what_was_there(tmp_path):
+def test_an_error_leaves_what_was_there_and_a_film_that_is_given_up_nothing(tmp_path):
     out = tmp_path / "film.mp4"
     out.write_bytes(b"before")
     with pytest.raises(IndexError):
         Film(out, SIZE, 5).write(8, frames(5).__getitem__)
     assert out.read_bytes() == b"before"
-    assert os.listdir(tmp_path) == ["film.mp4"]
-
-
-def test_given_up_leaves_nothing(tmp_path):
     film = Film(tmp_path / "film.gif", SIZE, 5)
 
     def draw(index):
@@ -71,7 +62,7 @@ def test_given_up_leaves_nothing(tmp_path):
 
     with pytest.raises(FilmError):
         film.write(6, draw)
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["film.mp4"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -89,22 +80,16 @@ def test_each_frame_is_drawn_once_and_stands_in_its_place(tmp_path, count):
     np.testing.assert_array_equal(film, frames()[:count])
 
 
-@pytest.mark.parametrize(
-    ("out", "size", "said"),
-    [
+def test_what_cannot_be_written_says_why(tmp_path):
+    for out, size, said in (
         ("none/film.mp4", SIZE, "No such file"),
         ("film.mp4", (95, 64), "width not divisible by 2"),  # what ffmpeg says
-    ],
-)
-def test_what_cannot_be_written_says_why(tmp_path, out, size, said):
-    with pytest.raises(FilmError, match=rf"could not be written to .*: .*{said}"):
-        write(tmp_path / out, frames(size=size), size)
-    assert os.listdir(tmp_path) == []
-
-
-def test_frames_of_another_size_are_refused(tmp_path):
+    ):
+        with pytest.raises(FilmError, match=rf"could not be written to .*: .*{said}"):
+            write(tmp_path / out, frames(size=size), size)
     with pytest.raises(ValueError, match="frames are"):
         write(tmp_path / "film.mp4", frames(size=(10, 10)))
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are another thing there")

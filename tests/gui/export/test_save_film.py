@@ -77,13 +77,13 @@ def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish
 
 
 def test_the_camera_is_that_of_the_viewport_which_is_left_as_it_was(
-    application, films, finish, tmp_path, wait_until_idle
+    application, films, finish, settle, tmp_path
 ):
     """Two scenes take turns with the graphics."""
     taken, interactor = [], application.window.viewport.interactor
     for view in ("view_xy", "view_xz"):
         application.window.commands.by_name[view].trigger()
-        wait_until_idle(application)
+        settle()
         before = np.array(interactor.screenshot())
         out = tmp_path / f"{view}.gif"
         films.save(out, SMALL)
@@ -111,7 +111,9 @@ def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, mon
     assert scales == [1, 2]
 
 
-def test_cancel_leaves_no_file(application, films, finish, tmp_path):
+def test_cancel_leaves_no_file_nor_does_a_window_that_is_closed(
+    application, films, finish, tmp_path
+):
     out = tmp_path / "a.mp4"
     out.write_bytes(b"before")
     films.save(out, FilmOptions(height=480))
@@ -124,6 +126,10 @@ def test_cancel_leaves_no_file(application, films, finish, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if "part" in name]
     assert application.session.status == "Saving the time-lapse was cancelled"
     assert application.session.notice is None
+    films.save(tmp_path / "b.mp4", FilmOptions(height=720))
+    application.close()
+    assert not films.busy
+    assert not (tmp_path / "b.mp4").exists()
 
 
 def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
@@ -139,13 +145,6 @@ def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
     assert "could not be written" in application.session.notice.text
     assert "No such file" in application.session.notice.text
     assert not shown_progress(application.window)
-
-
-def test_closing_the_window_gives_it_up(application, films, tmp_path):
-    films.save(tmp_path / "a.mp4", FilmOptions(height=720))
-    application.close()
-    assert not films.busy
-    assert not (tmp_path / "a.mp4").exists()
 
 
 # ---- from the menu -----------------------------------------------------------------------
@@ -180,28 +179,33 @@ def test_the_menu_asks_how_and_where_to_save_a_film_or_coordinates(
     assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
-@pytest.mark.parametrize("meanwhile", ["another range", "another model"])
 def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
-    application, films, tmp_path, monkeypatch, meanwhile
+    application, films, tmp_path, monkeypatch
 ):
     """Not a film of something else."""
     session = application.session
 
-    def execute(dialog):
-        if meanwhile == "another model":
-            session.timeline = None
-        else:
-            pca = fit_pca(session.model.W_pos, (5, 30))
-            session.curve = place_curve(session.model.W_pos, pca, (1, 2, 3))
-        dialog.selectFile(str(tmp_path / "film.mp4"))
-        return QDialog.DialogCode.Accepted
+    def show_another_range():
+        pca = fit_pca(session.model.W_pos, (5, 30))
+        session.curve = place_curve(session.model.W_pos, pca, (1, 2, 3))
 
-    monkeypatch.setattr(FilmDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
-    monkeypatch.setattr(QFileDialog, "exec", execute)
-    trigger(application.window, "Save time-lapse…")
-    assert not films.busy
-    assert "no time-lapse of what is shown" in session.notice.text
-    assert not (tmp_path / "film.mp4").exists()
+    def show_another_model():
+        session.timeline = None
+
+    for change in (show_another_range, show_another_model):
+
+        def execute(dialog, change=change):
+            change()
+            dialog.selectFile(str(tmp_path / "film.mp4"))
+            return QDialog.DialogCode.Accepted
+
+        monkeypatch.setattr(FilmDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+        monkeypatch.setattr(QFileDialog, "exec", execute)
+        session.notice = None
+        trigger(application.window, "Save time-lapse…")
+        assert not films.busy
+        assert "no time-lapse of what is shown" in session.notice.text
+        assert not (tmp_path / "film.mp4").exists()
 
 
 def test_without_a_time_lapse_there_is_nothing_to_save(show_model, write_table):

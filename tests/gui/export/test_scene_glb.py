@@ -49,17 +49,13 @@ def test_the_body_is_the_shown_curve_at_unit_size(state_of):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_it_has_the_colours_of_the_window(state_of, theme):
+def test_it_has_the_colours_and_the_caption_of_the_window(state_of, theme):
     state = state_of(helix(40))
-    balls = read(scene_glb(state, theme)).geometry["positions"]
-    colors = balls.visual.vertex_colors.reshape(39, -1, 4)
+    found = read(scene_glb(state, theme))
+    assert found.metadata["caption"] == "\n".join(state.caption)
+    colors = found.geometry["positions"].visual.vertex_colors.reshape(39, -1, 4)
     expected = point_colors(state.scale, theme.viewport)[1:]
     np.testing.assert_array_equal(colors, np.broadcast_to(expected[:, None], colors.shape))
-
-
-def test_the_caption_goes_with_it(state_of):
-    state = state_of(helix(40))
-    assert read(scene_glb(state)).metadata["caption"] == "\n".join(state.caption)
 
 
 @pytest.mark.parametrize(

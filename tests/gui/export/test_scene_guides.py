@@ -80,11 +80,6 @@ def test_the_page_draws_what_is_pale_pale_and_what_lights_up_larger(state_with):
     assert lit["marker"]["color"][1] == f"rgb({red}, {green}, {blue})"
 
 
-def test_without_guides_nothing_is_added(state_with):
-    assert guide_traces(state_with(), LIGHT) == []
-    assert set(bodies(state_with())) == {"curve", "positions"}
-
-
 def test_the_file_of_a_page_with_guides_is_written(write_table, tmp_path):
     session = still_session(open_source(write_table()), positions=(1, 198))
     session.guides = {"a": Guide(session.pca, (1, 2, 3), segments=SEGMENTS, caption="lines: two")}
@@ -129,8 +124,9 @@ def test_matched_points_have_the_colours_of_those_they_match(state_with):
     assert {tuple(color) for color in vertex_colors} == set(map(tuple, expected))
 
 
-def test_a_segment_without_length_is_left_out(state_with):
+def test_without_guides_or_for_a_segment_without_length_nothing_is_added(state_with):
+    assert guide_traces(state_with(), LIGHT) == []
+    assert set(bodies(state_with())) == {"curve", "positions"}
     flat = np.concatenate([SEGMENTS, np.ones((1, 2, 3))])
     some, more = (bodies(state_with(segments=s))["guides"] for s in (SEGMENTS, flat))
     assert len(some.vertices) == len(more.vertices)
-    assert "guides" not in bodies(state_with(segments=np.ones((3, 2, 3))))

@@ -95,7 +95,7 @@ def test_it_shows_the_curve_on_the_themes_background(theme, request):
     assert (red - blue > 100).sum() > 100
 
 
-def test_points_say_which_position_they_are(light):
+def test_points_caption_and_axes_say_what_they_are(light):
     texts = light.evaluate(f"{GRAPH}.data[0].text")
     assert len(texts) == 198
     assert texts[0].startswith("position 1 · norm ")
@@ -105,9 +105,6 @@ def test_points_say_which_position_they_are(light):
     light.mouse.move(int(columns[middle]) - 3, int(rows[middle]) + 47)
     light.mouse.move(int(columns[middle]), int(rows[middle]) + 50)
     light.wait_for_function(f"{GRAPH}.textContent.includes('position ')")
-
-
-def test_the_caption_and_the_axes_are_on_the_page(light):
     assert light.title() == NAME
     assert f"{NAME} · positions 1–198 · centred" in light.inner_text("#scene")
     names = light.evaluate(f"{GRAPH}.data.map(trace => trace.text[1])")

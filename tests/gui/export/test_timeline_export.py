@@ -66,7 +66,7 @@ def frames():
 # ---- numbers -----------------------------------------------------------------------------
 
 
-def test_numbers_are_what_is_shown(session, history):
+def test_numbers_are_what_is_shown(session, model, history):
     found = timeline_numbers(session.timeline)
     assert found["steps"].tolist() == STEPS
     assert found["tokens"].tolist() == [1000 * step for step in STEPS]
@@ -81,6 +81,15 @@ def test_numbers_are_what_is_shown(session, history):
         np.testing.assert_allclose(found["coordinates"][i], by_hand, atol=1e-5)
         np.testing.assert_allclose(found["norms"][i], np.linalg.norm(table, axis=1), rtol=1e-5)
     assert found["components"].shape == (3, D)
+    # What is not known is not there.
+    found = timeline_numbers(timeline_session(model, history_of(STEPS)).timeline)
+    assert {"tokens", "losses"}.isdisjoint(found)
+    some = history.only([1, 4])
+    assert some.steps.tolist() == [10, 3000]
+    assert some.tokens.tolist() == [10_000, 3_000_000]
+    np.testing.assert_array_equal(some.table(0), history.table(1))
+    np.testing.assert_array_equal(some.last(), history.last())
+    assert some.decays is None
 
 
 def test_the_other_basis(model, history):
@@ -96,11 +105,6 @@ def test_the_other_basis(model, history):
         [((t[5:31] - t[5:31].mean(0)) ** 2).sum() for t in map(history.table, range(5))]
     )
     np.testing.assert_allclose(spread / whole, found["variance"].sum(axis=1), rtol=1e-4)
-
-
-def test_what_is_not_known_is_not_there(model):
-    found = timeline_numbers(timeline_session(model, history_of(STEPS)).timeline)
-    assert {"tokens", "losses"}.isdisjoint(found)
 
 
 def test_npz_is_read_back(session, tmp_path):
@@ -146,23 +150,24 @@ def test_every_frame_says_its_step(session, frames, monkeypatch):
     assert "loss 3.000" in captions[-1]
 
 
-def test_frames_stay_what_they_were_begun_as(session, frames):
-    drawn = frames(session)
-    before = drawn.draw(3)
+def test_frames_stay_what_they_were_begun_as_and_points_grow_with_the_film(session, frames):
+    """Fewer lines, larger points."""
+    few, many = (frames(session, FilmLook((320, 240), lines=lines)) for lines in (120, 480))
+    before = few.draw(4)
+    colourful = [(np.ptp(one[:, :200].astype(int), axis=2) > 60).sum()
+                 for one in (before, many.draw(4))]  # fmt: skip
+    assert colourful[0] > 2 * colourful[1]
     session.change(selection=(4,), colormap="viridis", timeline=None, curve=None, snapshot=1)
-    np.testing.assert_array_equal(drawn.draw(3), before)
+    np.testing.assert_array_equal(few.draw(4), before)
 
 
-def test_marks_and_colours_are_those_of_the_session(session, frames):
+def test_marks_and_colours_are_those_of_the_session(session, frames, monkeypatch):
     plain = frames(session).draw(3)
     session.selection = (4,)
     assert (frames(session).draw(3) != plain).any()
     dark = frames(session, FilmLook(size=(160, 120), theme=DARK)).draw(3)
     assert dark[0, 0].tolist() == [0x14, 0x16, 0x1A]
-
-
-def test_colours_mean_what_they_mean_in_the_window(session, frames, monkeypatch):
-    """Beside other models they span what there is of all of them."""
+    # Beside other models colours span what there is of all of them.
     limits = []
     monkeypatch.setattr(OffScreen, "draw", lambda _, state, __: limits.append(state.scale.limits))
     session.color_limits = ColorLimits((-10.0, 99.0), ("-10", "99"))
@@ -193,14 +198,6 @@ def test_nothing_leaves_the_picture(model, frames):
         assert not colourful[:, :4].any()
 
 
-def test_points_grow_with_the_film(session, frames):
-    """Fewer lines, larger points."""
-    few = frames(session, FilmLook(size=(320, 240), lines=120)).draw(4)
-    many = frames(session, FilmLook(size=(320, 240), lines=480)).draw(4)
-    colourful = [(np.ptp(one[:, :200].astype(int), axis=2) > 60).sum() for one in (few, many)]
-    assert colourful[0] > 2 * colourful[1]
-
-
 def test_every_format_by_its_ending(session, tmp_path):
     said = []
 
@@ -227,12 +224,3 @@ def test_a_film_that_cannot_be(session, tmp_path):
         with pytest.raises(error, match=said):
             write_timelapse(session, tmp_path / out, size=size)
     assert os.listdir(tmp_path) == ["model"]
-
-
-def test_some_snapshots_of_a_history(history):
-    some = history.only([1, 4])
-    assert some.steps.tolist() == [10, 3000]
-    assert some.tokens.tolist() == [10_000, 3_000_000]
-    np.testing.assert_array_equal(some.table(0), history.table(1))
-    np.testing.assert_array_equal(some.last(), history.last())
-    assert some.decays is None

@@ -14,6 +14,7 @@ from gui.export.timelapse_film import FilmLook
 from gui.export.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
+from gui.state.session import Session
 from gui.style.theme import LIGHT
 from tests.films import read_gif, read_mp4
 from tests.gui.dialogs import LEFT, answer_file, press_button, press_key, type_number
@@ -97,6 +98,8 @@ def test_a_frame_is_the_picture_from_there_with_its_caption(model, frames_of):
 
 
 def test_what_is_under_the_mouse_is_not_marked(model):
+    with pytest.raises(HelixscopeError, match="nothing to film"):
+        TurnFrames(Session(), FilmLook(), QUICK)
     drawn, session = [], still_session(model)
     for hover in (None, 50):
         session.hover = hover
@@ -105,11 +108,6 @@ def test_what_is_under_the_mouse_is_not_marked(model):
         frames.close()
         assert session.hover == hover
     np.testing.assert_array_equal(*drawn)
-
-
-def test_without_a_model_there_is_nothing_to_film(session):
-    with pytest.raises(HelixscopeError, match="nothing to film"):
-        TurnFrames(session, FilmLook(), QUICK)
 
 
 # ---- without a window --------------------------------------------------------------------

@@ -105,20 +105,20 @@ def test_models_beside_it_come_too(beside, tmp_path):
     assert float(rows[200]["pc_3"]) == other.curve.coordinates[0, 2]
 
 
-def test_a_model_that_is_still_read_is_left_out(looked_at):
+def test_a_model_that_is_still_read_is_left_out_and_what_cannot_be_written_is_said(
+    looked_at, tmp_path
+):
     looked_at.compared = (ComparedModel(1, "x", "x", Session()),)
-    assert len(WindowData.of(looked_at).shown) == 1
+    data = WindowData.of(looked_at)
+    assert len(data.shown) == 1
     with pytest.raises(HelixscopeError, match="nothing to export"):
         WindowData.of(Session())
-
-
-@pytest.mark.parametrize("ending", ["csv", "npz"])
-def test_what_cannot_be_written_is_said_and_leaves_nothing(looked_at, tmp_path, ending):
-    folder = tmp_path / f"folder.{ending}"
-    folder.mkdir()
-    for out in (tmp_path / "none" / f"data.{ending}", folder):
-        with pytest.raises(HelixscopeError, match="cannot be written"):
-            WindowData.of(looked_at).write(out)
+    for ending in ("csv", "npz"):
+        folder = tmp_path / f"folder.{ending}"
+        folder.mkdir()
+        for out in (tmp_path / "none" / f"data.{ending}", folder):
+            with pytest.raises(HelixscopeError, match="cannot be written"):
+                data.write(out)
     assert not [file for file in tmp_path.iterdir() if "part" in file.name]
 
 

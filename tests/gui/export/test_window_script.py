@@ -117,15 +117,6 @@ def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
     assert_drawn(read(tmp_path / "tiny-gpt2.png"), session, projection, "light")
 
 
-def test_the_panel_in_front_comes_too(application, settle):
-    application.window.bring("shape")
-    settle()
-    text = window_script(application.window)
-    assert "\n# Shape\n" in text
-    assert text.count("open_model(") == 1
-    check_imports(text)
-
-
 def test_what_is_usual_is_left_out_and_what_is_not_drawn_is_named(opened):
     text = script(opened, SIGHT)
     unusual = ("@ turn", "parallel", "point_labels", "pv.Sphere", THEMES["dark"].faint)
@@ -209,15 +200,15 @@ def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
 
 
 def test_views_side_by_side_are_drawn_as_they_are(
-    application, run, tmp_path, write_table, helix, wait_until_idle
+    application, run, tmp_path, write_table, helix, settle
 ):
     window, session = application.window, application.session
     path = str(write_table(helix(120, 16, 3), "other"))
     key = application.controller.comparing.add(path)
     session.change(color_by="norm", selection=(20, 30), measure=True)
-    wait_until_idle(application)
+    settle()
     window.viewport.camera.view("xy")
-    wait_until_idle(application)
+    settle()
     assert session.color_limits is not None
     names = {}
     text = window_script(window)
@@ -230,3 +221,11 @@ def test_views_side_by_side_are_drawn_as_they_are(
     ):  # fmt: skip
         picture = read(tmp_path / f"{name}.png")
         assert_drawn(picture, its, viewport.scene.projection(), "light")
+    # The panel in front comes too, and opens nothing again.
+    application.controller.comparing.clear()
+    window.bring("shape")
+    settle()
+    text = window_script(window)
+    assert "\n# Shape\n" in text
+    assert text.count("open_model(") == 1
+    check_imports(text)

@@ -14,6 +14,7 @@ from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow
+from tests.gui.compare_stage import TITLES
 from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -406,16 +407,26 @@ def test_real_models_and_tiny_ones(
     show_model, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
 ):
     application = show_model(gpt2_folder)
-    comparing, grid = application.controller.comparing, application.window.grid
+    comparing, window = application.controller.comparing, application.window
+    grid = window.grid
+    window.docks["compare"].raise_()
     keys = [comparing.add(str(one)) for one in (minilm_folder, "sample", write_gpt2())]
     wait_until_idle(application)
+    table = window.panels["compare"].content.table.rows
+    cells = {
+        title: [table.index(row, number).data() for row in range(table.rowCount())]
+        for number, title in enumerate(TITLES)
+    }
+    assert cells["Positions"] == ["1\N{THIN SPACE}024", "512", "512", "200"]
+    assert cells["3 PCs"][:3] == ["91.1", "36.3", "79.8"]
+    assert cells["Outliers"][:2] == ["2", "4"]
+    assert cells["Curve"][:2] == ["drifting helix", "none of these"]
+    shaking = [float(text) for text in cells["Shaking"]]
+    assert shaking[1] > 10 > shaking[2] > shaking[0]
+    assert application.session.notice is None
     shares = [cell.facts.text().split(" · ")[-1] for cell in grid.shown_cells]
-    assert [share.split("\N{NO-BREAK SPACE}")[0] for share in shares[:3]] == [
-        "91.1",
-        "36.3",
-        "79.8",
-    ]
-    picture = application.window.pictures.picture(PictureOptions(scale=1))
+    assert [share.split("\N{NO-BREAK SPACE}")[0] for share in shares[:3]] == cells["3 PCs"][:3]
+    picture = window.pictures.picture(PictureOptions(scale=1))
     assert picture.size() == grid.pictured.size()
     # A position of all four, chosen in the tiny one.
     tiny = grid.cells[keys[-1]].viewport

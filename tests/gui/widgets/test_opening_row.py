@@ -37,6 +37,8 @@ STAGES = (
     progress(0, 3_145_728),
     progress(1_230_000, 3_145_728, 2_300_000.0),
     progress(1_230_000, 3_145_728, None, WAIT),
+    progress(1_230_000, 3_145_728, 86_400.0),
+    progress(0, 9, None, "Trying again."),
     progress(3_145_728, 3_145_728, 2_300_000.0),
     None,
 )
@@ -70,6 +72,8 @@ def test_a_transfer_tells_how_far_and_how_fast(panel):
         (0.0, "0.0 of 3.1 MB"),
         (0.391, "1.2 of 3.1 MB · 2.3 MB/s"),
         (0.391, "The Hub is out of order: it answered 503.\nTrying again in 4 seconds."),
+        (0.391, "1.2 of 3.1 MB · 86 kB/s"),
+        (None, "Trying again."),
         (1.0, "3.1 of 3.1 MB"),
         (None, ""),
     ]

@@ -1,10 +1,8 @@
-"""What is said of a transfer, and how amounts are written. No window."""
+"""How amounts are written."""
 
 import pytest
 
-from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
-from gui.widgets.opening_row import transfer_lines
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -35,23 +33,3 @@ def test_a_part_keeps_its_width_from_start_to_end(total):
     assert len({len(part) for part in parts}) == 1
     assert format_part(1_230_000, 19_660_800) == f"{FIGURE_SPACE}1.2 of 19.7{NBSP}MB"
     assert parts[-1] == f"{format_bytes(total).split(NBSP)[0]} of {format_bytes(total)}"
-
-
-def progress(done=0, total=0, speed=None, waiting=""):
-    return TransferProgress("wpe.weight", done, total, speed, waiting)
-
-
-@pytest.mark.parametrize(
-    ("told", "lines"),
-    [
-        (progress(0, 98_304), ("Reading wpe.weight…", "")),
-        (progress(1_230_000, 3_145_728, 86_400.0), ("1.2 of 3.1 MB · 86 kB/s", "")),
-        (
-            progress(0, 9, None, "The Hub is busy: it answered 503. Trying again in 4 seconds."),
-            ("The Hub is busy: it answered 503.", "Trying again in 4 seconds."),
-        ),
-        (progress(0, 9, None, "Trying again."), ("Trying again.", "")),
-    ],
-)
-def test_a_transfer_in_words(told, lines):
-    assert tuple(line.replace(NBSP, " ") for line in transfer_lines(told)) == lines

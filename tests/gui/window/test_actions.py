@@ -54,29 +54,25 @@ def test_titles_are_sentence_case_and_tips_are_sentences():
         assert not command.tip or command.tip[0].isupper()
 
 
-def test_every_command_stands_in_a_menu(actions):
+def test_every_command_stands_in_a_menu_with_its_keys(actions):
     assert tuple(actions.menus)[: len(MENUS)] == tuple(MENUS)
     found = {a for menu in actions.menus.values() for a in menu.actions()}
     for command in COMMANDS:
-        assert actions.by_name[command.name] in found
-        assert actions.by_name[command.name].text().startswith(command.title)
+        action = actions.by_name[command.name]
+        assert action in found
+        assert action.text().startswith(command.title)
+        keys = action.shortcut()
+        assert (keys.toString() or action.text().partition("\t")[2]) == command.key
+        if not keys.isEmpty():  # a plain key would fire while someone types
+            function_key = Qt.Key.Key_F1 <= keys[0].key() <= Qt.Key.Key_F35
+            assert function_key or keys[0].keyboardModifiers() != NONE
     assert [a.text() for a in actions.window.menuBar().actions()] == list(MENUS.values())
     mnemonics = [title[title.index("&") + 1].lower() for title in MENUS.values()]
     assert len(set(mnemonics)) == len(mnemonics)
-
-
-def test_groups_are_parted_and_none_is_empty(actions):
-    for menu in actions.menus.values():
+    for menu in actions.menus.values():  # groups are parted and none is empty
         separators = [a.isSeparator() for a in menu.actions()]
         assert not separators or not (separators[0] or separators[-1])
         assert (True, True) not in set(itertools.pairwise(separators))
-
-
-def test_shortcuts_are_shown_beside_their_commands(actions):
-    for command in COMMANDS:
-        action = actions.by_name[command.name]
-        shown = action.shortcut().toString() or action.text().partition("\t")[2]
-        assert shown == command.key
 
 
 def test_every_command_calls_its_handler(actions, called):
@@ -84,16 +80,6 @@ def test_every_command_calls_its_handler(actions, called):
         actions.by_name[command.name].trigger()
         assert called.pop() == ((command.name, True) if command.checkable else (command.name,))
     assert called == []
-
-
-def test_keys_with_a_modifier_are_shortcuts_and_plain_ones_are_not(actions):
-    """A plain QShortcut would fire while someone types."""
-    for command in COMMANDS:
-        keys = actions.by_name[command.name].shortcut()
-        if keys.isEmpty():
-            continue
-        function_key = Qt.Key.Key_F1 <= keys[0].key() <= Qt.Key.Key_F35
-        assert function_key or keys[0].keyboardModifiers() != NONE
 
 
 def test_plain_keys_run_their_commands(actions, called):

@@ -98,23 +98,6 @@ def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
     assert len(application.session.compared) == 1
 
 
-def test_real_models_and_tiny_ones(
-    show_model, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
-):
-    app = show_model(gpt2_folder)
-    app.window.docks["compare"].raise_()
-    for source in (minilm_folder, "sample", write_gpt2()):
-        app.controller.comparing.add(str(source))
-        wait_until_idle(app)
-    assert column(app, "Positions") == ["1\N{THIN SPACE}024", "512", "512", "200"]
-    assert column(app, "3 PCs")[:3] == ["91.1", "36.3", "79.8"]
-    assert column(app, "Outliers")[:2] == ["2", "4"]
-    assert column(app, "Curve")[:2] == ["drifting helix", "none of these"]
-    shaking = [float(text) for text in column(app, "Shaking")]
-    assert shaking[1] > 10 > shaking[2] > shaking[0]
-    assert app.session.notice is None
-
-
 # ---- curves of the others in panels, each asked for once it is seen --------------------------
 
 

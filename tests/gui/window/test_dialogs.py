@@ -81,27 +81,22 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
     assert dialog.sizeHint().width() <= 1240
 
 
-def test_about_says_what_it_is(parent):
-    said = words(about_dialog(parent))
-    assert "Helixscope" in said
-    assert not any("not installed" in text for text in said)
+def test_choosing_from_a_list_reading_a_long_text_and_what_the_program_is(parent):
+    for press, answer in (("Choose", "b.weight"), ("Cancel", None)):
 
+        def act(dialog, press=press):
+            rows = dialog.findChild(QListWidget)
+            QTest.keyClick(rows, Qt.Key.Key_Down)
+            QTest.mouseClick(button(dialog, press), LEFT)
 
-@pytest.mark.parametrize(("press", "answer"), [("Choose", "b.weight"), ("Cancel", None)])
-def test_choosing_from_a_list(parent, press, answer):
-    def act(dialog):
-        rows = dialog.findChild(QListWidget)
-        QTest.keyClick(rows, Qt.Key.Key_Down)
-        QTest.mouseClick(button(dialog, press), LEFT)
-
-    when_open(act)
-    assert choose(parent, "Choose", "Which?", ("a.weight", "b.weight")) == answer
-
-
-def test_a_long_text_can_be_read_and_left(parent):
+        when_open(act)
+        assert choose(parent, "Choose", "Which?", ("a.weight", "b.weight")) == answer
     read = read_when_open()
     show_text(parent, "Details", "one\ntwo")
     assert read == ["one\ntwo"]
+    said = words(about_dialog(parent))
+    assert "Helixscope" in said
+    assert not any("not installed" in text for text in said)
 
 
 def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbot):
@@ -147,31 +142,22 @@ def test_the_empty_state_shows_all_its_words(parent):
     empty.release()
 
 
-# ---- the line at the bottom ------------------------------------------------------------------
+def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(qtbot):
+    """As a tokenizer, for which nothing is opened or fitted."""
+    session = Session()
 
-VOCABULARY = TransferProgress("vocab.json", 0, 900_000, None)
-
-
-@pytest.fixture
-def status_bar(qtbot):
-    def made(session):
+    def status_bar():
         bar = StatusBar(session, LIGHT)
         qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())
         bar.show()
         return bar
 
-    return made
-
-
-def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(status_bar):
-    """As a tokenizer, for which nothing is opened or fitted."""
-    session = Session()
-    bar = status_bar(session)
+    bar = status_bar()
     assert bar.status.text() == "Ready"
-    session.transfer = VOCABULARY
+    session.transfer = TransferProgress("vocab.json", 0, 900_000, None)
     assert bar.status.text() == ""
     assert "vocab.json" in bar.fetch.text.text()
-    assert status_bar(session).status.text() == ""  # it knows from the start
+    assert status_bar().status.text() == ""  # it knows from the start
     for status in ("Opening gpt2…", "Fitting positions 1–1023 exactly…"):
         session.status = status
         assert bar.status.text() == status

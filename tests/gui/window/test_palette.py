@@ -102,20 +102,16 @@ def test_positions_and_a_model(application, palette, wait_until_idle):
     assert application.session.model.source == "sample"
 
 
-def test_what_is_called_nothing_is_said_and_escape_closes(palette, application):
-    shown = palette("qqqq")
+def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(application, palette):
+    field = application.window.panels["prompt"].field
+    field.setFocus()
+    QTest.keyClicks(field, "hello")
+    before = field.toPlainText()
+    shown = palette("qqqq", focus=QApplication.focusWidget())
+    assert shown.field.hasFocus()
+    assert field.toPlainText() == before
     assert shown.nothing.isVisible()
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
     assert shown.isVisible()
     QTest.keyClick(shown.field, Qt.Key.Key_Escape)  # which closes it
     assert not application.window.findChildren(Palette) or not shown.isVisible()
-
-
-def test_a_text_field_leaves_it_its_key(application, palette):
-    field = application.window.panels["prompt"].field
-    field.setFocus()
-    QTest.keyClicks(field, "hello")
-    before = field.toPlainText()
-    shown = palette(focus=QApplication.focusWidget())
-    assert shown.field.hasFocus()
-    assert field.toPlainText() == before

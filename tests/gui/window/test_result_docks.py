@@ -53,7 +53,7 @@ def test_tabs_stand_in_the_order_of_the_keys_and_a_panel_is_built_and_answered_w
     assert named(panel, "Singular values").isVisible()
 
 
-def test_each_panel_knows_its_dock(window, bar):
+def test_each_panel_knows_its_dock_and_options_of_unknown_ones_are_ignored(window, bar):
     for dock in (dock for dock in DOCKS if dock.name in LAZY):
         window.docks[dock.name].raise_()
         window.results.need(dock.name)
@@ -61,13 +61,27 @@ def test_each_panel_knows_its_dock(window, bar):
         assert isinstance(panel, ResultPanel)
         assert panel.spec is PANELS[dock.name].spec
         assert window.docks[dock.name].widget() is panel
+    before = window.results.options()
+    window.results.restore({"nobody": {"k": 3}, "positions": {"k": 3}})
+    assert window.results.options() == before
 
 
-def test_only_the_panel_in_front_asks(application, window, bar, settle):
+def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the_viewport(
+    application, window, bar, settle
+):
+    session = application.session
     for title in ("Spectra", "Similarity"):
         click_tab(bar, title)
         settle()
     panel = window._panels["similarity"]
+    heatmap = named(panel, "Cosine of every two positions")
+    heatmap.cellHovered.emit((20, 30))
+    heatmap.cellClicked.emit(20, 30, NONE)
+    settle()
+    assert (session.hover, session.selection) == (30, (20, 30))
+    state = window.viewport.scene.state
+    assert (state.hover, state.selection) == (30, (20, 30))
+    assert session.details.position == 30
     click_tab(bar, "Norms")
     before = panel.view().question
     application.controller.request_positions(10, 90)
@@ -78,39 +92,24 @@ def test_only_the_panel_in_front_asks(application, window, bar, settle):
     assert panel.view().question.positions == (10, 90)
 
 
-def test_hover_and_selection_go_from_a_panel_to_the_viewport(application, window, bar, settle):
-    click_tab(bar, "Similarity")
-    settle()
-    heatmap = named(window._panels["similarity"], "Cosine of every two positions")
-    heatmap.cellHovered.emit((20, 30))
-    heatmap.cellClicked.emit(20, 30, NONE)
-    settle()
-    assert (application.session.hover, application.session.selection) == (30, (20, 30))
-    state = window.viewport.scene.state
-    assert (state.hover, state.selection) == (30, (20, 30))
-    assert application.session.details.position == 30
-
-
-def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
-    dock = window.docks["spectra"]
+def test_a_tab_is_the_title_and_a_window_has_one_and_what_is_closed_is_in_the_menu(
+    window, bar, qtbot
+):
+    dock, buttons = window.docks["spectra"], window.results.tabs.buttons
     click_tab(bar, "Spectra")
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
-    QTest.mouseClick(window.results.tabs.buttons.floated, LEFT)
+    QTest.mouseClick(buttons.floated, LEFT)
     qtbot.waitUntil(lambda: dock.isFloating() and dock.titleBarWidget().sizeHint().height() > 0)
     assert window._panels["spectra"].isVisible()
     dock.setFloating(False)
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
     assert bar.tabText(bar.currentIndex()) == "Spectra"
-
-
-def test_a_tab_is_closed_and_found_again_in_the_menu(window, bar, qtbot):
-    click_tab(bar, "Spectra")
-    QTest.mouseClick(window.results.tabs.buttons.closed, LEFT)
-    assert not window.docks["spectra"].isVisible()
-    action = window.docks["spectra"].toggleViewAction()
+    QTest.mouseClick(buttons.closed, LEFT)
+    assert not dock.isVisible()
+    action = dock.toggleViewAction()
     assert action in window.commands.menus["Panels"].actions()
     action.trigger()
-    assert window.docks["spectra"].isVisible()
+    assert dock.isVisible()
     qtbot.waitUntil(lambda: "Spectra" in [bar.tabText(i) for i in range(bar.count())])
 
 
@@ -196,9 +195,3 @@ def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, win
     assert window._panels["similarity"].theme.name == "dark"
     application.choose_theme("light")
     assert window._panels["similarity"].theme.name == "light"
-
-
-def test_options_of_unknown_panels_are_ignored(application, window, bar):
-    before = window.results.options()
-    window.results.restore({"nobody": {"k": 3}, "positions": {"k": 3}})
-    assert window.results.options() == before

@@ -36,7 +36,7 @@ def remembered(session):
     return {name: getattr(session, name) for name in REMEMBERED}
 
 
-def test_everything_comes_back(path):
+def test_everything_comes_back_and_so_do_bare_commas_of_a_file_edited_by_hand(path):
     session = Session(
         colormap="viridis", outside="faint", projection="parallel", keep_turned=True,
         recent=("/models/a, b", "openai-community/gpt2"), prompt="Hello, “Adam” = 100 %;",
@@ -44,6 +44,8 @@ def test_everything_comes_back(path):
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
     assert Settings(path).last_source == "/models/a, b"
+    path.write_text("[General]\nprompt=Hello, my name\n[model]\nrecent=a\n", "utf-8")
+    assert (loaded(path).prompt, loaded(path).recent) == ("Hello, my name", ("a",))
 
 
 @given(
@@ -59,15 +61,8 @@ def test_any_text_comes_back(path, recent, prompt):
     assert Settings(path).last_source == (recent[0] if recent else "")
 
 
-def test_bare_commas_of_a_file_edited_by_hand(path):
-    path.write_text("[General]\nprompt=Hello, my name\n[model]\nrecent=a\n", "utf-8")
-    session = loaded(path)
-    assert session.prompt == "Hello, my name"
-    assert session.recent == ("a",)
-
-
 @pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
-def test_what_is_said_about_the_network_is_remembered(path, limit):
+def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, limit):
     for offline in (True, False):
         settings = Settings(path)
         settings.offline, settings.cache_limit = offline, limit
@@ -75,15 +70,10 @@ def test_what_is_said_about_the_network_is_remembered(path, limit):
         again = Settings(path)
         session = again.new_session()
         assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["much", "", "-1", "0", str(LEAST_CACHE - 1), str(MOST_CACHE + 1), "1e9", "nan", "9" * 99],
-)
-def test_a_limit_that_is_none_falls_back(path, text):
-    path.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
-    assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
+    none = "much", "", "-1", "0", LEAST_CACHE - 1, MOST_CACHE + 1, "1e9", "nan", "9" * 99
+    for text in none:
+        path.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
+        assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
 
 
 def test_the_theme_and_a_layout_of_this_version_are_remembered(path):

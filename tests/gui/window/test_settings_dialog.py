@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
 from gui.services.jobs.jobs import InlineJobs
@@ -115,7 +115,7 @@ def colour(label):
 # ---- what is shown -------------------------------------------------------------------------
 
 
-def test_what_is_kept_is_shown(make, filled):
+def test_what_is_kept_is_shown(make, filled, monkeypatch):
     keep(filled, "a/small", 3 * MB, OTHER, "refs/pr/1")
     dialog = make(filled)
     shown = rows(dialog)
@@ -133,6 +133,9 @@ def test_what_is_kept_is_shown(make, filled):
     assert dialog.kept.folder.text() == str(filled.root)
     assert not dialog.kept.table.message.isVisible()
     assert dialog.kept.table.horizontalHeader().isVisible()
+    # Nobody is denied anything when the tests run as root.
+    monkeypatch.setattr("gui.services.kept_models.os.access", lambda *_: False)
+    assert make(filled).kept.note.text() == READ_ONLY
 
 
 def test_an_empty_cache_is_one_sentence_and_so_is_one_that_cannot_be_read(
@@ -155,12 +158,6 @@ def test_an_empty_cache_is_one_sentence_and_so_is_one_that_cannot_be_read(
     assert "could not be listed" in caplog.text
 
 
-def test_a_folder_that_cannot_be_written_is_said(make, filled, monkeypatch):
-    # Nobody is denied anything when the tests run as root.
-    monkeypatch.setattr("gui.services.kept_models.os.access", lambda *_: False)
-    assert make(filled).kept.note.text() == READ_ONLY
-
-
 def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
     dialog = make(filled, hand_jobs)
     assert dialog.kept.table.message.text().strip() == ""
@@ -174,7 +171,7 @@ def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
     assert not dialog.kept.table.message.isVisible()
 
 
-def test_it_looks_again_when_it_is_shown_and_when_a_model_was_opened_meanwhile(
+def test_it_looks_again_when_it_is_shown_or_a_model_was_opened_until_it_is_released(
     make, filled, session, hand_jobs
 ):
     dialog = make(filled, hand_jobs)
@@ -191,6 +188,11 @@ def test_it_looks_again_when_it_is_shown_and_when_a_model_was_opened_meanwhile(
     dialog.close()
     session.model = None
     assert not hand_jobs.waiting
+    dialog.show()
+    dialog.release()  # it hears nothing any more
+    session.change(offline=True, model=SimpleNamespace())
+    assert not hand_jobs.waiting
+    assert not dialog.offline.isChecked()
 
 
 def test_rows_are_sorted_by_what_they_mean(make, filled):
@@ -219,31 +221,28 @@ def test_rows_are_sorted_by_what_they_mean(make, filled):
     assert "d/kilobytes" in (used[0], used[-1])
 
 
-def test_everything_has_something_to_say(dialog):
-    page, tip = dialog.kept, Qt.ItemDataRole.ToolTipRole
-    buttons = [b for b in dialog.findChildren(QPushButton) if b.text() != "Close"]
-    for widget in (*buttons, page.folder, page.limit, page.bar, dialog.offline):
-        assert widget.toolTip()
-    row = page.table.model().index(0, 0).data(tip)
-    assert row.splitlines()[:3] == ["c/middle", f"Commit {COMMIT}", "Revision main"]
-    header = page.table.model().headerData
-    assert all(header(title, Qt.Orientation.Horizontal, tip) for title in range(4))
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_nothing_is_cut_off_and_it_fits_a_small_screen(make, filled, dress, theme):
+def test_nothing_is_cut_off_or_unexplained_and_it_fits_a_small_screen(make, filled, dress, theme):
     keep(filled, "stanford-crfm/alias-gpt2-small-x21", revision="checkpoint-400000")
     dress(theme)
     dialog = make(filled)
+    page, tip = dialog.kept, Qt.ItemDataRole.ToolTipRole
     assert dialog.width() <= 800
     assert dialog.height() <= 600
-    metrics = dialog.kept.table.fontMetrics()
+    metrics = page.table.fontMetrics()
     for column in range(4):
-        room = dialog.kept.table.columnWidth(column) - 16
+        room = page.table.columnWidth(column) - 16
         assert all(metrics.horizontalAdvance(row[column]) <= room for row in rows(dialog))
     for label in dialog.findChildren(QLabel):
         if label.isVisible() and not label.wordWrap():
             assert label.width() >= label.sizeHint().width(), label.text()
+    buttons = [b for b in dialog.findChildren(QPushButton) if b.text() != "Close"]
+    for widget in (*buttons, page.folder, page.limit, page.bar, dialog.offline):
+        assert widget.toolTip()
+    row = page.table.model().index(1, 0).data(tip)
+    assert row.splitlines()[:3] == ["c/middle", f"Commit {COMMIT}", "Revision main"]
+    header = page.table.model().headerData
+    assert all(header(title, Qt.Orientation.Horizontal, tip) for title in range(4))
 
 
 # ---- removing --------------------------------------------------------------------------------
@@ -311,6 +310,9 @@ def test_clearing_asks_first(dialog, filled, qtbot):
 def test_nothing_else_can_be_changed_while_something_is_removed(make, filled, hand_jobs):
     dialog = make(filled, hand_jobs)
     hand_jobs.deliver_all()
+    # A list that is being made does not bring back what is removed meanwhile.
+    dialog.kept.refresh()
+    hand_jobs.compute(LISTING)
     click_row(dialog, 0)
     click(dialog.kept.remove)
     assert hand_jobs.started.count(CHANGING) == 1
@@ -319,24 +321,12 @@ def test_nothing_else_can_be_changed_while_something_is_removed(make, filled, ha
         assert not widget.isEnabled()
     QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
     dialog.kept.refresh()
-    assert list(hand_jobs.waiting) == [CHANGING]
     hand_jobs.drag_on(CHANGING)
     assert dialog.kept.said.text() == "Removing…"
     hand_jobs.deliver(CHANGING)
+    hand_jobs.deliver_all()
     assert text(dialog.kept.said) == "Removed 2.0 MB."
     assert dialog.kept.remove.isEnabled()  # for the row selected meanwhile
-    assert models(dialog) == ["b/large", "a/small"]
-
-
-def test_a_list_that_was_being_made_does_not_bring_back_what_was_removed(make, filled, hand_jobs):
-    dialog = make(filled, hand_jobs)
-    hand_jobs.deliver_all()
-    dialog.kept.refresh()
-    hand_jobs.compute(LISTING)
-    click_row(dialog, 0)
-    click(dialog.kept.remove)
-    hand_jobs.deliver(CHANGING)
-    hand_jobs.deliver_all()
     assert models(dialog) == ["b/large", "a/small"]
 
 
@@ -434,7 +424,7 @@ def test_the_folder_is_opened_and_its_path_can_be_copied(dialog, filled, opener)
 # ---- the network -----------------------------------------------------------------------------
 
 
-def test_working_offline_is_asked_for_and_shown_once_it_holds(make, cache, session):
+def test_working_offline_is_asked_for_and_shown_once_it_holds_or_is_forced(make, cache, session):
     dialog = make(cache)
     QTest.mouseClick(dialog.offline, LEFT, pos=QPoint(40, dialog.offline.height() // 2))
     assert dialog.heard == [("offline", True)]
@@ -445,16 +435,11 @@ def test_working_offline_is_asked_for_and_shown_once_it_holds(make, cache, sessi
     assert dialog.heard == [("offline", True), ("offline", False)]
     session.offline = False
     assert not dialog.offline.isChecked()
-
-
-def test_an_environment_that_forbids_the_network_is_said(make, cache, session):
-    dialog = make(cache, forced_offline=True)
-    assert dialog.offline.isChecked()
-    assert not dialog.offline.isEnabled()
-    assert dialog.offline.toolTip().replace("\n", " ") == FORCED_TIP
-    session.offline = True
-    session.offline = False
-    assert dialog.offline.isChecked()
+    forced = make(cache, forced_offline=True).offline
+    for session.offline in (True, False):
+        assert forced.isChecked()
+        assert not forced.isEnabled()
+        assert forced.toolTip().replace("\n", " ") == FORCED_TIP
 
 
 def test_where_an_access_token_was_found_is_said(make, cache):
@@ -524,14 +509,3 @@ def test_with_real_jobs(make, filled, session, qtbot, thread_jobs):
     assert models(dialog) == ["c/middle", "a/small"]
     dialog.kept.refresh()
     dialog.release()
-
-
-def test_a_released_dialog_hears_nothing(make, filled, session, hand_jobs):
-    dialog = make(filled, hand_jobs)
-    dialog.release()
-    assert not hand_jobs.waiting
-    session.offline = True
-    session.model = SimpleNamespace()
-    assert not dialog.offline.isChecked()
-    assert not hand_jobs.waiting
-    assert isinstance(dialog, QDialog)

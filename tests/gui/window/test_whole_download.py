@@ -61,42 +61,33 @@ def click(stage):
 
 def test_the_cost_is_said_and_a_click_agrees(qtbot, loopback_hub, folder, size):
     stage = open_stage(qtbot, loopback_hub)
-    words = stage.panel.words.message.text()
+    panel, model = stage.panel, stage.session.model
+    words = panel.words.message.text()
     assert "does not send parts of files" in words
     assert f"all {size_text(size)} of {WEIGHTS} would have to be downloaded" in words
-    assert stage.panel.words.button.text() == f"Download {format_bytes(size)}"
-    assert stage.session.model.bytes_to_fetch("W_E") == size
+    assert panel.words.button.text() == f"Download {format_bytes(size)}"
     loopback_hub.forget_requests()
+    # Who does not agree is left alone.
+    for visible in (False, True):
+        panel.set_in_front(visible)
+    panel.hide()
+    panel.show()
+    assert stage.answer.state == "to fetch"
+    assert not loopback_hub.requests
+    assert model.bytes_to_fetch("W_E") == size
+    assert model.name == "model"
+    assert stage.session.notice is None
     click(stage)
     assert stage.answer.state == "ready"
-    assert stage.panel.content.isVisible()
+    assert panel.content.isVisible()
     check_all_can_be_had(stage, "W_Q", "W_O", "W_in")
     assert len(loopback_hub.requests) == 1
-    assert stage.session.model.bytes_to_fetch("W_E") == 0
-
-
-def test_who_does_not_agree_is_left_alone(qtbot, loopback_hub, folder, size):
-    stage = open_stage(qtbot, loopback_hub)
-    asked = len(loopback_hub.requests)
-    stage.panel.set_in_front(False)
-    stage.panel.set_in_front(True)
-    stage.panel.hide()
-    stage.panel.show()
-    assert stage.answer.state == "to fetch"
-    assert len(loopback_hub.requests) == asked
-    assert stage.session.model.bytes_to_fetch("W_E") == size
-    assert stage.session.model.name == "model"
-    assert stage.session.notice is None
-
-
-def test_one_download_serves_all_panels_and_the_next_start_without_a_network(
-    qtbot, loopback_hub, folder, size
-):
-    click(open_stage(qtbot, loopback_hub))
+    assert model.bytes_to_fetch("W_E") == 0
+    # One download serves all panels and the next start, without a network.
     wait_until_kept(default_cache().root)
     loopback_hub.forget_requests()
-    for panel_class in ("capture", "overlaps"):
-        stage = ResultStage(qtbot, panel_class)
+    for name in ("capture", "overlaps"):
+        stage = ResultStage(qtbot, name)
         stage.session.offline = True
         stage.open(NAME)
         assert stage.answer.state == "ready", stage.answer.why

@@ -62,25 +62,23 @@ def test_a_model_is_asked_for_and_opened(
         assert Path(window.session.recent[0]).stem == name
 
 
-def test_bad_source_is_told_and_nothing_is_lost(window, settle, tmp_path, qtbot):
-    before = window.session.curve
-    broken = tmp_path / "broken.safetensors"
+def test_bad_source_is_told_and_nothing_is_lost_and_an_unknown_one_offers_its_tables(
+    window, settle, tmp_path, helix, qtbot
+):
+    before, bar = window.session.curve, window.notice_bar
+    broken, strange = (tmp_path / f"{name}.safetensors" for name in ("broken", "strange"))
     broken.write_bytes(b"\xff" * 64)
     drop(window, broken)
     settle()
-    assert window.notice_bar.isVisible()
-    assert "broken" in window.notice_bar.text
-    assert "\n" not in window.notice_bar.text
+    assert bar.isVisible()
+    assert "broken" in bar.text
+    assert "\n" not in bar.text
     assert window.session.curve is before
     assert window.viewport.scene.state is not None
-    qtbot.mouseClick(window.notice_bar.close_button, LEFT)
-    assert not window.notice_bar.isVisible()
-
-
-def test_unknown_architecture_offers_its_tables(window, settle, tmp_path, helix, qtbot):
-    file = tmp_path / "strange.safetensors"
-    save_file({"some.where": helix().astype(np.float32), "else.where": np.eye(5, 24)}, file)
-    drop(window, file)
+    qtbot.mouseClick(bar.close_button, LEFT)
+    assert not bar.isVisible()
+    save_file({"some.where": helix().astype(np.float32), "else.where": np.eye(5, 24)}, strange)
+    drop(window, strange)
     settle()
     offered = []
 
@@ -92,12 +90,12 @@ def test_unknown_architecture_offers_its_tables(window, settle, tmp_path, helix,
         QTest.keyClick(rows, Qt.Key.Key_Return)
 
     QTimer.singleShot(0, choose)
-    assert window.notice_bar.tables_button.isVisible()
-    qtbot.mouseClick(window.notice_bar.tables_button, LEFT)
+    assert bar.tables_button.isVisible()
+    qtbot.mouseClick(bar.tables_button, LEFT)
     settle()
     assert set(offered) == {"some.where", "else.where"}
     assert window.session.model.table == "some.where"
-    assert not window.notice_bar.isVisible()
+    assert not bar.isVisible()
 
 
 def test_slider_drag_is_followed_live_and_ends_exact(window, settle, qtbot):

@@ -83,11 +83,31 @@ def type_id(window, text):
 # ---- fetching --------------------------------------------------------------------------
 
 
-def test_a_typed_id_is_fetched_and_told_of(application, window, hub, qtbot, table):
-    height, bar = window.status_bar.height(), window.status_bar
+def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub, qtbot, table):
+    session, bar, empty = application.session, window.status_bar, window.empty_state
+    hub.fault(Fault.status(429, {"Retry-After": "50"}), path=WEIGHTS)
+    height = bar.height()
+    assert not bar.fetch.isVisible()
+    type_id(window, GPT2)
+
+    def left():
+        found = re.search(r"Trying again in (\d+) seconds", bar.fetch.text.text())
+        return int(found[1]) if found else None
+
+    qtbot.waitUntil(lambda: left() is not None, timeout=WAIT_MS)
+    first = left()
+    assert first <= 50
+    # The seconds that are left are counted, where both places say them.
+    qtbot.waitUntil(lambda: left() < first, timeout=WAIT_MS)
+    assert empty.details.text() == bar.fetch.text.text()
+    assert bar.fetch.bar.maximum() == 0  # it runs to and fro
+    click(empty.cancel)
+    assert session.opening == ""
+    hub.clear_faults()
+
     gate = threading.Semaphore(0)
     playing = hub.fault(Fault.slow(4_000, gate), path=WEIGHTS, after=1)
-    assert not bar.fetch.isVisible()
+    window.panels["models"].search.clear()
     type_id(window, LONG)
     assert playing.reached.wait(10)
 
@@ -99,38 +119,16 @@ def test_a_typed_id_is_fetched_and_told_of(application, window, hub, qtbot, tabl
     assert "Fetching wpe.weight: " in bar.fetch.text.text()
     assert " of 1.6" in bar.fetch.text.text()
     assert 0 < bar.fetch.bar.value() < bar.fetch.bar.maximum()
-    assert bar.status.text() == "Opening long…"
-    empty = window.empty_state
-    assert empty.title.text() == "Opening long…"
+    assert bar.status.text() == empty.title.text() == "Opening long…"
     assert empty.details.text() == bar.fetch.text.text()
     assert empty.bar.value() == bar.fetch.bar.value()
-    assert window.status_bar.height() == height
+    assert bar.height() == height
     gate.release(1000)
-    qtbot.waitUntil(lambda: application.session.model is not None, timeout=WAIT_MS)
-    np.testing.assert_array_equal(application.session.model.W_pos, table)
+    qtbot.waitUntil(lambda: session.model is not None, timeout=WAIT_MS)
+    np.testing.assert_array_equal(session.model.W_pos, table)
     assert not bar.fetch.isVisible()
     assert not empty.isVisible()
     assert window.windowTitle().startswith("long")
-
-
-def test_a_wait_that_the_hub_asks_for_is_told(application, window, hub, qtbot):
-    hub.fault(Fault.status(429, {"Retry-After": "50"}), path=WEIGHTS)
-    type_id(window, GPT2)
-    fetch = window.status_bar.fetch
-
-    def left():
-        found = re.search(r"Trying again in (\d+) seconds", fetch.text.text())
-        return int(found[1]) if found else None
-
-    qtbot.waitUntil(lambda: left() is not None, timeout=WAIT_MS)
-    first = left()
-    assert first <= 50
-    # The seconds that are left are counted, where both places say them.
-    qtbot.waitUntil(lambda: left() < first, timeout=WAIT_MS)
-    assert window.empty_state.details.text() == fetch.text.text()
-    assert fetch.bar.maximum() == 0  # it runs to and fro
-    click(window.empty_state.cancel)
-    assert application.session.opening == ""
 
 
 def test_a_model_is_searched_found_and_opened_and_what_is_none_offers_nothing(
@@ -214,7 +212,9 @@ def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
     np.testing.assert_array_equal(session.model.W_pos, table)
 
 
-def test_cancelling_leaves_what_is_open_on_the_screen(start, open_until, wait_until_idle):
+def test_cancelling_leaves_what_is_open_on_the_screen_and_a_tokenizer_can_be_cancelled_too(
+    start, hub, open_until, qtbot, wait_until_idle
+):
     application = start(GPT2)
     window, session = application.window, application.session
     application.controller.select((7,))
@@ -227,6 +227,17 @@ def test_cancelling_leaves_what_is_open_on_the_screen(start, open_until, wait_un
     assert session.selection == ()
     wait_until_idle(application)
     assert window.viewport.scene.state.caption[0].startswith("gpt2")
+    hub.fault(Fault.stall(None), path="*/tokenizer.json")
+    session.prompt = "hello adam"
+    qtbot.waitUntil(lambda: window.status_bar.fetch.isVisible(), timeout=WAIT_MS)
+    click(window.status_bar.fetch.cancel)
+    assert not window.status_bar.fetch.isVisible()
+    wait_until_idle(application)
+    assert session.tokens is None
+    assert "cancelled" in window.panels["prompt"].sentence.text()
+    session.prompt = "hello"
+    wait_until_idle(application)
+    assert len(session.tokens.texts) == 2
 
 
 def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table, new_pool_threads):
@@ -249,31 +260,30 @@ def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table
 # ---- faults ----------------------------------------------------------------------------
 
 
-def test_what_failed_is_tried_again_with_a_click(application, window, hub, wait_until_idle):
+def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
+    application, window, hub, settle, table
+):
     hub.fault(Fault.status(503, AT_ONCE), times=4)
     type_id(window, GPT2)
-    wait_until_idle(application)
+    settle()
     bar = window.notice_bar
     assert "out of order or overloaded" in bar.text
     assert not bar.whole_button.isVisible()
     assert window.empty_state.isVisible()
     assert not window.empty_state.cancel.isVisible()
     click(bar.retry_button)
-    wait_until_idle(application)
+    settle()
     assert not bar.isVisible()
     assert application.session.model.name == "gpt2"
-
-
-def test_a_whole_download_is_asked_for_and_made(application, window, hub, wait_until_idle, table):
     hub.fault(Fault.ignore_range(), path=WEIGHTS, times=None)
+    window.panels["models"].search.clear()
     type_id(window, LONG)
-    wait_until_idle(application)
-    bar = window.notice_bar
+    settle()
     assert "does not send parts of files: all 2.0 MB of model.safetensors" in bar.text
     assert bar.whole_button.text() == "Download 2.0\xa0MB"
     assert not bar.retry_button.isVisible()
     click(bar.whole_button)
-    wait_until_idle(application)
+    settle()
     assert not bar.isVisible()
     np.testing.assert_array_equal(application.session.model.W_pos, table)
 
@@ -302,22 +312,6 @@ def test_a_newer_version_is_asked_for_where_there_can_be_one(
     assert session.model.commit == new
     assert new[:7] in window.notice_bar.text
     assert new[:7] in window.viewport.scene.state.caption[0]
-
-
-def test_a_tokenizer_is_fetched_in_sight_and_can_be_cancelled(start, hub, qtbot, wait_until_idle):
-    application = start(GPT2)
-    window, session = application.window, application.session
-    hub.fault(Fault.stall(None), path="*/tokenizer.json")
-    session.prompt = "hello adam"
-    qtbot.waitUntil(lambda: window.status_bar.fetch.isVisible(), timeout=WAIT_MS)
-    click(window.status_bar.fetch.cancel)
-    assert not window.status_bar.fetch.isVisible()
-    wait_until_idle(application)
-    assert session.tokens is None
-    assert "cancelled" in window.panels["prompt"].sentence.text()
-    session.prompt = "hello"
-    wait_until_idle(application)
-    assert len(session.tokens.texts) == 2
 
 
 def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
@@ -353,7 +347,7 @@ def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
 # ---- a Hub that is not asked: offline, and at a start ----------------------------------------
 
 
-def test_the_offline_switch(application, window, hub, wait_until_idle, start):
+def test_the_offline_switch(application, window, hub, settle):
     session, label = application.session, window.status_bar.offline
     assert not label.isVisible()
     QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
@@ -361,13 +355,13 @@ def test_the_offline_switch(application, window, hub, wait_until_idle, start):
     assert label.isVisible()
     assert window.commands.by_name["work_offline"].isChecked()
     application.controller.open(GPT2)
-    wait_until_idle(application)
+    settle()
     assert "Helixscope is offline" in window.notice_bar.text
     assert hub.requests == []
     QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
     assert not label.isVisible()
     click(window.notice_bar.retry_button)
-    wait_until_idle(application)
+    settle()
     assert session.model.name == "gpt2"
 
 
