@@ -132,17 +132,6 @@ def test_narrow_tables_keep_the_claim(qtbot):
         assert [c for c in range(5) if table.isColumnHidden(c)] == hidden
 
 
-def test_a_dark_theme_reaches_the_marks(claims):
-    def colour():
-        image = claims.table.rows.marks["fails"].pixmap(12, 12).toImage()
-        return image.pixelColor(image.width() // 2, image.height() // 2).name()
-
-    claims.panel.set_theme(LIGHT)
-    assert colour() == LIGHT.warning
-    claims.panel.set_theme(DARK)
-    assert colour() == DARK.warning
-
-
 # ---- taking it away ---------------------------------------------------------------------------
 
 
@@ -180,7 +169,7 @@ def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_writte
     assert "cannot be written" in claims.session.notice.text
 
 
-def test_the_copied_python_prints_the_ledger(claims):
+def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(claims):
     printed = run_script(claims.panel.python()).splitlines()
     words = {"holds": "holds", "fails": "does not hold", "unknown": "cannot tell"}
     for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
@@ -191,6 +180,15 @@ def test_the_copied_python_prints_the_ledger(claims):
             assert value == "None"
         else:
             assert float(value) == pytest.approx(verdict.value, rel=1e-9)
+
+    def colour():
+        image = claims.table.rows.marks["fails"].pixmap(12, 12).toImage()
+        return image.pixelColor(image.width() // 2, image.height() // 2).name()
+
+    claims.panel.set_theme(LIGHT)
+    assert colour() == LIGHT.warning
+    claims.panel.set_theme(DARK)
+    assert colour() == DARK.warning
 
 
 # ---- in the window ----------------------------------------------------------------------------

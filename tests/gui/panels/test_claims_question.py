@@ -112,7 +112,7 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
 # ---- in words ---------------------------------------------------------------------------------
 
 
-def test_counts_agree_with_the_verdicts_and_a_bound_below_zero_has_a_real_minus(ledger):
+def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     holds = sum(v.holds is True for v in ledger.verdicts)
     fails = sum(v.holds is False for v in ledger.verdicts)
     none = len(ledger.verdicts) - holds - fails
@@ -125,6 +125,14 @@ def test_counts_agree_with_the_verdicts_and_a_bound_below_zero_has_a_real_minus(
     assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
     claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
     assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
+    figure = ledger_figure("MiniLM", ledger.verdicts)
+    written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+    assert all(claim.statement in written for claim in CLAIMS)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.texts]
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    assert min(box.y0 for box in boxes) >= 0
 
 
 @pytest.mark.parametrize(
@@ -153,17 +161,3 @@ def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
     for row, verdict in zip(read, ledger.verdicts, strict=True):
         assert (float(row["measured"]) if row["measured"] else None) == verdict.value
         assert row["why"] == (verdict.why_null or "")
-
-
-# ---- taking it away ---------------------------------------------------------------------------
-
-
-def test_the_figure_has_every_claim(ledger):
-    figure = ledger_figure("MiniLM", ledger.verdicts)
-    written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
-    assert all(claim.statement in written for claim in CLAIMS)
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in figure.texts]
-    assert min(box.x0 for box in boxes) >= 0
-    assert max(box.x1 for box in boxes) <= figure.bbox.x1
-    assert min(box.y0 for box in boxes) >= 0

@@ -99,21 +99,6 @@ def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
     assert drawn_names(made.panel) == set()
 
 
-def test_the_legend_is_one_row_whatever_the_width(beside):
-    made = beside("spectra")
-    made.add_both()
-    for _ in range(6):
-        made.others.add(made.sources[0])
-    for width in (420, 700, 1600):
-        made.panel.resize(width, 300)
-        QApplication.processEvents()
-        chips = list(made.legend.chips.values())
-        assert len(chips) == 8
-        assert len({chip.y() for chip in chips}) == 1
-        assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
-        assert chips[-1].geometry().right() <= made.legend.width()
-
-
 def test_widths_share_a_room_and_what_is_called_the_same_gets_numbers():
     assert shares([30, 100, 20], 200) == [30, 100, 20]
     assert shares([30, 100, 90], 120) == [30, 45, 45]
@@ -163,13 +148,23 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
 # When they are asked.
 
 
-def test_nothing_is_asked_while_nobody_looks(beside):
+def test_nothing_is_asked_while_nobody_looks_and_the_legend_is_one_row_of_any_width(beside):
     made = beside("spectra")
     made.panel.set_in_front(False)
     made.add_both()
     assert all("spectra" not in c.session.answers for c in made.session.compared)
     made.panel.set_in_front(True)
     assert drawn_names(made.panel) == {"long", "short"}
+    for _ in range(6):
+        made.others.add(made.sources[0])
+    for width in (420, 700, 1600):
+        made.panel.resize(width, 300)
+        QApplication.processEvents()
+        chips = list(made.legend.chips.values())
+        assert len(chips) == 8
+        assert len({chip.y() for chip in chips}) == 1
+        assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
+        assert chips[-1].geometry().right() <= made.legend.width()
 
 
 def test_of_heads_only_the_open_models_are_shown_and_a_dragged_range_in_the_end(beside):

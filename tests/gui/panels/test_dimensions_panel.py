@@ -44,20 +44,12 @@ def table(panel):
     return named(panel, "All entries")
 
 
-def entry_field(panel):
-    return panel.controls.widgets["dimensions"].field
-
-
 def listed(panel):
     return [row.position for row in table(panel).rows]
 
 
 def drawn(panel):
     return tuple(_colors(panel.view()))
-
-
-def place(panel, curve, position):
-    return plot(panel).point_of(curve, position - panel.result.positions[0]).toPoint()
 
 
 # What it measures.
@@ -90,7 +82,7 @@ def caption(panel):
     return panel.header.caption.text()
 
 
-def test_projected_entries_and_their_waves():
+def test_projected_entries_and_their_waves_and_no_more_than_can_be_told_apart():
     rng = np.random.default_rng(2)
     table = rng.normal(size=(60, 8))
     found = _resolved(table, DimensionsOf((5, 50), (1, 3), projected=True))
@@ -104,6 +96,8 @@ def test_projected_entries_and_their_waves():
     np.testing.assert_allclose(raw.variance, table[5:51].var(axis=0))
     assert np.abs(raw.sinusoids.r2 - found.sinusoids.r2).max() > 0.01
     np.testing.assert_array_equal(raw.after_projection_r2, found.after_projection_r2)
+    assert choose((4,), 4, SHIFT, MOST) == (4,)
+    assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
 
 
 def _resolved(table, question):
@@ -113,49 +107,13 @@ def _resolved(table, question):
 # Sorting and choosing.
 
 
-def test_by_fit_the_best_wave_comes_first(small, qtbot):
+def test_by_fit_the_best_wave_comes_first_and_projection_is_a_switch(small, qtbot):
     qtbot.mouseClick(small.controls.widgets["order"].buttons["fit"], LEFT)
     r2 = small.result.sinusoids.r2[listed(small)]
     assert (np.diff(r2) <= 0).all()
     assert drawn(small) == (listed(small)[0],)
     qtbot.mouseClick(small.controls.widgets["order"].buttons["size"], LEFT)
     assert (np.diff(small.result.variance[listed(small)]) <= 0).all()
-
-
-def test_a_click_draws_one_entry_shift_click_several_and_the_range_may_change(small):
-    click_row(table(small), 7)
-    assert drawn(small) == (7,)
-    click_row(table(small), 3, SHIFT)
-    click_row(table(small), 11, CONTROL)
-    assert drawn(small) == (7, 3, 11)
-    assert entry_field(small).value() == 7
-    colors = [curve.color for curve in plot(small).curves if not curve.silent]
-    assert colors == list(SERIES["light"][1:4])
-    click_row(table(small), 7, SHIFT)
-    assert drawn(small) == (3, 11)
-    np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
-    click_row(table(small), 7)
-    small.session.positions = (20, 90)
-    assert small.result.positions == (20, 90)
-    assert drawn(small) == (7,)
-    assert len(plot(small).curves[0].x) == 71
-
-
-def test_something_stays_and_no_more_than_can_be_told_apart():
-    assert choose((4,), 4, SHIFT, MOST) == (4,)
-    assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
-
-
-def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder):
-    click_row(table(small), 7)
-    stage.open(gpt2_folder)
-    assert drawn(small) == (724,)
-
-
-# Before and after projection.
-
-
-def test_projection_is_a_switch(small, qtbot):
     qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     values, before, _ = plot(small).curves
     entry = drawn(small)[0]
@@ -168,10 +126,38 @@ def test_projection_is_a_switch(small, qtbot):
     assert len(plot(small).curves) == 2
 
 
+def test_a_click_draws_one_entry_shift_click_several_and_the_range_may_change(small):
+    click_row(table(small), 7)
+    assert drawn(small) == (7,)
+    click_row(table(small), 3, SHIFT)
+    click_row(table(small), 11, CONTROL)
+    assert drawn(small) == (7, 3, 11)
+    assert small.controls.widgets["dimensions"].field.value() == 7
+    colors = [curve.color for curve in plot(small).curves if not curve.silent]
+    assert colors == list(SERIES["light"][1:4])
+    click_row(table(small), 7, SHIFT)
+    assert drawn(small) == (3, 11)
+    np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
+    click_row(table(small), 7)
+    small.session.positions = (20, 90)
+    assert small.result.positions == (20, 90)
+    assert drawn(small) == (7,)
+    assert len(plot(small).curves[0].x) == 71
+
+
+def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder):
+    click_row(table(small), 7)
+    stage.open(gpt2_folder)
+    assert drawn(small) == (724,)
+
+
+# Before and after projection.
+
+
 def test_hover_tells_the_nearest_entry_and_its_wave_and_numbers_hold_what_is_drawn(small, qtbot):
     click_row(table(small), 7)
     click_row(table(small), 3, SHIFT)
-    hover(plot(small).viewport(), place(small, 1, 50))
+    hover(plot(small).viewport(), plot(small).point_of(1, 49).toPoint())
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
     assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
     click_row(table(small), 7)

@@ -74,10 +74,6 @@ def steps_of(panel):
     return named(panel, "Steps between neighbours")
 
 
-def price_of(panel):
-    return named(panel, "Price in weight decay")
-
-
 def numbers(panel, kind):
     return [cell.text() for cell in panel.content.table.rows[kind]]
 
@@ -110,7 +106,7 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
     assert said.endswith("chosen, with the 24 dimensions of helix")
 
 
-def test_before_layernorm_and_after(stage):
+def test_before_layernorm_and_after_in_both_themes_and_what_the_question_mark_tells(stage):
     panel = stage.panel
     after = numbers(panel, "line")
     QTest.mouseClick(button(panel, "before", "True"), LEFT)
@@ -124,6 +120,19 @@ def test_before_layernorm_and_after(stage):
     np.testing.assert_allclose(steps_of(panel).curves[0].y, 1)
     QTest.mouseClick(button(panel, "before", "False"), LEFT)
     assert numbers(panel, "line") == after
+    QTest.mouseClick(button(panel, "page", "curves"), LEFT)
+    light = panel.grab().toImage()
+    panel.set_theme(DARK)
+    assert panel.grab().toImage() != light
+    dark = panel.content.pictures.grab().toImage()
+    stage.session.colormap = "viridis"
+    assert panel.content.pictures.grab().toImage() != dark
+    QTest.mouseClick(stage.panel.header.help, LEFT)
+    assert "equally long" in QToolTip.text().replace("\n", " ")
+    QToolTip.hideText()
+    for name, _, _, tip in FIELDS:
+        assert stage.panel.content.form.sliders[name].slider.accessibleName()
+        assert tip
 
 
 def test_dragging_a_slider_answers_with_every_step_and_arrow_keys_step_it(stage):
@@ -250,7 +259,7 @@ def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length
     assert plot.hover_text().endswith("mean steps")
     assert plot.hover_text().startswith(("Helix, ", "Circle, ", "Line, "))
     QTest.mouseClick(button(panel, "page", "price"), LEFT)
-    plot = price_of(panel)
+    plot = named(panel, "Price in weight decay")
     for kind, curve in zip(KINDS, plot.curves, strict=True):
         np.testing.assert_allclose(curve.y, panel.result.prices[kind])
     prices = [curve.y for curve in plot.curves]
@@ -263,22 +272,6 @@ def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length
         np.testing.assert_allclose(curve.y, before, rtol=1e-9)
     hover(plot, plot.point_of(0, 40).toPoint())
     assert "‖p‖²" in plot.hover_text()
-
-
-def test_both_themes_another_colour_map_and_the_question_mark(stage):
-    panel = stage.panel
-    light = panel.grab().toImage()
-    panel.set_theme(DARK)
-    assert panel.grab().toImage() != light
-    dark = panel.content.pictures.grab().toImage()
-    stage.session.colormap = "viridis"
-    assert panel.content.pictures.grab().toImage() != dark
-    QTest.mouseClick(stage.panel.header.help, LEFT)
-    assert "equally long" in QToolTip.text().replace("\n", " ")
-    QToolTip.hideText()
-    for name, _, _, tip in FIELDS:
-        assert stage.panel.content.form.sliders[name].slider.accessibleName()
-        assert tip
 
 
 def test_many_points_are_thinned_and_numbers_changed_to_what_can_be():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -156,7 +156,8 @@ def test_the_head_that_looks_nearest_is_first_and_keys_and_clicks_show_others(pa
 
 def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
     area = panel.content.wall.area_of(1)
-    hover(panel.content.wall, area.center().toPoint())
+    for point in (area.topLeft() + QPointF(4, 4), area.center()):
+        hover(panel.content.wall, point.toPoint())
     found = panel.result.found
     assert panel.content.wall.hover_text().startswith("head 1\nprevious token ")
     assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
@@ -301,7 +302,7 @@ def test_the_map_says_who_attends_to_whom_and_a_click_selects_the_query(stage):
     assert stage.session.selection == (40,)
 
 
-def test_the_map_is_drawn_in_the_themes_shades_and_levels_follow_its_bar(panel):
+def test_the_map_is_drawn_in_the_themes_shades_and_beside_the_wall_where_there_is_no_room(panel):
     assert map_of(panel)._colormap == SHADES["light"]
     panel.set_theme(DARK)
     assert map_of(panel)._colormap == SHADES["dark"]
@@ -314,9 +315,6 @@ def test_the_map_is_drawn_in_the_themes_shades_and_levels_follow_its_bar(panel):
     assert image.levels == (1e-3, 0.5)
     image.bar.levelsRequested.emit(1e-9, 7.0)
     assert image.levels == LEVELS
-
-
-def test_without_room_the_wall_is_beside_the_map_alone_and_can_be_scrolled(panel):
     assert curves_of(panel).isVisible()
     panel.resize(600, 300)
     assert not curves_of(panel).isVisible()

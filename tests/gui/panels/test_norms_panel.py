@@ -138,18 +138,6 @@ def test_norms_and_steps_are_those_of_the_rows(norms, centred):
     assert "outlier" not in norms.panel.caption()
 
 
-def test_residuals_follow_the_range_and_the_components(norms):
-    norms.choose_quantity("residual")
-    session = norms.session
-    for change in (lambda: None, lambda: norms.controller.request_positions(20, 60),
-                   lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
-        change()
-        QApplication.processEvents()
-        np.testing.assert_allclose(norms.values, session.curve.residual, atol=1e-9)
-    assert "cv" not in norms.panel.caption()
-    assert norms.plot.y_axis.title == "residual (share)"
-
-
 def test_early_steps_of_a_real_model_are_longer(gpt2_folder, norms):
     norms.open(gpt2_folder)
     norms.choose_quantity("step")
@@ -178,7 +166,7 @@ def test_tiny_and_constant_tables_are_drawn_and_one_position_has_no_steps(norms)
 # ---- the axis ------------------------------------------------------------------------------
 
 
-def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(norms):
+def test_everything_fits_the_bulk_can_be_zoomed_to_and_residuals_follow_the_range(norms):
     low, high = norms.plot.view.spans()[1]
     assert low <= 0
     assert high > norms.values.max()
@@ -190,6 +178,15 @@ def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(norms):
     assert {0, N - 1} <= {position for position, _ in norms.plot.marks.labels()}
     QTest.mouseClick(norms.panel.controls.widgets["bulk"], LEFT)
     assert norms.plot.view.spans()[1] == pytest.approx(full_span(view))
+    norms.choose_quantity("residual")
+    session = norms.session
+    for change in (lambda: None, lambda: norms.controller.request_positions(20, 60),
+                   lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
+        change()
+        QApplication.processEvents()
+        np.testing.assert_allclose(norms.values, session.curve.residual, atol=1e-9)
+    assert "cv" not in norms.panel.caption()
+    assert norms.plot.y_axis.title == "residual (share)"
 
 
 def test_the_bulk_leaves_outliers_out_and_rounding_does_not_fill_the_axis(norms):

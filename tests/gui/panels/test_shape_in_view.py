@@ -245,7 +245,7 @@ def test_a_range_too_short_for_it_leaves_it_out(stage):
     assert len(texts(stage.panel)) == 3
 
 
-def test_angles_are_plotted_by_position_for_another_panel_too(stage):
+def test_angles_are_plotted_by_position_hovering_tells_them_and_a_click_selects(stage):
     plot, result = plot_of(stage.panel), stage.panel.result
     show_turning(stage)
     (angles,) = plot.curves
@@ -260,10 +260,6 @@ def test_angles_are_plotted_by_position_for_another_panel_too(stage):
     stage.panel.configure(plotted="turning", curve="circle")
     assert stage.panel.controls.widgets["plotted"].value() == "turning"
     assert plot_of(stage.panel).y_axis.title == TITLES["turning"]
-
-
-def test_hovering_tells_the_angle_and_not_that_of_an_end_and_a_click_selects(stage):
-    show_turning(stage)
     plot, angles = plot_of(stage.panel), stage.panel.result.rough.turning_angles
     stage.session.hover = 57
     assert plot.hover_text() == f"position 57 · {angles[57 - 2]:.1f}°"

@@ -18,10 +18,6 @@ from tests.gui.result_stage import LEFT, named, shape_view
 from tests.scripts import run_script
 
 
-def plot_of(panel):
-    return named(panel, "What is plotted of each position")
-
-
 def asked(model, positions, components=(1, 2, 3)):
     return resolve(ShapeOf(positions, components), QuestionContext(model))
 
@@ -163,7 +159,7 @@ def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape
         hidden = [i for i in range(table.model().columnCount()) if table.isColumnHidden(i)]
         last = panel.content.numbers.conditions[-1]
         assert last.x() + last.sizeHint().width() <= last.parentWidget().width()
-        return hidden, plot_of(panel).isVisible()
+        return hidden, named(panel, "What is plotted of each position").isVisible()
 
     assert at(900) == ([], True)
     assert at(500) == ([], False)

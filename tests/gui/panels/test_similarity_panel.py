@@ -87,7 +87,7 @@ def test_heatmap_and_lags_beside_it_cover_the_range_as_numbers_do(small):
     assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
 
 
-def test_pixels_are_the_values_colours(small):
+def test_pixels_are_the_values_colours_which_can_be_dragged_and_reset(small):
     bar(small).levelsRequested.emit(-1.0, 1.0)
     picture = heatmap(small).grab().toImage()
     table = heatmap(small).image.lut
@@ -96,6 +96,16 @@ def test_pixels_are_the_values_colours(small):
         expected = table[min(255, int((value + 1) / 2 * 256))][:3]
         shown = picture.pixelColor(cell(small, row, column)).getRgb()[:3]
         assert np.abs(np.subtract(shown, expected.astype(int))).max() < 25, (row, column)
+    scale = bar(small)
+    QTest.mousePress(scale, LEFT, NONE, QPoint(6, 10))
+    QTest.mouseMove(scale, QPoint(6, 60))
+    QTest.mouseRelease(scale, LEFT, NONE, QPoint(6, 60))
+    low, high = scale.levels
+    assert low == -1.0
+    assert -1.0 < high < 1.0
+    assert tuple(heatmap(small).image.levels) == pytest.approx((low, high))
+    double_click(scale, QPoint(6, 60))
+    assert scale.levels == (-1.0, 1.0)
 
 
 def test_the_switch_and_the_components_ask_anew_and_the_caption_names_them(small, stage):
@@ -177,19 +187,6 @@ def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
 
 
 # Colours.
-
-
-def test_colours_can_be_dragged_and_reset(small):
-    scale = bar(small)
-    QTest.mousePress(scale, LEFT, NONE, QPoint(6, 10))
-    QTest.mouseMove(scale, QPoint(6, 60))
-    QTest.mouseRelease(scale, LEFT, NONE, QPoint(6, 60))
-    low, high = scale.levels
-    assert low == -1.0
-    assert -1.0 < high < 1.0
-    assert tuple(heatmap(small).image.levels) == pytest.approx((low, high))
-    double_click(scale, QPoint(6, 60))
-    assert scale.levels == (-1.0, 1.0)
 
 
 # What can be taken away.

@@ -1,6 +1,7 @@
 """Models side by side, without a window: which there are, what they share, what stays their own."""
 
 from dataclasses import dataclass, replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_what_cannot_be_opened_leaves_no_empty_place_and_what_cannot_be_worked_o
     assert opened.compared == ()
     key = comparing.add(short, (10, 50))
     opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
-    monkeypatch.setattr("gui.services.fitting.fit_pca", _raise)
+    monkeypatch.setattr("gui.services.fitting.fit_pca", Mock(side_effect=MemoryError("too large")))
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"
     assert opened.notice.text == text
@@ -107,10 +108,6 @@ def test_what_cannot_be_opened_leaves_no_empty_place_and_what_cannot_be_worked_o
     other = session_of(opened, key)
     assert (other.model.name, other.positions) == ("short", (20, 90))
     assert opened.alignment == alignment
-
-
-def _raise(*args):
-    raise MemoryError("too large")
 
 
 def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, helix, tmp_path):

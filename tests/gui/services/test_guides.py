@@ -44,7 +44,7 @@ def is_drawn(made, picture, points, color, reach=1):
 # ---- which are shown ----------------------------------------------------------------------
 
 
-def test_each_slot_has_one_guide_and_gives_it_back(opened):
+def test_each_slot_has_one_guide_and_gives_it_back_and_weights_become_sizes(opened):
     first, second = guide_of(opened), guide_of(opened)
     guides = with_guide({}, "shape", first)
     both = with_guide(guides, "lookback", second)
@@ -56,6 +56,11 @@ def test_each_slot_has_one_guide_and_gives_it_back(opened):
     # Whichever was drawn last, its caption keeps its place.
     for again in (both, with_guide(both, "shape", second), with_guide(both, "lookback", first)):
         assert list(again) == ["lookback", "shape"]
+    weights = np.array([0.0, 0.019, 0.02, 0.2, 0.21, 1.0])
+    levels = lit_levels(guide_of(opened, positions=np.arange(6), weights=weights))
+    assert [level.tolist() for level in levels] == [[2, 3], [4], [], [], [5]]
+    assert len(levels) == len(LIT_SIZES)
+    assert all(len(level) == 0 for level in lit_levels(guide_of(opened)))
 
 
 def test_a_guide_is_shown_in_its_own_basis_only(opened, controller):
@@ -241,14 +246,6 @@ def test_dashes_begin_and_end_with_the_line_and_are_alike():
     starts = found[:, 0].sum(axis=1)  # the way along this line is x + y
     np.testing.assert_allclose(np.diff(starts), np.diff(starts)[0])
     assert (found[1:, 0].sum(axis=1) > found[:-1, -1].sum(axis=1)).all(), "with gaps"
-
-
-def test_weights_become_sizes(opened):
-    weights = np.array([0.0, 0.019, 0.02, 0.2, 0.21, 1.0])
-    levels = lit_levels(guide_of(opened, positions=np.arange(6), weights=weights))
-    assert [level.tolist() for level in levels] == [[2, 3], [4], [], [], [5]]
-    assert len(levels) == len(LIT_SIZES)
-    assert all(len(level) == 0 for level in lit_levels(guide_of(opened)))
 
 
 def test_another_theme_and_scale_reach_them_and_pictures_have_them(opened, controller, stage):

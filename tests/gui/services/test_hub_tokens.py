@@ -40,19 +40,6 @@ def asked(hub):
     return [request.path.rsplit("/", 1)[-1] for request in hub.requests]
 
 
-def test_the_tokenizer_is_fetched_when_first_asked_for(session, by_hand, hand_jobs, hub):
-    assert asked(hub) == []
-    session.prompt = "hello adam"
-    hand_jobs.deliver_all()
-    assert [text.strip() for text in session.tokens.texts[1:]] == ["hello", "adam"]
-    assert "tokenizer.json" in asked(hub)
-    hub.forget_requests()
-    session.prompt = "my name"
-    hand_jobs.deliver_all()
-    assert len(session.tokens.texts) == 3
-    assert asked(hub) == []
-
-
 def test_typing_on_does_not_fetch_it_anew(session, by_hand, hand_jobs, hub):
     for text in ("h", "he", "hello", "hello my"):
         session.prompt = text
@@ -153,12 +140,24 @@ def test_what_fails_can_be_tried_again(session, by_hand, hand_jobs, hub):
     assert session.model.name == "gpt2"
 
 
-def test_a_text_that_was_cleared_asks_for_nothing(session, by_hand, hand_jobs, hub):
+def test_the_tokenizer_is_fetched_when_first_asked_for_and_not_for_a_cleared_text(
+    session, by_hand, hand_jobs, hub
+):
     session.prompt = "hello"
     session.prompt = ""
     hand_jobs.deliver_all()
     assert asked(hub) == []
     assert (session.tokens, session.tokens_missing) == (None, "")
+    assert asked(hub) == []
+    session.prompt = "hello adam"
+    hand_jobs.deliver_all()
+    assert [text.strip() for text in session.tokens.texts[1:]] == ["hello", "adam"]
+    assert "tokenizer.json" in asked(hub)
+    hub.forget_requests()
+    session.prompt = "my name"
+    hand_jobs.deliver_all()
+    assert len(session.tokens.texts) == 3
+    assert asked(hub) == []
 
 
 # ---- a large one -----------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_a_folder_that_is_none_is_said(tmp_path):
         list_kept(TensorCache(tmp_path / "hub"))
 
 
-def test_some_or_all_are_removed(cache):
+def test_some_or_all_are_removed_or_what_is_beyond_a_lower_limit(cache):
     fill(cache, "a", "b", "c")
     chosen = [one for one in list_kept(cache).commits if one.repo in "ab"]
     removed = remove_commits(cache, chosen)
@@ -67,6 +67,12 @@ def test_some_or_all_are_removed(cache):
     assert (removed.kept.commits, removed.kept.usage) == ((), 0)
     assert 3_000_000 < removed.freed < 3_001_000
     assert removed.said == "Removed 3.0\N{NO-BREAK SPACE}MB."
+    fill(cache, "a", "b", "c")
+    assert change_limit(cache, 5_000_000).said == ""
+    changed = change_limit(cache, 2_500_000)
+    assert cache.max_bytes == 2_500_000
+    assert [one.repo for one in changed.kept.commits] == ["c", "b"]
+    assert changed.said == "Removed 1.0\N{NO-BREAK SPACE}MB."
 
 
 def test_what_could_not_be_removed_is_said(tmp_path):
@@ -78,15 +84,6 @@ def test_what_could_not_be_removed_is_said(tmp_path):
     assert removed.kept == kept
     assert removed.said == "b@607a30d could not be removed: the log says why."
     assert remove_all(cache).said == "2 models could not be removed: the log says why."
-
-
-def test_a_lower_limit_removes_what_is_beyond(cache):
-    fill(cache, "a", "b", "c")
-    assert change_limit(cache, 5_000_000).said == ""
-    changed = change_limit(cache, 2_500_000)
-    assert cache.max_bytes == 2_500_000
-    assert [one.repo for one in changed.kept.commits] == ["c", "b"]
-    assert changed.said == "Removed 1.0\N{NO-BREAK SPACE}MB."
 
 
 @pytest.mark.parametrize(

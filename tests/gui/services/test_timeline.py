@@ -58,16 +58,7 @@ def test_what_is_not_told_is_not_said(session, controller, tmp_path):
     assert resolve_scene(session).caption[1] == "as it was at step 10"
 
 
-def test_another_basis_moves_the_curve_and_computes_nothing(trained):
-    trained.snapshot, timelapse = 2, trained.timeline.timelapse
-    trained.basis = "aligned"
-    assert trained.timeline.timelapse is timelapse
-    found = resolve_scene(trained)
-    np.testing.assert_array_equal(found.coordinates, timelapse.aligned[2])
-    assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
-
-
-def test_components_in_another_order_order_the_axes_and_others_are_not_in_a_lapse(trained):
+def test_components_in_another_order_order_the_axes_and_another_basis_moves_the_curve(trained):
     trained.snapshot = 3
     trained.components = (3, 1, 2)
     found = resolve_scene(trained)
@@ -79,6 +70,12 @@ def test_components_in_another_order_order_the_axes_and_others_are_not_in_a_laps
     np.testing.assert_array_equal(
         resolve_scene(trained).coordinates, trained.timeline.coordinates[3]
     )
+    trained.snapshot, timelapse = 2, trained.timeline.timelapse
+    trained.basis = "aligned"
+    assert trained.timeline.timelapse is timelapse
+    found = resolve_scene(trained)
+    np.testing.assert_array_equal(found.coordinates, timelapse.aligned[2])
+    assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
 
 
 def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trained):

@@ -89,7 +89,7 @@ def test_a_drag_or_a_held_key_is_one_change_and_a_pause_begins_another(opened, u
     assert opened.selection == ()
 
 
-def test_what_changes_together_is_taken_back_together_and_forgotten_by_a_new_change(
+def test_what_changes_together_is_taken_back_together_and_only_so_much_is_remembered(
     opened, undo, clock
 ):
     do(opened, clock, color_component=2, color_by="component")
@@ -103,6 +103,14 @@ def test_what_changes_together_is_taken_back_together_and_forgotten_by_a_new_cha
     assert undo.redoes == ""
     undo.redo()
     assert opened.selection == ()
+    for n in range(MOST + 20):
+        do(opened, clock, selection=(n % 150,))
+    taken = 0
+    while undo.undoes:
+        undo.undo()
+        taken += 1
+    assert taken == MOST
+    assert all(hasattr(opened, name) for name in NAMES)
 
 
 def test_the_camera_goes_back_and_on(opened, undo, clock, camera):
@@ -133,17 +141,6 @@ def test_another_model_is_another_story(opened, undo, clock, controller, write_t
     undo.undo()
     controller.open(str(write_table(helix(60), "other")))
     assert (undo.undoes, undo.redoes) == ("", "")
-
-
-def test_only_so_much_is_remembered_of_every_field(opened, undo, clock):
-    for n in range(MOST + 20):
-        do(opened, clock, selection=(n % 150,))
-    taken = 0
-    while undo.undoes:
-        undo.undo()
-        taken += 1
-    assert taken == MOST
-    assert all(hasattr(opened, name) for name in NAMES)
 
 
 def test_in_the_window_by_keys(application, qtbot, wait_until_idle):

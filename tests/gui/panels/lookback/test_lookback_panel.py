@@ -76,7 +76,7 @@ def test_slider_and_field_choose_a_lag_and_a_shorter_range_holds_it_while_shown(
     assert panel.controls.number.value == 100
 
 
-def test_arrows_step_from_the_plots_too(panel):
+def test_arrows_step_from_the_plots_too_and_scoring_and_space_ask_another_question(panel):
     press(named(panel, "R²"), Qt.Key.Key_Right)
     press(named(panel, "R²"), Qt.Key.Key_Right)
     press(named(panel, "R²"), Qt.Key.Key_Left)
@@ -87,6 +87,17 @@ def test_arrows_step_from_the_plots_too(panel):
     assert panel.controls.number.value == 1
     press(named(panel, "R²"), Qt.Key.Key_End)
     assert panel.controls.number.value == panel.result.lags[-1]
+    QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
+    assert panel.view().question == LookBackOf((1, 198), "3", "halves")
+    assert "fitted on the first half" in panel.caption()
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["6"], LEFT)
+    assert panel.view().question == LookBackOf((1, 198), "6", "halves")
+    assert readings(panel, "Angle").startswith("plane 1 ")
+    assert len(curves(panel, "Angle")) == 3
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
+    assert "bare table" in panel.words.message.text()
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
+    assert panel.result is not None
 
 
 @pytest.mark.parametrize("which", ["R²", "Angle"])
@@ -112,20 +123,6 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
 
 
 # Other spaces and scorings.
-
-
-def test_scoring_and_space_are_part_of_the_question_and_a_bare_table_has_no_heads(panel):
-    QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
-    assert panel.view().question == LookBackOf((1, 198), "3", "halves")
-    assert "fitted on the first half" in panel.caption()
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["6"], LEFT)
-    assert panel.view().question == LookBackOf((1, 198), "6", "halves")
-    assert readings(panel, "Angle").startswith("plane 1 ")
-    assert len(curves(panel, "Angle")) == 3
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
-    assert "bare table" in panel.words.message.text()
-    QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
-    assert panel.result is not None
 
 
 def test_in_all_dimensions_there_are_no_angles_and_steps_go_between_spread_lags(noisy):

@@ -84,7 +84,7 @@ def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, sp
     assert (way[1:-1] > 0).all()
 
 
-def test_playing_ends_at_once_by_another_press_or_escape_and_not_by_another_lag(panel, stage):
+def test_playing_ends_by_another_press_or_escape_when_it_is_taken_out_or_nobody_looks(panel, stage):
     end = guide(stage).points
     QTest.mouseClick(panel.controls.play, LEFT)
     assert np.abs(guide(stage).points - end).max() > 0.1
@@ -98,16 +98,6 @@ def test_playing_ends_at_once_by_another_press_or_escape_and_not_by_another_lag(
     panel.controls.number.slider.setValue(20)
     assert panel.playback.is_playing
     assert len(guide(stage).points) == 178
-
-
-def test_another_model_ends_the_movement(panel, stage, write_table):
-    QTest.mouseClick(panel.controls.play, LEFT)
-    stage.open(write_table(np.eye(5), "short"))
-    assert not panel.playback.is_playing
-    assert guide(stage) is None
-
-
-def test_playing_shows_it_and_ends_when_it_is_taken_out_or_nobody_looks(panel, stage):
     panel.configure(play=True)
     assert panel.playback.is_playing
     panel.controls.widgets["in_view"].setChecked(False)
@@ -119,6 +109,13 @@ def test_playing_shows_it_and_ends_when_it_is_taken_out_or_nobody_looks(panel, s
     assert panel.controls.widgets["in_view"].isChecked()
     assert guide(stage) is not None
     panel.set_in_front(False)
+    assert not panel.playback.is_playing
+    assert guide(stage) is None
+
+
+def test_another_model_ends_the_movement(panel, stage, write_table):
+    QTest.mouseClick(panel.controls.play, LEFT)
+    stage.open(write_table(np.eye(5), "short"))
     assert not panel.playback.is_playing
     assert guide(stage) is None
 

@@ -144,14 +144,18 @@ def test_equal_looks_are_one_question_spaces_are_apart_and_only_heads_are_number
     assert not in_one_space(Subject("W_Q", side="output"), Subject("W_K", layer=1, side="output"))
     assert not in_one_space(Subject("W_Q", side="output"), Subject("W_V", side="output"))
     assert in_one_space(Subject("W_V", side="output"), Subject("W_O", side="input"))
+    weights = np.eye(4)
+    tiny = SimpleNamespace(
+        W_pos=weights, weight=lambda name, layer: weights, missing={}, n_heads=2, name="tiny"
+    )
     with pytest.raises(TensorUnavailable, match="no heads"):
-        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(_tiny()))
+        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(tiny))
 
 
 # What a checkpoint lacks.
 
 
-def test_a_matrix_or_layer_that_gpt2s_part_lacks_is_said_with_what_works(gpt2):
+def test_what_gpt2s_part_lacks_is_said_with_what_works_and_left_out_of_a_file(gpt2):
     choose(gpt2.form.columns.name, "E")
     assert gpt2.words.message.isVisible()
     assert "No token embeddings in this checkpoint" in gpt2.words.message.text()
@@ -163,20 +167,24 @@ def test_a_matrix_or_layer_that_gpt2s_part_lacks_is_said_with_what_works(gpt2):
     assert "h.7.attn.c_attn.weight is not in this checkpoint" in gpt2.words.message.text()
     enter(gpt2.form.rows.layer, "0")
     assert pair_of(gpt2).isVisible()
+    model = gpt2.session.model
+    for options in (
+        {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
+        {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
+        {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
+        {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
+        {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
+    ):  # fmt: skip
+        assert kit.usable(gpt2.spec, options, model) == {}, options
+    for lacking in ({"layer": 12}, {"head": 12}):
+        options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
+        assert kit.usable(gpt2.spec, options, model) == {"columns": MATRIX}
 
 
 def test_a_bare_table_says_so(stage_of, helix_table):
     words = stage_of("overlaps", helix_table).panel.words
     assert "no layers" in words.message.text()
     assert "only P is here" in words.advice.text()
-
-
-def _tiny():
-    """A model of which only the heads are asked for."""
-    weights = np.eye(4)
-    return SimpleNamespace(
-        W_pos=weights, weight=lambda name, layer: weights, missing={}, n_heads=2, name="tiny"
-    )
 
 
 def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
@@ -196,21 +204,6 @@ MATRIX = {
     "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
 }  # fmt: skip
 LOOK = {"blur": 1.0, "colormap": "viridis", "log": False}
-
-
-def test_what_makes_no_sense_in_a_file_or_a_model_lacks_is_left_out(gpt2):
-    model = gpt2.session.model
-    for options in (
-        {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
-        {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
-        {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
-        {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
-        {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
-    ):  # fmt: skip
-        assert kit.usable(gpt2.spec, options, model) == {}, options
-    for lacking in ({"layer": 12}, {"head": 12}):
-        options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
-        assert kit.usable(gpt2.spec, options, model) == {"columns": MATRIX}
 
 
 def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):

@@ -13,20 +13,7 @@ from gui.panels.overlaps.body import colored, shrunk
 from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
 from tests.gui.panels.overlaps.overlaps_stage import caption, cell, pair_of
-from tests.gui.result_stage import LEFT, NONE, choose, hover
-
-
-def test_hover_says_where_and_how_much(gpt2):
-    heatmap = pair_of(gpt2).widget
-    for _ in range(12):
-        _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
-    i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
-    hover(heatmap.viewport(), cell(gpt2, i, j))
-    value = gpt2.result.values[i - 1, j - 1]
-    assert value > 0.7
-    assert heatmap.hover_text() == (f"i {i} · j {j} · {value:.3f} · {value * 768:.1f} × chance")
-    hover(gpt2, QPoint(4, 4))
-    assert heatmap.hover_text() == ""
+from tests.gui.result_stage import LEFT, NONE, choose, double_click, hover
 
 
 def test_cells_stay_square_and_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
@@ -83,18 +70,6 @@ def test_a_gaussian_keeps_the_sum_colours_are_linear_or_log_and_shrinking_averag
     assert shrunk(picture, 9, 9) is picture
 
 
-def test_colours_linear_or_log(gpt2):
-    heatmap, bar = pair_of(gpt2).widget, pair_of(gpt2).bar
-    assert bar.levels[0] == 0.0
-    np.testing.assert_array_equal(heatmap.image.lut[[0, -1], 0], [255, 0])
-    QTest.mouseClick(gpt2.form.scale.buttons["log"], LEFT)
-    assert bar.levels[0] == pytest.approx(1 / 7680)
-    shown = heatmap.image.image
-    np.testing.assert_allclose(shown, np.log10(np.maximum(heatmap.values, 1e-38)), atol=1e-5)
-    choose(gpt2.form.colormap, "viridis")
-    assert tuple(heatmap.image.lut[0, :3]) == (68, 1, 84)
-
-
 def test_the_colour_range_is_dragged_and_comes_back(gpt2):
     bar = pair_of(gpt2).bar
     low, high = bar.levels
@@ -113,11 +88,11 @@ def test_the_colour_range_is_dragged_and_comes_back(gpt2):
     QTest.mouseClick(gpt2.form.scale.buttons["log"], LEFT)
     assert bar.levels[0] == pytest.approx(1 / 7680), "they mean nothing on the other scale"
     QTest.mouseClick(gpt2.form.scale.buttons["linear"], LEFT)
-    QTest.mouseDClick(bar, LEFT, NONE, top)
+    double_click(bar, top)
     assert bar.levels != dragged
 
 
-def test_wheel_zooms_and_f_comes_back(gpt2):
+def test_wheel_zooms_f_comes_back_hover_says_how_much_and_colours_are_linear_or_log(gpt2):
     heatmap = pair_of(gpt2).widget
     whole = heatmap.view.spans()
     _wheel(heatmap, QPointF(cell(gpt2, 1, 768)), 360)
@@ -128,6 +103,24 @@ def test_wheel_zooms_and_f_comes_back(gpt2):
     heatmap.setFocus()
     QTest.keyClick(heatmap, Qt.Key.Key_F)
     np.testing.assert_allclose(heatmap.view.spans(), whole)
+    for _ in range(12):
+        _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
+    i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
+    hover(heatmap.viewport(), cell(gpt2, i, j))
+    value = gpt2.result.values[i - 1, j - 1]
+    assert value > 0.7
+    assert heatmap.hover_text() == (f"i {i} · j {j} · {value:.3f} · {value * 768:.1f} × chance")
+    hover(gpt2, QPoint(4, 4))
+    assert heatmap.hover_text() == ""
+    heatmap, bar = pair_of(gpt2).widget, pair_of(gpt2).bar
+    assert bar.levels[0] == 0.0
+    np.testing.assert_array_equal(heatmap.image.lut[[0, -1], 0], [255, 0])
+    QTest.mouseClick(gpt2.form.scale.buttons["log"], LEFT)
+    assert bar.levels[0] == pytest.approx(1 / 7680)
+    shown = heatmap.image.image
+    np.testing.assert_allclose(shown, np.log10(np.maximum(heatmap.values, 1e-38)), atol=1e-5)
+    choose(gpt2.form.colormap, "viridis")
+    assert tuple(heatmap.image.lut[0, :3]) == (68, 1, 84)
 
 
 def _wheel(plot, at, turn):

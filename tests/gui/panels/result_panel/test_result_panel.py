@@ -140,20 +140,6 @@ def test_cancel_and_compute_again(slow, hand_jobs):
     assert slow.panel.content.label.isVisible()
 
 
-def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs):
-    hand_jobs.deliver_all()
-    slow.panel.configure(column=3)
-    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
-    panel = slow.panel
-    assert panel.content.label.isVisible()
-    assert panel.strip.isVisible()
-    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
-    assert panel.view().question == SumOf(0)
-    hand_jobs.deliver_all()
-    assert panel.view().question == SumOf(3)
-    assert panel.caption() == "column 3"
-
-
 def test_not_possible_says_why_and_whether_it_can_be_tried_again(stage, write_table):
     FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
     stage.open(write_table())
@@ -199,7 +185,7 @@ def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_t
     assert len(hand_jobs.started) == 1
 
 
-def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs):
+def test_coming_back_to_the_front_asks_again_and_the_result_before_stays_meanwhile(slow, hand_jobs):
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     slow.panel.set_in_front(False)
     assert not hand_jobs.waiting
@@ -207,6 +193,16 @@ def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs):
     slow.panel.set_in_front(True)
     hand_jobs.deliver_all()
     assert slow.panel.content.label.isVisible()
+    slow.panel.configure(column=3)
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    panel = slow.panel
+    assert panel.content.label.isVisible()
+    assert panel.strip.isVisible()
+    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
+    assert panel.view().question == SumOf(0)
+    hand_jobs.deliver_all()
+    assert panel.view().question == SumOf(3)
+    assert panel.caption() == "column 3"
 
 
 def test_it_asks_only_when_its_question_changes(slow, hand_jobs):

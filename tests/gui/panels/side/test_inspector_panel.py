@@ -150,21 +150,7 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
     assert shown[2] == format_number(session.details.coordinates[-1])
 
 
-def test_go_to_selects_and_keeps_what_is_wrong(make, session):
-    panel = make(session)
-    panel.go_to.field.setText("12")
-    panel.take_focus()
-    assert panel.focusWidget() is panel.go_to.field
-    QTest.keyClicks(panel.go_to.field, "17")  # over the 12, which was marked
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
-    assert session.selection == (17,)
-    QTest.keyClicks(panel.go_to.field, "64")
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
-    assert session.selection == (17,)
-    assert panel.go_to.message.text() == "There is no 64: positions 0–63"
-
-
-def test_step_buttons_walk_and_stop_at_the_ends(make, session):
+def test_step_buttons_walk_and_stop_at_the_ends_and_go_to_keeps_what_is_wrong(make, session):
     panel = make(session)
     QTest.mouseClick(panel.go_to.next, Qt.MouseButton.LeftButton)
     assert session.selection == (1,)  # nothing was selected: the start of the range
@@ -177,6 +163,16 @@ def test_step_buttons_walk_and_stop_at_the_ends(make, session):
     panel.answers.select((63,))
     assert not panel.go_to.next.isEnabled()
     assert panel.go_to.previous.isEnabled()
+    panel.go_to.field.setText("12")
+    panel.take_focus()
+    assert panel.focusWidget() is panel.go_to.field
+    QTest.keyClicks(panel.go_to.field, "17")  # over the 12, which was marked
+    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
+    assert session.selection == (17,)
+    QTest.keyClicks(panel.go_to.field, "64")
+    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
+    assert session.selection == (17,)
+    assert panel.go_to.message.text() == "There is no 64: positions 0–63"
 
 
 def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):

@@ -38,11 +38,20 @@ def drag(slider, start: QPoint, *moves: int, release: bool = True) -> None:
         QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=start + QPoint(moves[-1], 0))
 
 
-def test_shows_the_range_everywhere(panel):
+def test_shows_the_range_everywhere_and_a_tick_of_a_drag_asks_for_no_layout(panel):
     assert panel.slider.value() == (1, 199)
     assert (panel.first.value(), panel.last.value()) == (1, 199)
     assert panel.count.note() == "199 positions"
     assert panel.components.foot.note() == "exact fit 1–199"
+    W_pos = table()
+    curve = place_curve(W_pos, fit_pca(W_pos, (7, 180)), (1, 2, 3))
+    layout = panel.slider.parentWidget().layout()
+    layout.activate()
+    panel.session.dragging = True
+    panel.session.positions = (7, 180)
+    panel.session.curve = curve
+    # Activating a layout that is up to date does nothing, and says so.
+    assert layout.activate() is False
 
 
 def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
@@ -155,7 +164,7 @@ def test_controls_follow_the_session_which_asks_nothing_and_no_ungranted_request
     assert [combo.currentText() for combo in panel.components.combos] == ["PC 4", "PC 2", "PC 5"]
 
 
-def test_presets_ask_for_their_ranges_once_the_norms_are_known(panel, qtbot):
+def test_presets_ask_for_their_ranges_and_clicking_bars_cycles_through_the_axes(panel, qtbot):
     heard = record(panel)
     follow(panel)
     for button in panel.presets:
@@ -165,6 +174,13 @@ def test_presets_ask_for_their_ranges_once_the_norms_are_known(panel, qtbot):
     button = panel.presets[-1]
     assert not button.isEnabled()
     assert "not known yet" in button.toolTip()
+    heard = record(panel)
+    follow(panel)
+    for component in (4, 5, 6, 7):
+        click_bar(panel, qtbot, component)
+    assert [words[1] for words in heard] == [(1, 2, 4), (1, 5, 4), (6, 5, 4), (6, 5, 7)]
+    click_bar(panel, qtbot, 6)
+    assert heard[-1] == ("components", (5, 6, 7))
 
 
 def test_longest_run():
@@ -198,18 +214,6 @@ def test_a_table_of_one_position_has_no_range_to_choose(qtbot, session):
     assert not panel.slider.isEnabled()
     assert not panel.first.isEnabled()
     assert panel.count.note() == "1 position"
-
-
-def test_a_tick_of_a_drag_asks_for_no_layout(panel):
-    W_pos = table()
-    curve = place_curve(W_pos, fit_pca(W_pos, (7, 180)), (1, 2, 3))
-    layout = panel.slider.parentWidget().layout()
-    layout.activate()
-    panel.session.dragging = True
-    panel.session.positions = (7, 180)
-    panel.session.curve = curve
-    # Activating a layout that is up to date does nothing, and says so.
-    assert layout.activate() is False
 
 
 def test_both_themes_paint(panel, dress):
@@ -290,17 +294,7 @@ def click_bar(panel, qtbot, component: int) -> None:
     qtbot.mouseClick(panel.components.bars, Qt.MouseButton.LeftButton, pos=at)
 
 
-def test_clicking_bars_cycles_through_the_axes(panel, qtbot):
-    heard = record(panel)
-    follow(panel)
-    for component in (4, 5, 6, 7):
-        click_bar(panel, qtbot, component)
-    assert [words[1] for words in heard] == [(1, 2, 4), (1, 5, 4), (6, 5, 4), (6, 5, 7)]
-    click_bar(panel, qtbot, 6)
-    assert heard[-1] == ("components", (5, 6, 7))
-
-
-def test_total_and_tooltips_are_those_of_the_shown_components(panel):
+def test_total_and_tooltips_are_of_the_shown_components_and_a_badge_tells_of_the_fit(panel):
     ratios = panel.session.pca.explained_variance_ratio
     panel.session.components = (1, 2, 4)
     expected = 100 * (ratios[0] + ratios[1] + ratios[3])
@@ -311,9 +305,6 @@ def test_total_and_tooltips_are_those_of_the_shown_components(panel):
     QApplication.sendEvent(bars, QHelpEvent(QEvent.Type.ToolTip, at, bars.mapToGlobal(at)))
     assert "of the variance, on y" in bars.describe(2)
     assert "show it on an axis" in bars.describe(7)
-
-
-def test_the_badge_tells_when_the_basis_was_fitted(panel):
     W_pos = table()
     panel.session.dragging = True
     panel.session.positions = (5, 150)

@@ -183,7 +183,7 @@ def test_hovering_and_leaving_a_chip_and_clicks_select_add_and_extend(make, sess
     assert session.selection == (3, 4, 5)  # beside the chips
 
 
-def test_arrow_keys_walk_along_the_tokens(make, session):
+def test_arrow_keys_walk_along_the_tokens_and_selection_and_hover_tint_them(make, session):
     panel = make(session)
     show_adam(session)
     panel.flow.setFocus()
@@ -196,11 +196,6 @@ def test_arrow_keys_walk_along_the_tokens(make, session):
     assert session.selection == (5,)
     QTest.keyClick(panel.flow, Qt.Key.Key_Home)
     assert session.selection == (0,)
-
-
-def test_selection_and_hover_tint_the_chips(make, session):
-    panel = make(session)
-    show_adam(session)
     inside = panel.flow.box_on_screen(4).topLeft() + QPoint(4, 11)
     for theme in (LIGHT, DARK):
         panel.set_theme(theme)

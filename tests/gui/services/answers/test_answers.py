@@ -156,7 +156,7 @@ def test_the_newest_of_what_is_seen_to_be_worked_on_is_given_up_first(session, a
     assert list(hand_jobs.waiting) == jobs[2:]
 
 
-def test_cancel_stops_the_work_and_says_so(session, answers, hand_jobs):
+def test_cancel_stops_the_work_of_one_slot_and_says_so(session, answers, hand_jobs):
     answers.ask("a", Slow(3))
     (job,) = hand_jobs.waiting
     work = hand_jobs.waiting[job][0]
@@ -166,9 +166,6 @@ def test_cancel_stops_the_work_and_says_so(session, answers, hand_jobs):
     with pytest.raises(Cancelled):  # what its thread meets at its next step
         work()
     assert ANSWERED == []
-
-
-def test_cancel_of_one_leaves_the_other_waiting(session, answers, hand_jobs):
     answers.ask("a", Double(2))
     answers.ask("b", Double(2))
     answers.cancel("a")
@@ -300,14 +297,6 @@ def test_closing_gives_everything_up(session, hand_jobs):
     assert answers._model is not None
 
 
-def test_resolve_answers_either_kind(model):
-    told = []
-    about = QuestionContext(model, tell=told.append)
-    assert resolve(Double(4), about) == 8
-    assert resolve(Slow(3), about) == 3
-    assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
-
-
 def test_progress_is_passed_on_now_and_then(monkeypatch):
     now, told = [100.0], []
     monkeypatch.setattr("gui.services.questions.time.monotonic", lambda: now[0])
@@ -318,7 +307,7 @@ def test_progress_is_passed_on_now_and_then(monkeypatch):
     assert told == [0.1, 0.4]
 
 
-def test_check_ends_the_work_between_two_steps(model):
+def test_resolve_answers_either_kind_and_check_ends_the_work_between_two_steps(model):
     def check() -> None:
         if len(ANSWERED) == 2:
             raise Cancelled
@@ -326,6 +315,11 @@ def test_check_ends_the_work_between_two_steps(model):
     with pytest.raises(Cancelled):
         resolve(Slow(9), QuestionContext(model, check=check))
     assert ANSWERED == [0, 1]
+    told = []
+    about = QuestionContext(model, tell=told.append)
+    assert resolve(Double(4), about) == 8
+    assert resolve(Slow(3), about) == 3
+    assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
 
 
 def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session, thread_jobs):

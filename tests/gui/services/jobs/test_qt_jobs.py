@@ -70,7 +70,9 @@ def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
     assert said == ["slow", "done"]
 
 
-def test_an_exception_goes_to_the_handler(qtbot, jobs, session):
+def test_an_exception_goes_to_the_handler_and_a_delivery_can_start_the_next_job(
+    qtbot, jobs, session
+):
     errors = []
 
     def broken():
@@ -80,6 +82,20 @@ def test_an_exception_goes_to_the_handler(qtbot, jobs, session):
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert [type(e) for e in errors] == [KeyError]
     assert errors[0].__traceback__ is not None
+    results = []
+    jobs.start("a", lambda: 1, results.append, unexpected)
+    jobs.start("b", lambda: 2, results.append, unexpected)
+    jobs.cancel("c")
+    qtbot.waitUntil(lambda: session.jobs == 0)
+    assert sorted(results) == [1, 2]
+    results = []
+
+    def then(result):
+        jobs.start("a", lambda: result + 1, results.append, unexpected)
+
+    jobs.start("a", lambda: 1, then, unexpected)
+    qtbot.waitUntil(lambda: results == [2])
+    assert session.jobs == 0
 
 
 def test_the_newest_of_a_slot_wins_even_if_it_ends_first(qtbot, jobs, session):
@@ -124,15 +140,6 @@ def test_an_error_of_a_superseded_job_is_dropped(qtbot, jobs, session):
     assert results == []
 
 
-def test_slots_do_not_disturb_each_other(qtbot, jobs, session):
-    results = []
-    jobs.start("a", lambda: 1, results.append, unexpected)
-    jobs.start("b", lambda: 2, results.append, unexpected)
-    jobs.cancel("c")
-    qtbot.waitUntil(lambda: session.jobs == 0)
-    assert sorted(results) == [1, 2]
-
-
 def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, session):
     """A hundred ticks of a slider behind two long jobs: only the last one is computed."""
     gates, begun, results = [Gate(), Gate()], [], []
@@ -146,17 +153,6 @@ def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, 
         gate.open.set()
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert begun == results == [99]
-
-
-def test_a_delivery_can_start_the_next_job(qtbot, jobs, session):
-    results = []
-
-    def then(result):
-        jobs.start("a", lambda: result + 1, results.append, unexpected)
-
-    jobs.start("a", lambda: 1, then, unexpected)
-    qtbot.waitUntil(lambda: results == [2])
-    assert session.jobs == 0
 
 
 def test_shutting_down_waits_for_the_threads_and_delivers_nothing(

@@ -26,7 +26,7 @@ def start(queued, *slots, got=None, fail=pytest.fail):
         queued.start(slot, lambda slot=slot: slot, got.append if got is not None else id, fail)
 
 
-def test_no_more_than_so_many_are_under_way_and_the_first_comes_first(jobs, queued):
+def test_no_more_than_so_many_are_under_way_and_after_an_error_the_next_begins(jobs, queued):
     got = []
     start(queued, "a", "b", "c", "d", got=got)
     assert list(jobs.waiting) == ["a", "b"]
@@ -34,6 +34,12 @@ def test_no_more_than_so_many_are_under_way_and_the_first_comes_first(jobs, queu
     assert list(jobs.waiting) == ["a", "c"]
     jobs.deliver_all()
     assert got == ["b", "a", "c", "d"]
+    errors = []
+    queued.start("a", lambda: 1 / 0, pytest.fail, errors.append)
+    start(queued, "b", "c")
+    jobs.deliver("a")
+    assert isinstance(errors[0], ZeroDivisionError)
+    assert list(jobs.waiting) == ["b", "c"]
 
 
 def test_what_waits_is_given_up_without_having_begun(jobs, queued):
@@ -55,15 +61,6 @@ def test_the_newest_of_a_slot_wins_and_waits_its_turn(jobs, queued):
     assert list(jobs.waiting) == ["b", "c"]
     jobs.deliver_all()
     assert got == ["b", "c", "a"]
-
-
-def test_after_an_error_the_next_begins(jobs, queued):
-    errors = []
-    queued.start("a", lambda: 1 / 0, pytest.fail, errors.append)
-    start(queued, "b", "c")
-    jobs.deliver("a")
-    assert isinstance(errors[0], ZeroDivisionError)
-    assert list(jobs.waiting) == ["b", "c"]
 
 
 def test_a_result_may_start_another_in_its_slot(jobs, queued):

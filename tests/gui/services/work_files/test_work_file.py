@@ -147,13 +147,6 @@ def test_what_an_older_version_did_not_know_takes_its_default(path):
     assert (work.panel, work.size, work.layout, work.beside) == ("", None, b"", "")
 
 
-def test_a_newer_version_is_refused(path):
-    rewrite(path, lambda said: said.update(version=VERSION + 1))
-    with pytest.raises(HelixscopeError, match="saved by a newer Helixscope") as refused:
-        read_work(path)
-    assert "newer version" in refused.value.advice
-
-
 ALIGNED = replace(BESIDE, alignment=LAYINGS[0])
 DAMAGED = [
     *(
@@ -230,12 +223,16 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, at, byte
         assert same(read_work(path), WORK)
 
 
-def test_a_file_or_a_folder_that_is_not_there(path):
+def test_a_file_or_folder_that_is_not_there_or_of_a_newer_version_is_refused(path):
     with pytest.raises(HelixscopeError, match="cannot be read") as refused:
         read_work(path)
     assert "Save the work again" in refused.value.advice
     with pytest.raises(HelixscopeError, match="cannot be written"):
         write_work(WORK, path.parent / "nowhere" / "a.helix")
+    rewrite(path, lambda said: said.update(version=VERSION + 1))
+    with pytest.raises(HelixscopeError, match="saved by a newer Helixscope") as refused:
+        read_work(path)
+    assert "newer version" in refused.value.advice
 
 
 WRITER = """

@@ -338,10 +338,15 @@ def test_enter_means_the_very_model_and_a_single_word_is_searched_for_before_it_
     assert [line.source for line in lines_of(answered, "bert-base-cased")] == [d.id for d in DUTCH]
 
 
-def test_what_can_be_no_id_is_not_offered():
+def test_what_can_be_no_id_is_not_offered_and_a_recent_path_is_listed_once():
     assert list_groups(session(), "a b@c d") == ()
     for text in ("a/model.safetensors", "pytorch_model.bin"):
         assert not any(line.title.startswith("Open ") for line in lines_of(session(), text))
+    (line,) = lines_of(session(recent=("/data/run-7",)), "/data/run-7")
+    assert line.title == "run-7"
+    offered, recent = lines_of(session(recent=("/data/run-7",)), "/data/run")
+    assert (offered.source, recent.source) == ("/data/run", "/data/run-7")
+    assert offered.preferred
 
 
 @pytest.mark.parametrize("text", ["/home/x/my  run", "~/run", "./run", "..", "C:\\run"])
@@ -349,14 +354,6 @@ def test_a_path_is_opened_as_it_is_typed(text):
     (line,) = lines_of(session(), f" {text} ")
     assert (line.source, line.title, line.kind) == (text, f"Open {text}", "source")
     assert line.preferred
-
-
-def test_a_recent_path_is_listed_once():
-    (line,) = lines_of(session(recent=("/data/run-7",)), "/data/run-7")
-    assert line.title == "run-7"
-    offered, recent = lines_of(session(recent=("/data/run-7",)), "/data/run")
-    assert (offered.source, recent.source) == ("/data/run", "/data/run-7")
-    assert offered.preferred
 
 
 def test_a_typed_id_may_be_here_offline_and_is_that_of_the_catalogue():

@@ -305,7 +305,9 @@ def test_the_menu_copies_and_opens(panel, heard, menu):
         assert heard.pop() == ("open", copied)
 
 
-def test_the_menu_shows_a_model_beside_the_open_one(panel, heard, menu):
+def test_the_menu_shows_a_model_beside_the_open_one_and_checks_for_a_newer_version(
+    panel, heard, menu
+):
     asked = []
     panel.compareRequested.connect(asked.append)
     assert not menu("GPT-2 medium")[BESIDE].isEnabled()
@@ -314,9 +316,6 @@ def test_the_menu_shows_a_model_beside_the_open_one(panel, heard, menu):
     pick(menu("GPT-2 medium"), BESIDE)
     assert asked == [MEDIUM]
     assert heard == []
-
-
-def test_the_menu_of_the_open_model_checks_for_a_newer_version(panel, heard, menu):
     panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
     actions = menu("GPT-2 small")
     assert list(actions) == ["Open", BESIDE, "Copy id", "Check for a newer version"]
