@@ -119,6 +119,3 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
     assert plot(panel).isVisible()
-
-
-# What can be taken away.

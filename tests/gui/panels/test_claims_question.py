@@ -49,7 +49,7 @@ def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
     assert by_id["pca.fraying"].holds is None
 
 
-def test_claims_are_checked_and_told_one_after_another_with_their_share(model):
+def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_between(model):
     steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
     assert all(isinstance(step, Progress) for step in steps[:-1])
@@ -63,18 +63,6 @@ def test_claims_are_checked_and_told_one_after_another_with_their_share(model):
     assert known == list(range(len(CLAIMS)))
     assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
 
-
-def test_what_decomposes_tells_within_its_claims_share(minilm):
-    told = []
-    resolve(ClaimsOf((1, 511)), QuestionContext(minilm, tell=told.append))
-    fractions = [progress.fraction for progress in told]
-    assert any(progress.message == "Decomposing E" for progress in told)
-    assert fractions == sorted(fractions)
-    assert fractions[0] >= 0.0
-    assert fractions[-1] <= 1.0
-
-
-def test_it_can_be_given_up_between_two_claims(model):
     class GivenUp(Exception):
         pass
 
@@ -84,6 +72,16 @@ def test_it_can_be_given_up_between_two_claims(model):
 
     with pytest.raises(GivenUp):
         resolve(ClaimsOf((1, 199)), QuestionContext(model, tell=tell))
+
+
+def test_what_decomposes_tells_within_its_claims_share(minilm):
+    told = []
+    resolve(ClaimsOf((1, 511)), QuestionContext(minilm, tell=told.append))
+    fractions = [progress.fraction for progress in told]
+    assert any(progress.message == "Decomposing E" for progress in told)
+    assert fractions == sorted(fractions)
+    assert fractions[0] >= 0.0
+    assert fractions[-1] <= 1.0
 
 
 def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatch):

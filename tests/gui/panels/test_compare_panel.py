@@ -161,9 +161,6 @@ def test_on_threads_they_come_too(qtbot, thread_jobs, write_table, helix):
     assert NO_NUMBER not in stage.column("Turns")
 
 
-# ---- by mouse and keys -------------------------------------------------------------------------
-
-
 Key = Qt.Key
 
 

@@ -175,7 +175,7 @@ def test_every_choice_can_be_made_and_shown(name, show):
     assert panel.options() == again
 
 
-def test_themes_and_the_mouse(name, show):
+def test_themes_the_mouse_and_what_is_drawn_is_kept_while_it_is_hidden(name, show):
     stage = show(name)
     panel = stage.panel
     panel.set_theme(DARK)
@@ -185,6 +185,14 @@ def test_themes_and_the_mouse(name, show):
     hover(panel, QPoint(2, 2))
     panel.set_theme(LIGHT)
     assert stage.answer.state == "ready"
+    asked = []
+    panel.asked.connect(lambda question, _: asked.append(question))
+    panel.set_in_front(False)
+    stage.controller.request_positions(2, 40)
+    QApplication.sendEvent(panel, QEvent(QEvent.Type.LayoutRequest))
+    assert asked == []
+    panel.set_in_front(True)
+    assert stage.answer.question == panel.spec.question(panel.view().scope, panel.choices)
 
 
 def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_path, monkeypatch):
@@ -214,19 +222,6 @@ def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_p
     stage.session.components = (2, 1, 3)
     stage.session.hover = 4
     assert drawn == []
-
-
-def test_what_is_drawn_is_kept_while_it_is_hidden(name, show):
-    stage = show(name)
-    panel = stage.panel
-    asked = []
-    panel.asked.connect(lambda question, _: asked.append(question))
-    panel.set_in_front(False)
-    stage.controller.request_positions(2, 40)
-    QApplication.sendEvent(panel, QEvent(QEvent.Type.LayoutRequest))
-    assert asked == []
-    panel.set_in_front(True)
-    assert stage.answer.question == panel.spec.question(panel.view().scope, panel.choices)
 
 
 # ---- what the user does in it ------------------------------------------------------------------

@@ -361,9 +361,6 @@ def asked(model, positions):
     return resolve(ExperimentLike(positions), QuestionContext(model))
 
 
-# ---- the question -----------------------------------------------------------------------------
-
-
 def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(model, tmp_path):
     found = asked(model, (1, 198))
     curve = found.settings.curve
@@ -378,7 +375,13 @@ def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(mo
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
 
-def test_without_a_helix_it_takes_two_turns_of_a_line_too_though_a_helix_fits_it(open_table):
+def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_two_turns(
+    open_table,
+):
+    long = open_table(np.cumsum(np.ones((MOST_POSITIONS + 9, 3)), axis=0), "long")
+    assert asked(long, (0, MOST_POSITIONS + 8)).settings.curve.n_positions == MOST_POSITIONS
+    with pytest.raises(RangeError, match="4 positions or more, and the range is 2–4"):
+        asked(long, (2, 4))
     noise = open_table(np.random.default_rng(3).normal(size=(80, 20)), "noise")
     found = asked(noise, (0, 79))
     assert not found.is_helix
@@ -390,13 +393,6 @@ def test_without_a_helix_it_takes_two_turns_of_a_line_too_though_a_helix_fits_it
     assert not found.is_helix
     assert (found.settings.curve.turns, found.settings.curve.spacing) == pytest.approx((2.0, 0.1))
     assert scope(line, found).endswith("positions 1–299, no clear helix")
-
-
-def test_a_long_table_is_cut_and_a_short_range_is_refused(open_table):
-    long = open_table(np.cumsum(np.ones((MOST_POSITIONS + 9, 3)), axis=0), "long")
-    assert asked(long, (0, MOST_POSITIONS + 8)).settings.curve.n_positions == MOST_POSITIONS
-    with pytest.raises(RangeError, match="4 positions or more, and the range is 2–4"):
-        asked(long, (2, 4))
 
 
 def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_given_up():

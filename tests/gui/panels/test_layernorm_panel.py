@@ -131,23 +131,6 @@ def test_each_version_is_shown_and_the_caption_names_scope_and_errors(layernorm)
     assert median.x.tolist() == list(range(1, 200))
 
 
-def test_a_click_on_a_token_selects_its_position_and_what_is_hovered_is_told(layernorm):
-    table = layernorm.panel.content.tokens
-    spot = table.visualRect(table.model().index(0, 0)).center()
-    QTest.mouseClick(table.viewport(), LEFT, pos=spot)
-    assert layernorm.session.selection == (30,)
-    panel = layernorm.panel
-    layernorm.session.hover = 50
-    assert error_plot(panel).hover_text().startswith("50: 0.")
-    layernorm.session.hover = 0
-    assert error_plot(panel).hover_text() == ""
-    at = int(np.flatnonzero(panel.result.histogram)[0])
-    plot = named(panel, "Cosines of tokens with positions")
-    plot.pointHovered.emit((0, at))
-    count = f"{panel.result.histogram[at]:,}".replace(",", "\N{THIN SPACE}")
-    assert f"{count} pairs" in plot.hover_text()
-
-
 # ---- other models, and other panels -----------------------------------------------------------
 
 
@@ -176,7 +159,9 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     made.close()
 
 
-def test_a_version_is_shown_on_its_page_and_what_are_no_two_sums_is_left_out(layernorm):
+def test_a_version_is_shown_on_its_page_tokens_select_positions_and_what_is_hovered_is_told(
+    layernorm,
+):
     panel = layernorm.panel
     panel.configure(page="interference")
     panel.configure(version="constant_norm")
@@ -184,3 +169,17 @@ def test_a_version_is_shown_on_its_page_and_what_are_no_two_sums_is_left_out(lay
     spec, model = layernorm.panel.spec, layernorm.session.model
     for sums in ([["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"):
         assert usable(spec, {"sums": sums}, model) == {}
+    table = layernorm.panel.content.tokens
+    spot = table.visualRect(table.model().index(0, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, pos=spot)
+    assert layernorm.session.selection == (30,)
+    panel = layernorm.panel
+    layernorm.session.hover = 50
+    assert error_plot(panel).hover_text().startswith("50: 0.")
+    layernorm.session.hover = 0
+    assert error_plot(panel).hover_text() == ""
+    at = int(np.flatnonzero(panel.result.histogram)[0])
+    plot = named(panel, "Cosines of tokens with positions")
+    plot.pointHovered.emit((0, at))
+    count = f"{panel.result.histogram[at]:,}".replace(",", "\N{THIN SPACE}")
+    assert f"{count} pairs" in plot.hover_text()

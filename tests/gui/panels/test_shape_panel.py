@@ -132,20 +132,6 @@ def test_each_condition_is_told_apart(of_gpt2, r2, simple, turns, met):
     assert [one for one, _ in conditions(replace(of_gpt2, curves=curves))] == met
 
 
-def test_other_positions_and_components_are_asked_for_and_too_short_a_range_says_so(shape):
-    session = shape.session
-    session.positions = (20, 120)
-    assert shape.panel.result.positions == (20, 120)
-    session.components = (2, 3, 4)
-    assert shape.panel.result.components == (2, 3, 4)
-    assert "positions 20–120, centred · PC 2, 3, 4" in shape.panel.header.caption.text()
-    session.positions = (5, 7)
-    assert "the range is 5–7" in shape.panel.words.message.text()
-    assert shape.panel.words.advice.text().startswith("Show a longer range.")
-    session.positions = (5, 150)
-    assert shape.panel.content.numbers.isVisible()
-
-
 def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
     QTest.mouseClick(shape.panel.header.help, LEFT)
     said = QToolTip.text().replace("\n", " ")
@@ -195,7 +181,7 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
     assert said.get_text() == f"RMS\n{of_gpt2.rms(fit.name):.3f}"
 
 
-def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
+def test_numbers_have_a_row_for_each_curve_of_the_positions_and_components_asked_for(shape):
     result = shape.panel.result
     numbers = shape.panel.numbers()
     assert numbers["curve"].tolist() == list(NAMES)
@@ -206,6 +192,17 @@ def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
     for number, name in enumerate(NAMES):
         distances = numbers[f"distance_{name}"]
         assert numbers["rms_distance"][number] ** 2 == pytest.approx((distances**2).mean())
+    session = shape.session
+    session.positions = (20, 120)
+    assert shape.panel.result.positions == (20, 120)
+    session.components = (2, 3, 4)
+    assert shape.panel.result.components == (2, 3, 4)
+    assert "positions 20–120, centred · PC 2, 3, 4" in shape.panel.header.caption.text()
+    session.positions = (5, 7)
+    assert "the range is 5–7" in shape.panel.words.message.text()
+    assert shape.panel.words.advice.text().startswith("Show a longer range.")
+    session.positions = (5, 150)
+    assert shape.panel.content.numbers.isVisible()
 
 
 def test_the_copied_python_prints_the_same(shape):

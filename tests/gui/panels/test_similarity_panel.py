@@ -186,9 +186,6 @@ def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
     others.close()
 
 
-# Colours.
-
-
 # What can be taken away.
 
 

@@ -146,7 +146,18 @@ def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, st
         assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
 
 
-def test_a_layer_that_a_model_lacks_is_told_and_matrices_that_make_no_sense_are_left_out(small):
+def test_k_is_dragged_and_kept_beyond_what_there_is_and_what_a_model_lacks_is_told(small):
+    plot = plot_of(small)
+    target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
+    drag(plot.viewport(), plot.marker_point().toPoint(), target)
+    assert k_of(small).value == 4
+    assert rows(small)[0][0] == "first 4"
+    energy = small.result.found[0].energy[3]
+    assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
+    assert not plot.view.is_zoomed, "the drag moved the line and not the view"
+    small.configure(k=45)
+    assert k_of(small).value == 40
+    assert small.options()["k"] == 45
     chips_of(small).layer.setCurrentIndex(2)
     QTest.mouseClick(chips_of(small).chips["W_K"], LEFT)
     assert rows(small)[-1] == ["W_K 2", "not in this checkpoint"]
@@ -163,20 +174,6 @@ def test_a_layer_that_a_model_lacks_is_told_and_matrices_that_make_no_sense_are_
     ):  # fmt: skip
         assert kit.usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
     assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
-
-
-def test_k_is_dragged_in_the_plot_and_kept_beyond_what_there_is(small):
-    plot = plot_of(small)
-    target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
-    drag(plot.viewport(), plot.marker_point().toPoint(), target)
-    assert k_of(small).value == 4
-    assert rows(small)[0][0] == "first 4"
-    energy = small.result.found[0].energy[3]
-    assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
-    assert not plot.view.is_zoomed, "the drag moved the line and not the view"
-    small.configure(k=45)
-    assert k_of(small).value == 40
-    assert small.options()["k"] == 45
 
 
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, small_gpt2):
@@ -199,11 +196,6 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, smal
     others.close()
 
 
-# What is saved.
-
 SAVED = {
     "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
 }  # fmt: skip
-
-
-# What can be taken away.

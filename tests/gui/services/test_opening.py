@@ -75,18 +75,9 @@ def test_a_fit_meanwhile_does_not_hide_that_it_is_opening(session, by_hand, hand
     assert session.status == "Ready"
 
 
-def test_another_model_is_announced_in_place_of_one_that_was(
+def test_opening_can_be_cancelled_and_another_model_is_announced_in_its_place(
     session, by_hand, hand_jobs, write_table
 ):
-    by_hand.open(str(write_table()))
-    hand_jobs.drag_on("open")
-    by_hand.open(str(write_table(name="other")))
-    assert session.opening.endswith("other.npy")
-    hand_jobs.deliver_all()
-    assert session.opening == ""
-
-
-def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
     by_hand.open(str(write_table()))
     hand_jobs.drag_on("open")
     hand_jobs.compute("open")
@@ -95,6 +86,12 @@ def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
     assert session.opening == ""
     assert session.model is None
     assert session.status == "Opening cancelled"
+    by_hand.open(str(write_table()))
+    hand_jobs.drag_on("open")
+    by_hand.open(str(write_table(name="other")))
+    assert session.opening.endswith("other.npy")
+    hand_jobs.deliver_all()
+    assert session.opening == ""
 
 
 def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_tried(

@@ -116,20 +116,17 @@ def test_the_side_is_explicit(gpt2):
     assert "two different spaces" not in caption(gpt2), "both are values"
 
 
-def test_other_layers(minilm):
-    enter(minilm.form.rows.layer, "5")
-    assert minilm.result.rows == Subject("W_Q", layer=5)
-    assert "W_Q layer 5" in caption(minilm)
-    assert minilm.form.rows.layer.maximum() == 5
-
-
 def test_any_two_matrices_also_of_different_layers(minilm):
     choose(minilm.form.rows.name, "W_in")
     choose(minilm.form.columns.name, "W_O")
     enter(minilm.form.columns.layer, "2")
-    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_in"), Subject("W_O", layer=2))
+    assert minilm.form.rows.layer.maximum() == 5
+    enter(minilm.form.rows.layer, "5")
+    rows, columns = Subject("W_in", layer=5), Subject("W_O", layer=2)
+    assert (minilm.result.rows, minilm.result.columns) == (rows, columns)
+    assert "W_in layer 5" in caption(minilm)
     stream = ResidualStream(minilm.session.model)
-    expected = stream.overlaps(Subject("W_in"), Subject("W_O", layer=2))
+    expected = stream.overlaps(rows, columns)
     np.testing.assert_allclose(minilm.result.values, expected, atol=1e-6)
     assert "all rows" not in caption(minilm)
 

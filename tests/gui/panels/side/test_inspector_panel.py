@@ -246,7 +246,9 @@ def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
     assert session.selection == ()
 
 
-def test_a_long_list_keeps_the_current_one_in_sight(make, session, qtbot):
+def test_a_long_list_keeps_the_current_one_in_sight_and_other_keys_reach_the_window(
+    make, session, qtbot
+):
     panel = make(session)
     panel.answers.select((*range(40), 60))
     table = panel.listed
@@ -258,10 +260,6 @@ def test_a_long_list_keeps_the_current_one_in_sight(make, session, qtbot):
 
     qtbot.waitUntil(in_sight)
     assert table.rows[last].position == 60
-
-
-def test_keys_the_list_has_no_use_for_reach_the_window(make, session, qtbot):
-    panel = make(session)
     panel.answers.select((40, 12, 5))
     reached = []
     panel.keyPressEvent = lambda event: reached.append(event.key())

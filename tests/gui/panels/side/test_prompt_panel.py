@@ -210,7 +210,7 @@ def test_arrow_keys_walk_along_the_tokens_and_selection_and_hover_tint_them(make
         assert hovered.red() > hovered.green()
 
 
-def test_a_thousand_tokens_scroll_and_the_current_one_comes_into_sight(make, session):
+def test_a_thousand_tokens_scroll_and_chips_wrap_inside_the_width(make, session):
     panel = make(session)
     session.prompt = "x"
     session.tokens = TokenizedPrompt(tuple(range(1024)), tuple(f" token{i}" for i in range(1024)))
@@ -220,11 +220,6 @@ def test_a_thousand_tokens_scroll_and_the_current_one_comes_into_sight(make, ses
     assert panel.flow.viewport().rect().contains(box)
     click(panel, 901 if panel.flow.box_on_screen(901).top() == box.top() else 899)
     assert session.selection[0] in (899, 901)
-
-
-def test_chips_wrap_inside_the_width_and_do_not_overlap(make, session):
-    panel = make(session)
-    session.prompt = "x"
     texts = ("[CLS]", "東京", " مرحبا", "\n\n", "x" * 300, " ", "", "a", "[SEP]")
     session.tokens = TokenizedPrompt(tuple(range(9)), texts)
     for width in (240, 280, 420):

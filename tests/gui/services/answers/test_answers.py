@@ -213,7 +213,9 @@ class Many:
         return (np.zeros(self.n_bytes // 8),)
 
 
-def test_another_model_drops_everything(session, answers, hand_jobs, open_table, helix):
+def test_another_model_drops_everything_and_who_hears_of_it_first_is_answered_about_it(
+    session, answers, hand_jobs, open_table, helix
+):
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     answers.ask("b", Double(3))
@@ -223,11 +225,6 @@ def test_another_model_drops_everything(session, answers, hand_jobs, open_table,
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     assert ANSWERED == [2, 2]
-
-
-def test_a_panel_that_hears_of_the_model_first_is_answered_about_the_new_one(
-    session, answers, hand_jobs, open_table, helix
-):
     session.events.positions.connect(lambda: answers.ask("a", Double(7)))
     answers.ask("b", Double(2))
     session.change(positions=(0, 9), model=open_table(helix(50), name="other"))

@@ -113,7 +113,9 @@ def test_another_model_in_the_same_place_is_said(session, controller, write_tabl
     assert session.components == (1, 2, 3)
 
 
-def test_a_model_that_is_gone_leaves_what_is_open(session, controller, write_table, save, other):
+def test_a_model_that_is_gone_leaves_what_is_open_and_work_never_saved_is_resumed(
+    session, controller, write_table, save, other
+):
     table = write_table()
     controller.open(str(table))
     session.prompt = "saved"
@@ -127,6 +129,14 @@ def test_a_model_that_is_gone_leaves_what_is_open(session, controller, write_tab
     # What is opened next has nothing to do with it.
     controller.open(str(other))
     assert session.prompt == ""
+    controller.open(str(write_table()))
+    session.positions = (20, 30)
+    work = read_work(save())
+    reset(session, controller, other)
+    controller.resume(work)
+    assert session.positions == (20, 30)
+    assert session.notice.text == RESUMED
+    assert not session.recent[0].endswith(".helix")
 
 
 def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next(
@@ -166,17 +176,6 @@ def test_computed_tables_and_the_bundled_model_have_no_place_in_a_folder(
         controller.open(str(path))
         assert session.model.source == source
         assert session.notice is None
-
-
-def test_work_that_was_never_saved_is_resumed(session, controller, write_table, save, other):
-    controller.open(str(write_table()))
-    session.positions = (20, 30)
-    work = read_work(save())
-    reset(session, controller, other)
-    controller.resume(work)
-    assert session.positions == (20, 30)
-    assert session.notice.text == RESUMED
-    assert not session.recent[0].endswith(".helix")
 
 
 # ---- what is laid over the curve ----------------------------------------------------------------

@@ -131,19 +131,6 @@ def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
     assert heard[1:] == ["openai-community/gpt2-medium"]
 
 
-def test_a_heading_does_nothing_nor_does_the_open_model(panel, qtbot):
-    heard = record(panel)
-    first = panel.list.rect_of(panel.list.lines()[0].source)
-    at = first.center()
-    at.setY(first.top() - 8)
-    qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert heard == []
-    assert not panel.explanation.isVisible()
-    panel.session.model = model_of("openai-community/gpt2")
-    click(panel, qtbot, "openai-community/gpt2")
-    assert heard == []
-
-
 def test_search_filters_by_title_id_and_group_or_says_that_there_is_nothing(panel):
     for typed, expected in (
         ("gpt2-m", ["GPT-2 medium"]),
@@ -253,7 +240,7 @@ def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     assert panel.search.selectedText() == "gpt"
 
 
-def test_marks_the_open_model_or_folder_and_keeps_the_mark(panel):
+def test_marks_the_open_model_or_folder_which_is_not_opened_again(panel, qtbot):
     assert panel.list.open_lines() == ()
     panel.session.model = model_of("gpt2")
     assert [line.title for line in panel.list.open_lines()] == ["GPT-2 small"]
@@ -263,6 +250,16 @@ def test_marks_the_open_model_or_folder_and_keeps_the_mark(panel):
     panel.session.recent = RECENT[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
+    heard = record(panel)
+    first = panel.list.rect_of(panel.list.lines()[0].source)
+    at = first.center()
+    at.setY(first.top() - 8)
+    qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert heard == []
+    assert not panel.explanation.isVisible()
+    panel.session.model = model_of("openai-community/gpt2")
+    click(panel, qtbot, "openai-community/gpt2")
+    assert heard == []
 
 
 def test_with_nothing_to_list_it_says_what_to_do(qtbot):

@@ -253,8 +253,6 @@ def test_walking_down_goes_behind_nothing(panel):
 
 BESIDE = "Show beside the open model"
 
-# ---- the menu of a line ------------------------------------------------------------------
-
 
 @pytest.fixture
 def menu_of():
