@@ -103,16 +103,6 @@ def test_hover_and_click_tell_the_cell(heatmap):
     assert heatmap.value_at(42, 9) == 22.0
 
 
-def test_the_label_says_what_it_is_told_and_stays_inside(heatmap):
-    heatmap.set_hover(3, 29, "a rather long text about this cell")
-    assert heatmap.hover_text() == "a rather long text about this cell"
-    assert heatmap.viewport().rect().contains(heatmap._label.geometry())
-    heatmap.set_hover(3, 29, "two\nlines")
-    assert heatmap._label.text() == "two\nlines"
-    heatmap.set_hover(None, None)
-    assert heatmap.hover_text() == ""
-
-
 def test_the_wheel_zooms_about_the_mouse_and_cells_stay_square(heatmap):
     point = heatmap.point_of(3, 25).toPoint()
     before = heatmap.to_data(QPointF(point))
@@ -224,7 +214,14 @@ def test_right_click_is_left_to_the_panel(heatmap, monkeypatch):
     assert len(asked) == 1
 
 
-def test_gestures_are_explained_beside_the_cells_and_the_label_has_its_theme(heatmap):
+def test_the_label_says_what_it_is_told_and_gestures_are_explained_beside_the_cells(heatmap):
+    heatmap.set_hover(3, 29, "a rather long text about this cell")
+    assert heatmap.hover_text() == "a rather long text about this cell"
+    assert heatmap.viewport().rect().contains(heatmap._label.geometry())
+    heatmap.set_hover(3, 29, "two\nlines")
+    assert heatmap._label.text() == "two\nlines"
+    heatmap.set_hover(None, None)
+    assert heatmap.hover_text() == ""
     said = heatmap.tooltip_at(QPointF(2, 2))
     assert said.endswith(ZOOMING)
     assert "Shift-click" in said

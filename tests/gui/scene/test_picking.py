@@ -62,29 +62,22 @@ def test_points_behind_the_camera_are_never_meant(plotter):
 # ---- which point is meant --------------------------------------------------------------
 
 
-def test_nothing_is_meant_where_nothing_is_near():
-    xy = np.array([[10.0, 10], [100, 100]])
-    depth = np.zeros(2)
-    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS + 0.1)) is None
-    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS)) == 0
-    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS + 0.1), radius=20) == 0
-    assert nearest_point(np.zeros((0, 2)), np.zeros(0), (0, 0)) is None
-
-
 BEYOND = 10 + PICK_RADIUS
 
 
-@pytest.mark.parametrize(
-    ("across", "depth", "meant"),
-    [
+def test_of_points_near_by_the_one_in_front_is_meant_and_nothing_where_none_is():
+    for across, depth, meant in (
         ((10, 10.5, 11.5, 15), (0.5, 0.4, 0.1, 0), 2),
         ((10, 10.5, 11.5, 15), (0.1, 0.4, 0.5, 0), 0),
         ((BEYOND - 0.5, BEYOND + 0.5), (0.9, 0.1), 0),
-    ],
-)
-def test_of_points_near_by_the_one_in_front_is_meant(across, depth, meant):
-    xy = np.column_stack([across, np.full(len(across), 10.0)])
-    assert nearest_point(xy, np.array(depth), (10, 10)) == meant
+    ):
+        xy = np.column_stack([across, np.full(len(across), 10.0)])
+        assert nearest_point(xy, np.array(depth), (10, 10)) == meant
+    xy, depth = np.array([[10.0, 10], [100, 100]]), np.zeros(2)
+    assert nearest_point(xy, depth, (10, BEYOND + 0.1)) is None
+    assert nearest_point(xy, depth, (10, BEYOND)) == 0
+    assert nearest_point(xy, depth, (10, BEYOND + 0.1), radius=20) == 0
+    assert nearest_point(np.zeros((0, 2)), np.zeros(0), (0, 0)) is None
 
 
 @given(

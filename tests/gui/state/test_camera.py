@@ -63,21 +63,18 @@ def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect):
         assert extent == pytest.approx(1 / MARGIN, abs=0.03)
 
 
-def test_the_articles_view_is_elevation_20_azimuth_45():
+def test_the_articles_view_and_flat_ones_have_their_axes_where_they_are_expected():
     x, y, z = VIEWS["article"][0]
     assert np.degrees(np.arcsin(z)) == pytest.approx(20)
     assert np.degrees(np.arctan2(y, x)) == pytest.approx(45)
-
-
-@pytest.mark.parametrize(("view", "right", "up"), [("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2)])
-def test_flat_views_have_their_axes_to_the_right_and_up(view, right, up):
     points = np.vstack([np.eye(3), -np.eye(3)])
-    pose = view_pose(view, points, np.eye(3), 1.0)
-    seen = on_screen(points, pose, 1.0, parallel=True)
-    assert seen[right] == pytest.approx([seen[right][0], 0], abs=1e-9)
-    assert seen[right][0] > 0.5
-    assert seen[up] == pytest.approx([0, seen[up][1]], abs=1e-9)
-    assert seen[up][1] > 0.5
+    for view, right, up in (("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2)):
+        pose = view_pose(view, points, np.eye(3), 1.0)
+        seen = on_screen(points, pose, 1.0, parallel=True)
+        assert seen[right] == pytest.approx([seen[right][0], 0], abs=1e-9)
+        assert seen[right][0] > 0.5
+        assert seen[up] == pytest.approx([0, seen[up][1]], abs=1e-9)
+        assert seen[up][1] > 0.5
 
 
 @pytest.mark.parametrize("points", [np.zeros((1, 3)), np.full((5, 3), 7e5), np.ones((2, 3)) * 1e-9])

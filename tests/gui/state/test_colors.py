@@ -15,12 +15,6 @@ def luminance(colors):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-def test_the_articles_map_goes_from_dark_blue_to_dark_red():
-    table = lookup_table("jet")
-    np.testing.assert_allclose(table[0, :3], [0, 0, 128], atol=2)
-    np.testing.assert_allclose(table[-1, :3], [128, 0, 0], atol=2)
-
-
 @pytest.mark.parametrize("colormap", COLORMAPS)
 def test_every_map_has_256_opaque_colours_that_can_be_seen_on_every_theme(colormap):
     table = lookup_table(colormap)
@@ -36,10 +30,13 @@ def test_every_map_has_256_opaque_colours_that_can_be_seen_on_every_theme(colorm
     np.testing.assert_array_equal(lifted[kept], table[kept])
 
 
-def test_a_position_has_one_colour_in_every_subset(opened, controller):
+def test_a_position_has_one_colour_of_the_articles_map_in_every_subset(opened, controller):
+    table = lookup_table("jet")  # from dark blue to dark red
+    np.testing.assert_allclose(table[[0, -1], :3], [[0, 0, 128], [128, 0, 0]], atol=2)
     whole = color_scale(opened)
     controller.request_positions(50, 90)
     part = color_scale(opened)
+    assert whole.colormap == part.colormap == "jet"
     assert whole.limits == part.limits == (0.0, 199.0)
     assert part.labels == ("0", "199")
     np.testing.assert_array_equal(part.values, np.arange(200))

@@ -36,7 +36,7 @@ def pixels(interactor):
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
 
 
-def test_the_short_way_shows_what_the_long_one_does(shown):
+def test_the_short_way_shows_what_the_long_one_does_in_each_size(shown, qtbot):
     assert not shown.ren_win.GetSwapBuffers(), "the first frame is there"
     short = pixels(shown)
     assert not shown.ren_win.GetSwapBuffers()
@@ -44,12 +44,8 @@ def test_the_short_way_shows_what_the_long_one_does(shown):
     np.testing.assert_array_equal(pixels(shown), short)
     height, width, _ = short.shape
     assert (short[height // 2, width // 2] != BACKGROUND).any()
-
-
-def test_a_frame_fills_the_widget_in_each_of_its_sizes(shown, qtbot):
-    window = shown.window()
     for width, height in ((401, 303), (200, 120)):
-        window.resize(width, height)
+        shown.window().resize(width, height)
         qtbot.waitUntil(lambda: shown.ren_win.GetSize() == (shown.width(), shown.height()))
         picture = pixels(shown)
         assert picture.shape[:2] == (height, width)

@@ -96,18 +96,6 @@ def test_hidden_positions_are_not_selected_and_faint_ones_are(window, viewport, 
         assert viewport.session.selection == tuple(wanted)
 
 
-def test_escape_leaves_it_and_clears_nothing(window, viewport, qtbot):
-    viewport.session.selection = (5,)
-    QTest.keyClicks(viewport.interactor, "l")
-    assert window.commands.by_name["select_lasso"].isChecked()
-    drag(qtbot, viewport, QPoint(20, 20), QPoint(200, 30), QPoint(100, 200), release=False)
-    QTest.keyClick(viewport.interactor, Qt.Key.Key_Escape)
-    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(100, 200))
-    assert viewport.session.selection == (5,)
-    assert viewport.marquee.armed is None
-    assert not window.commands.by_name["select_lasso"].isChecked()
-
-
 def test_the_key_again_or_the_other_one_changes_what_is_armed_and_a_click_is_a_click(
     window, viewport, qtbot
 ):
@@ -123,7 +111,11 @@ def test_the_key_again_or_the_other_one_changes_what_is_armed_and_a_click_is_a_c
     assert viewport.marquee.armed == "box"
 
 
-def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, settle):
+def test_the_outline_is_drawn_in_the_accent_and_escape_leaves_it_and_clears_nothing(
+    window, viewport, qtbot, settle
+):
+    lasso = window.commands.by_name["select_lasso"]
+
     def accent_pixels():
         with qtbot.waitSignal(viewport.interactor.frameSwapped):
             viewport.interactor.update()
@@ -132,13 +124,23 @@ def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, settle):
         found = [image.pixelColor(x, 40).getRgb()[:3] for x in range(60, 260)]
         return int((np.abs(np.array(found) - wanted).max(axis=1) < 60).sum())
 
-    assert accent_pixels() == 0
     QTest.keyClicks(viewport.interactor, "b")
+    assert accent_pixels() == 0
     drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 90), release=False)
     assert accent_pixels() > 150
     qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(260, 90))
     settle()
+    viewport.session.selection = (5,)
+    QTest.keyClicks(viewport.interactor, "l")
+    assert lasso.isChecked()
+    drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 40), QPoint(100, 200), release=False)
+    assert accent_pixels() > 150
+    QTest.keyClick(viewport.interactor, Qt.Key.Key_Escape)
+    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(100, 200))
     assert accent_pixels() == 0
+    assert viewport.session.selection == (5,)
+    assert viewport.marquee.armed is None
+    assert not lasso.isChecked()
 
 
 # ---- models side by side ---------------------------------------------------------------
@@ -153,7 +155,7 @@ def beside(window, settle, write_table, helix):
     return other
 
 
-def test_a_box_in_one_view_selects_in_all_and_no_view_waits_for_another(
+def test_a_box_in_one_view_selects_in_all_and_each_measures_what_is_selected(
     window, viewport, beside, qtbot
 ):
     QTest.keyClicks(viewport.interactor, "b")
@@ -164,9 +166,6 @@ def test_a_box_in_one_view_selects_in_all_and_no_view_waits_for_another(
     assert window.session.selection == chosen
     assert viewport.marquee.armed is beside.marquee.armed is None
     assert not window.commands.by_name["select_box"].isChecked()
-
-
-def test_what_is_measured_is_measured_in_each_view(window, viewport, beside):
     window.controller.select((30, 90))
     QTest.keyClicks(viewport.interactor, "m")
     for session in (window.session, beside.session):

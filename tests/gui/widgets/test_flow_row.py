@@ -40,7 +40,7 @@ def corners(row, width):
     return [row.itemAt(i).widget().pos().toTuple() for i in range(row.count())]
 
 
-def test_wrapped_where_there_is_no_room(row):
+def test_wrapped_where_there_is_no_room_and_taken_out(row):
     assert corners(row, 400) == [(0, 0), (108, 0), (216, 0)]
     assert row.parentWidget().height() == 20
     assert corners(row, 230) == [(0, 0), (108, 0), (0, 28)]
@@ -49,6 +49,10 @@ def test_wrapped_where_there_is_no_room(row):
     row.itemAt(1).widget().hide()  # takes no room
     assert corners(row, 400)[2] == (108, 0)
     assert row.sizeHint().width() == 208
+    assert row.takeAt(0) is not None
+    assert row.count() == 2
+    assert row.takeAt(5) is None
+    assert row.itemAt(-1) is None
 
 
 def test_a_row_within_a_row_wraps_too(qtbot):
@@ -62,10 +66,3 @@ def test_a_row_within_a_row_wraps_too(qtbot):
     flow.addWidget(inner)
     assert flow.heightForWidth(300) == 10
     assert flow.heightForWidth(110) == 24
-
-
-def test_items_can_be_taken_out(row):
-    assert row.takeAt(0) is not None
-    assert row.count() == 2
-    assert row.takeAt(5) is None
-    assert row.itemAt(-1) is None

@@ -116,7 +116,9 @@ def check_second(stage):
     assert stage.panel.next.text() == "Finish"
 
 
-def test_set_up_again_after_changes_and_going_on_where_it_was_left(stage):
+def test_set_up_again_after_changes_and_going_on_where_it_was_left(
+    stage, write_table, helix, qtbot
+):
     begin_second(stage)
     change(stage)
     stage.window.docks["inspector"].close()
@@ -127,6 +129,16 @@ def test_set_up_again_after_changes_and_going_on_where_it_was_left(stage):
     assert stage.session.positions == (1, 199)
     stage.begin()
     check_second(stage)
+    # Another model is set up as the step says, and keeps its range.
+    stage.window.controller.open(str(write_table(helix(90, 16), "other")))
+    qtbot.waitUntil(lambda: stage.session.model.name == "other")
+    stage.settle()
+    assert stage.session.positions == (49, 89)
+    assert stage.session.lesson.number == 1
+    assert "Positions 49 to 89." in stage.text
+    leave(stage)
+    assert (stage.session.positions, stage.session.components) == ((49, 89), (1, 2, 3))
+    assert stage.session.prompt == ""
 
 
 def test_leaving_gives_the_window_back(stage):
@@ -179,21 +191,6 @@ def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_neve
         assert stage.session.lesson.number == number
     stage.settle()
     assert window.lesson_player.on
-
-
-def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(
-    stage, write_table, helix, qtbot
-):
-    begin_second(stage)
-    stage.window.controller.open(str(write_table(helix(90, 16), "other")))
-    qtbot.waitUntil(lambda: stage.session.model.name == "other")
-    stage.settle()
-    assert stage.session.positions == (49, 89)
-    assert stage.session.lesson.number == 1
-    assert "Positions 49 to 89." in stage.text
-    leave(stage)
-    assert (stage.session.positions, stage.session.components) == ((49, 89), (1, 2, 3))
-    assert stage.session.prompt == ""
 
 
 def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_keeps(stage, qtbot):
