@@ -5,9 +5,11 @@ import pytest
 from gui.style.token_text import is_special, token_label, token_runs
 
 
-def test_a_blank_is_a_mark_and_a_middle_dot_is_a_letter():
+def test_a_blank_and_bytes_of_a_split_character_are_marks_and_a_middle_dot_is_a_letter():
     assert token_runs(" my") == (("·", True), ("my", False))
     assert token_runs("·my") == (("·my", False),)
+    assert token_runs("a⟨F0⟩") == (("a", False), ("⟨F0⟩", True))
+    assert token_runs("⟨x⟩") == (("⟨x⟩", False),)
 
 
 @pytest.mark.parametrize(
@@ -28,11 +30,6 @@ def test_a_blank_is_a_mark_and_a_middle_dot_is_a_letter():
 )
 def test_nothing_stays_invisible(text, shown):
     assert token_label(text) == shown
-
-
-def test_bytes_of_a_split_character_are_marks():
-    assert token_runs("a⟨F0⟩") == (("a", False), ("⟨F0⟩", True))
-    assert token_runs("⟨x⟩") == (("⟨x⟩", False),)
 
 
 def test_control_and_ordinary_tokens():

@@ -95,26 +95,19 @@ def test_a_move_is_its_share_of_the_height(parallel, seed):
     assert shift @ way == pytest.approx(0, abs=1e-9)
 
 
-def test_one_point_comes_to_the_middle_and_several_into_sight():
-    rng = np.random.default_rng(1)
-    whole, pose = rng.normal(size=(60, 3)), some_pose(3)
+def test_one_point_comes_to_the_middle_and_several_into_sight_but_none_is_flown_into():
+    whole, pose = np.random.default_rng(1).normal(size=(60, 3)), some_pose(3)
     way = pose.position - pose.focal_point
     one = focused(pose, whole[:1], whole, 1.5)
     np.testing.assert_allclose(one.position - whole[0], way)
     several = focused(pose, whole[:9], whole, 1.5)
     np.testing.assert_allclose(several.position, framed(whole[:9], way, pose.up, 1.5).position)
-
-
-@pytest.mark.parametrize("apart", [0.0, 1e-9])
-def test_points_close_together_are_not_flown_into(apart):
-    whole = np.random.default_rng(1).normal(size=(60, 3))
-    pose, pair = some_pose(3), whole[[7, 7]] + [[0.0] * 3, [apart] * 3]
-    near = focused(pose, pair, whole, 1.5)
-    far = framed(whole, pose.position - pose.focal_point, pose.up, 1.5)
-    reach = np.linalg.norm(near.position - near.focal_point)
+    far = framed(whole, way, pose.up, 1.5)
     least = NEAREST_SHARE * np.linalg.norm(far.position - far.focal_point)
-    assert reach == pytest.approx(least)
-    assert near.parallel_scale == pytest.approx(NEAREST_SHARE * far.parallel_scale)
+    for apart in (0.0, 1e-9):
+        near = focused(pose, whole[[7, 7]] + [[0.0] * 3, [apart] * 3], whole, 1.5)
+        assert np.linalg.norm(near.position - near.focal_point) == pytest.approx(least)
+        assert near.parallel_scale == pytest.approx(NEAREST_SHARE * far.parallel_scale)
 
 
 def test_arrows_with_control_move_and_with_shift_turn(application, viewport):

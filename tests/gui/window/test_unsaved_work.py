@@ -127,25 +127,21 @@ def restart(start_application, tmp_path):
     )
 
 
-def test_a_folder_where_nothing_can_be_taken_stops_no_start(restart, crashed, monkeypatch, caplog):
-    file = crashed("a")
+def test_a_folder_where_nothing_can_be_taken_stops_no_start_and_what_is_there_waits(
+    restart, crashed, monkeypatch, caplog
+):
+    folder = crashed("a").parent
     with monkeypatch.context() as read_only:
         read_only.setattr(UnixFileLock, "_acquire", refusing(errno.EROFS))
-        application = restart()
-        application.close()
+        restart().close()
     assert "cannot be taken" in caplog.text
-    assert everything(file.parent) == ["a.helix"]
-    assert left_over(file.parent).work.positions == (1, 199)
-
-
-def test_what_cannot_be_moved_or_read_now_waits(crashed, monkeypatch, caplog):
-    folder = crashed("a").parent
+    assert everything(folder) == ["a.helix"]
     for owner, name in ((Path, "read_bytes"), (os, "replace")):
         with monkeypatch.context() as broken:
             broken.setattr(owner, name, refusing(errno.EIO))
             assert left_over(folder) is None
         assert "a.helix" in everything(folder)
-    assert left_over(folder) is not None
+    assert left_over(folder).work.positions == (1, 199)
 
 
 def test_of_several_windows_each_start_shows_one(restart, crashed):
