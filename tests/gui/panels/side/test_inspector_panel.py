@@ -181,6 +181,7 @@ def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     target = panel.nearest.rows[1].position
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p == target):
         QTest.mouseMove(panel.nearest.viewport(), spot(panel.nearest, 1))
+    QTest.mouseMove(panel.nearest.viewport(), spot(panel.nearest, 1) + QPoint(3, 0))
     assert session.hover == target
     click(panel.nearest, 1)
     assert session.selection == (target,)
