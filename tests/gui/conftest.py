@@ -379,3 +379,11 @@ def application(
     As with ``show_model``, its window is that of the module's other tests.
     """
     return shared_window.get(wait_until_idle)
+
+
+@pytest.fixture
+def settle(
+    application: Application, wait_until_idle: Callable[[Application], None]
+) -> Callable[[], None]:
+    """Wait until the shared window is idle."""
+    return lambda: wait_until_idle(application)

@@ -13,6 +13,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.safetensors_store import open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.checkpoints.torch_store import open_torch
 
 
@@ -191,3 +192,24 @@ def test_opening_safetensors_needs_no_heavy_library(run_python):
         "'huggingface_hub', 'scipy') if m in sys.modules))"
     )
     assert loaded.strip() == "[]"
+
+
+def test_what_changed_since_the_index_was_read_is_said(tmp_path):
+    path = tmp_path / "pytorch_model.bin"
+    torch.save({"table": torch.arange(64.0).reshape(8, 8)}, path)
+    store, whole = open_torch(path), path.read_bytes()
+    path.write_bytes(whole.replace(b"PK\3\4", b"PK\0\0"))
+    with pytest.raises(SourceError, match="its directory points nowhere"):
+        store.read("table")
+    path.write_bytes(b"abc")
+    file = LocalFile(path)
+    with pytest.raises(SourceError, match="truncated: 8 bytes expected at offset 0, got 3"):
+        file.read_at(0, 8)
+    with pytest.raises(SourceError, match="truncated or damaged"):
+        open_torch(path)
+    path.unlink()
+    for read in (file.size, lambda: file.read_at(0, 8)):
+        with pytest.raises(SourceError, match="There is nothing at"):
+            read()
+    assert "permission denied" in str(cannot_read(path, PermissionError()))
+    assert "could not be read: Input/output" in str(cannot_read(path, OSError(5, "Input/output")))

@@ -1,5 +1,6 @@
 """Queries and keys of every family: those that its own module in transformers computes."""
 
+import json
 import operator
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from geometry.models.head_projections import mean_token_norm, project_heads
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, watched
+from tests.gui.result_stage import write_small_gpt2
 
 #: What is optional in a family, or differs with its configuration.
 VARIANTS = tuple(
@@ -197,3 +199,11 @@ def test_what_gpt2_has_and_what_cannot_be_had_is_said(tmp_path, gpt2_folder, ope
         built(case).save_pretrained(tmp_path / str(index))
         with pytest.raises(TensorUnavailable, match=words):
             project_heads(open_source(tmp_path / str(index)), content=True)
+
+
+def test_heads_that_do_not_fit_are_refused(tmp_path):
+    folder = write_small_gpt2(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "n_head": 5}), "utf-8")
+    with pytest.raises(TensorUnavailable, match="16 dimensions of queries do not fit 5 heads"):
+        project_heads(open_source(folder))

@@ -8,7 +8,7 @@ import torch
 
 from geometry.training.gradients import Gradients
 from geometry.training.keeping import atomically
-from geometry.training.network import new_network, new_optimizer
+from geometry.training.network import bfloat16_is_faster, new_network, new_optimizer
 from geometry.training.schedule import learning_rate, snapshot_steps
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
@@ -172,6 +172,14 @@ def test_the_last_position_gets_no_gradient():
     norms = network.transformer.wpe.weight.grad.norm(dim=1)
     assert norms[-1] == 0
     assert (norms[:-1] > 0).all()
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_bfloat16_is_used_where_it_is_native(monkeypatch, native):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **options: native)
+    assert bfloat16_is_faster(torch.device("cuda")) == native
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": native})
+    assert bfloat16_is_faster(torch.device("cpu")) == native
 
 
 def test_the_first_weights():

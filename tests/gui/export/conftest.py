@@ -6,12 +6,6 @@ from tests.gui.conftest import TIMEOUT_MS
 
 
 @pytest.fixture
-def settle(application, wait_until_idle):
-    """Wait until the window is idle."""
-    return lambda: wait_until_idle(application)
-
-
-@pytest.fixture
 def finish(application, qtbot, settle):
     """Wait until a film is done, and everything else too."""
 

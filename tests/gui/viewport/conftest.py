@@ -4,12 +4,6 @@ import pytest
 
 
 @pytest.fixture
-def settle(application, wait_until_idle):
-    """Wait until the window is idle."""
-    return lambda: wait_until_idle(application)
-
-
-@pytest.fixture
 def window(application):
     return application.window
 
