@@ -1,32 +1,57 @@
-"""Atomic writing of files."""
+"""Atomic writing of files: whatever happens, a file is whole or as it was."""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
+import stat
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from geometry.checkpoints.errors import HelixscopeError
 
-PART = ".part"
-"""Suffix of a file while it is being written."""
+if sys.platform != "win32":
+    import fcntl
+
+ABANDONED_S = 24 * 3600
+"""Age in seconds of a half-written file that counts as abandoned where files have no locks."""
+
+_LONGEST = 200
+"""Bytes of a file's name that its temporary name repeats; file systems allow 255 in all."""
+_PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part", re.DOTALL)
 
 
 def part_of(out: Path) -> Path:
-    """Return the temporary name of a file while it is written.
+    """Return a new temporary name of a file while it is written, which nobody can foresee."""
+    return out.with_name(f".{_shortened(out.name)}.{secrets.token_hex(8)}.part")
 
-    Always the same, so that the remains of a killed process are overwritten by the next one.
-    """
-    return out.with_name(f".{out.name}{PART}")
+
+def parts_in(folder: Path) -> dict[Path, str]:
+    """Return the half-written files in a folder, each with the name of the file it is for."""
+    found = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
+    return {path: match[1] for path, match in found if match is not None}
+
+
+def remove_parts(out: Path) -> None:
+    """Remove what killed processes left of a file that they were writing; never raises."""
+    with suppress(OSError):
+        for path, name in parts_in(out.parent).items():
+            if name == _shortened(out.name):
+                remove_abandoned(path)
 
 
 @contextmanager
-def whole_file(out: Path) -> Iterator[Path]:
+def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path, which replaces ``out`` when the block succeeds.
 
-    Otherwise it is removed and ``out`` stays unchanged. The suffix differs from that of ``out``, so
-    the writer must be given the format explicitly.
+    Otherwise it is removed and ``out`` stays unchanged. The path exists already, has the mode of
+    ``out``, and is to be opened and written, not replaced. Its suffix differs from that of ``out``,
+    so the writer must be given the format explicitly. ``durable`` waits until the file and its
+    folder are on the disk, safe from a power cut.
 
     Raises
     ------
@@ -34,15 +59,38 @@ def whole_file(out: Path) -> Iterator[Path]:
         It cannot be written; mostly raised before the block begins.
     """
     out = Path(os.path.realpath(out))  # a link keeps its target
-    part = part_of(out)
+    remove_parts(out)
+    part, held = _begin(out)
     try:
-        part.touch()
+        with suppress(FileNotFoundError):
+            part.chmod(stat.S_IMODE(out.stat().st_mode))
         yield part
+        if durable:
+            os.fsync(held)
+        if sys.platform == "win32":  # where open files cannot be renamed
+            os.close(held)
+            held = -1
         os.replace(part, out)
+        if durable:
+            _sync_folder(out.parent)
     finally:
+        if held != -1:
+            os.close(held)
         # In a folder without access this fails as the writing did, with the same reason.
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def write_bytes(data: bytes, out: Path, *, durable: bool = True) -> None:
+    """Write a file; see :func:`whole_file`.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    with whole_file(out, durable=durable) as part:
+        part.write_bytes(data)
 
 
 def write_text(text: str, out: Path) -> None:
@@ -63,3 +111,56 @@ def not_written(out: Path, error: OSError) -> HelixscopeError:
         f"{out} cannot be written: {error.strerror or error}",
         "Choose another folder or file name.",
     )
+
+
+def _shortened(name: str) -> str:
+    return os.fsdecode(os.fsencode(name)[:_LONGEST])
+
+
+def _begin(out: Path) -> tuple[Path, int]:
+    """Create a temporary file and lock it; return its path and its descriptor."""
+    # A file or a link that somebody else put there is neither written nor followed.
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        part = part_of(out)
+        held = os.open(part, flags, 0o666)
+        claim(held)
+        if part.exists():
+            return part, held
+        os.close(held)  # another process took it for abandoned before it was locked
+
+
+def claim(file: int) -> None:
+    """Lock an open file while it is written; the lock ends with the process.
+
+    Not needed on Windows, where an open file cannot be removed.
+    """
+    if sys.platform != "win32":
+        with suppress(OSError):  # a network file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove a half-written file, unless another process is writing it; OSError if that fails."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return
+    if sys.platform != "win32":
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            except OSError:  # no locks on this file system: decide by age
+                if time.time() - path.stat().st_mtime < ABANDONED_S:
+                    return
+    path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    if sys.platform != "win32":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # not every file system can
+                os.fsync(opened)
+        finally:
+            os.close(opened)

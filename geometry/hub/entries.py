@@ -19,13 +19,11 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-if sys.platform != "win32":
-    import fcntl
+from geometry.checkpoints.whole_files import claim, remove_abandoned
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +36,6 @@ _MAX_KEY = 1_000_000
 _READABLE = 48
 #: How often a folder that another process removes is created again before giving up.
 _ATTEMPTS = 20
-_ABANDONED_S = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,7 @@ def write_entry(path: Path, key: Key, data: bytes | Bytes, incoming: Path) -> No
 def _write(temporary: Path, parts: tuple[bytes | memoryview, ...], path: Path) -> None:
     try:
         with temporary.open("xb") as file:
-            _claim(file)
+            claim(file.fileno())
             for part in parts:
                 file.write(part)
             file.flush()
@@ -199,18 +196,6 @@ def touch(path: Path) -> None:
     os.utime(path, ns=(now, now))
 
 
-def _claim(file: BinaryIO) -> None:
-    """Lock a file while it is written; the lock ends with the process.
-
-    Not needed on Windows, where an open file cannot be removed.
-    """
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # a network file system without locks, or a concurrent sweep
-            log.debug("No lock on %s: %s", file.name, error)
-
-
 def sweep(incoming: Path) -> None:
     """Remove files left half-written or half-removed by killed processes; never raises."""
     try:
@@ -221,19 +206,7 @@ def sweep(incoming: Path) -> None:
         try:
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-            elif not _in_use(path):
-                path.unlink()
+            else:
+                remove_abandoned(path)
         except OSError as error:
             log.debug("%s stays: %s", path, error)
-
-
-def _in_use(path: Path) -> bool:
-    if sys.platform != "win32":
-        with path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-            except OSError:  # no locks on this file system: decide by age
-                return time.time() - path.stat().st_mtime < _ABANDONED_S
-    return False

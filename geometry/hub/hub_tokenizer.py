@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.whole_files import write_bytes
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
@@ -84,13 +82,9 @@ def _is_complete(folder: Path, listed: Bytes | None) -> bool:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file atomically."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
+        write_bytes(content, path, durable=False)  # checked by its checksum when it is read
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise HelixscopeError(
             f"The tokenizer could not be written to {path.parent}: {error.strerror or error}.",
             "Check that the disk is not full and the folder may be written to.",

@@ -11,7 +11,7 @@ from typing import Any
 
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.whole_files import part_of
+from geometry.checkpoints.whole_files import parts_in
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 
@@ -64,7 +64,7 @@ class RunFolder:
 
     def _is_empty(self) -> bool:
         """Return whether the folder is empty, except for remains of a run killed at its start."""
-        return all(path == part_of(self._about) for path in self.folder.iterdir())
+        return set(parts_in(self.folder)) == set(self.folder.iterdir())
 
     def _go_on(self) -> None:
         if not self._about.is_file():

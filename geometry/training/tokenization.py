@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
@@ -103,10 +102,13 @@ def write_tokens(
             f"{settings.positions:,} positions.",
             "Give more text, or fewer positions.",
         )
-    with atomically(file) as temporary:
-        tokens = open_memmap(temporary, mode="w+", dtype=np.uint16, shape=(n_tokens,))
-        np.concatenate(parts, out=tokens)
-        tokens.flush()
+    # Piece by piece: one array of all would take the memory twice, and a full disk would end a
+    # process that writes into a memory map.
+    about = {"descr": "<u2", "fortran_order": False, "shape": (n_tokens,)}
+    with atomically(file) as temporary, temporary.open("wb") as tokens:
+        np.lib.format.write_array_header_1_0(tokens, about)
+        for part in parts:
+            tokens.write(part.astype("<u2", copy=False).data)
 
 
 def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import PART, part_of
+from geometry.checkpoints.whole_files import parts_in, remove_parts, write_bytes
 from gui.services.work_files.reopening import ENDING
 from gui.style.listening import Listening
 
@@ -87,7 +87,6 @@ class UnsavedWork(QObject):
 
     def keep(self) -> None:
         """Save the work if it has changed."""
-        from gui.services.work_files.file_writing import write_whole
         from gui.services.work_files.work_file import pack_work
 
         work = self._saver.take()
@@ -98,7 +97,7 @@ class UnsavedWork(QObject):
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 self._lock = _lock(self._file)
                 self._lock.acquire(timeout=0)
-            write_whole(self._file, packed, durable=False)  # speed matters more than a power cut
+            write_bytes(packed, self._file, durable=False)  # speed matters more than a power cut
             if self._left is not None and self._left_shown:
                 self._left.take_away()
                 self._left = None
@@ -178,9 +177,8 @@ def _take(file: Path) -> LeftOver | None:
 
 def _all_kept(folder: Path) -> set[Path]:
     """Return the saved files, including partially written ones."""
-    parts = folder.glob(f".*{ENDING}{PART}")
-    written = (part.name.removeprefix(".").removesuffix(PART) for part in parts)
-    return {*folder.glob(f"*{ENDING}"), *(folder / name for name in written)}
+    written = parts_in(folder).values() if folder.is_dir() else ()
+    return {*folder.glob(f"*{ENDING}"), *(folder / n for n in written if n.endswith(ENDING))}
 
 
 def _age(file: Path) -> float:
@@ -199,7 +197,7 @@ def _lock(file: Path) -> FileLock:
 
 def _remove(file: Path) -> None:
     file.unlink(missing_ok=True)
-    part_of(file).unlink(missing_ok=True)
+    remove_parts(file)
 
 
 def _release(lock: FileLock) -> None:

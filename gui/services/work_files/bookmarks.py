@@ -203,13 +203,13 @@ class Bookmarks:
 
     def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
         """Move a damaged file aside, write the readable bookmarks, and show a notice."""
-        from gui.services.work_files.file_writing import write_whole
+        from geometry.checkpoints.whole_files import write_bytes
         from gui.services.work_files.work_file import write_bookmarks
 
         names = chain((".broken",), (f".{n}.broken" for n in count(2)))
         aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())
         if found:
-            write_whole(aside, self._file.read_bytes())
+            write_bytes(self._file.read_bytes(), aside)
             try:
                 write_bookmarks(found, self._file)
             except HelixscopeError:

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.work_files.file_writing import write_whole
+from geometry.checkpoints.whole_files import write_bytes
 from gui.services.work_files.work_parts import (
     numbers,
     pack_alignment,
@@ -77,7 +77,7 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
     """
     data = pack_work(work)
     try:
-        write_whole(path, data, durable=durable)
+        write_bytes(data, path, durable=durable)
     except OSError as error:
         raise WorkError(
             f"{path} cannot be written: {error.strerror or error}",
@@ -404,7 +404,7 @@ def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
             packed.writestr(zipfile.ZipInfo(name), part)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, archive.getvalue())
+        write_bytes(archive.getvalue(), path)
     except OSError as error:
         raise WorkError(
             f"The bookmarks cannot be written to {path}: {error.strerror or error}",

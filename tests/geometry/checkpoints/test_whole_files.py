@@ -1,11 +1,15 @@
 """Files that are whole or as they were."""
 
+import multiprocessing
 import os
+import stat
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from geometry.checkpoints import whole_files
-from geometry.checkpoints.whole_files import part_of, whole_file, write_text
+from geometry.checkpoints.whole_files import part_of, parts_in, whole_file, write_bytes, write_text
 
 
 def test_what_was_there_stays_until_the_block_ends_and_if_it_fails(tmp_path):
@@ -29,12 +33,88 @@ def test_what_was_there_stays_until_the_block_ends_and_if_it_fails(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_what_a_killed_process_left_is_written_over(tmp_path):
+def test_what_killed_processes_left_is_removed_and_what_others_write_stays(tmp_path):
     out = tmp_path / "a.txt"
-    part_of(out).write_text("half, and longer than the whole")
-    write_text("whole\n", out)
-    assert out.read_bytes() == b"whole\n"
+    for _ in range(2):
+        part_of(out).write_text("half")
+    foreign = [tmp_path / name for name in (".a.txt.part", ".a.txt.download.part", "a.txt.part")]
+    for path in (*foreign, part_of(tmp_path / "b.txt")):
+        path.write_text("of somebody else")
+    with whole_file(out) as mine:
+        mine.write_text("slow")
+        write_text("quick\n", out)
+        assert out.read_bytes() == b"quick\n"
+        assert mine.read_text() == "slow"
+    assert out.read_text() == "slow"
+    assert [*parts_in(tmp_path).values()] == ["b.txt"]
+    assert {path.name for path in foreign} < set(os.listdir(tmp_path))
+
+
+def test_writers_of_one_file_at_once_never_mix(tmp_path):
+    """Each in a process of its own, and with a reader beside them."""
+    out, texts = tmp_path / "a.txt", {letter * 50_000 for letter in "abc"}
+    write_text("a" * 50_000, out)
+    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
+        writing = [pool.submit(write_often, text, out) for text in texts]
+        while not all(one.done() for one in writing):
+            assert out.read_text() in texts
+        for one in writing:
+            one.result()
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def write_often(text: str, out: Path) -> None:
+    for _ in range(100):
+        write_bytes(text.encode(), out, durable=False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+def test_a_planted_link_is_not_followed_and_the_mode_is_kept(tmp_path, monkeypatch):
+    victim, out = tmp_path / "victim", tmp_path / "a.txt"
+    victim.write_text("precious")
+    out.write_text("before")
+    out.chmod(0o600)
+    monkeypatch.setattr(whole_files.secrets, "token_hex", lambda _: "0" * 16)
+    part_of(out).symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_text("whole", out)
+    assert (victim.read_text(), out.read_text()) == ("precious", "before")
+    monkeypatch.undo()
+    write_text("whole", out)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    new, usual = tmp_path / "new.txt", tmp_path / "usual.txt"
+    write_text("whole", new)
+    usual.touch()
+    assert new.stat().st_mode == usual.stat().st_mode
+
+
+def test_the_file_and_its_folder_are_on_the_disk_before_it_counts_as_written(tmp_path, monkeypatch):
+    done = []
+    real = {name: getattr(os, name) for name in ("fsync", "replace")}
+
+    def noted(name):
+        def call(*arguments):
+            done.append(name)
+            return real[name](*arguments)
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(whole_files.os, name, noted(name))
+    write_text("whole", tmp_path / "a.txt")
+    assert done == ["fsync", "replace", *(["fsync"] if os.name != "nt" else [])]
+    done.clear()
+    write_bytes(b"soon written anew", tmp_path / "a.txt", durable=False)
+    assert done == ["replace"]
+
+
+def test_any_name_that_the_disk_takes_can_be_written(tmp_path):
+    for name in ("x" * 255, "é" * 127, "a\nb", ".hidden"):
+        write_text("whole", tmp_path / name)
+        assert (tmp_path / name).read_text() == "whole"
+        part_of(tmp_path / name).touch()
+        write_text("again", tmp_path / name)
+    assert not parts_in(tmp_path)
 
 
 def test_a_place_that_cannot_be_written_to_is_found_before_the_work(tmp_path):

@@ -8,12 +8,12 @@ import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.whole_files import write_bytes
 from gui.commands.report_files import ReportFiles, ReportRequest
 from gui.commands.table_command import _write as write_table_of_models
 from gui.export.pictures import write_png
 from gui.export.scene_files import export_scene
 from gui.plots.figure_base import new_figure, save_figure
-from gui.services.work_files.file_writing import write_whole
 
 resource = pytest.importorskip("resource", reason="a file's size is limited another way there")
 LIMIT = 16
@@ -56,7 +56,7 @@ WRITERS = {
     "scene.glb": lambda model, out: partial(export_scene, model, out),
     "table.json": lambda model, out: partial(write_table_of_models, out, []),
     "report.json": lambda model, out: partial(report, model, out),
-    "work.helix": lambda model, out: partial(write_whole, out, bytes(100)),
+    "work.helix": lambda model, out: partial(write_bytes, bytes(100), out),
 }
 
 

@@ -87,7 +87,7 @@ def test_a_removal_that_fails_leaves_nothing_to_bring_back(
 ):
     bookmarks.remove(three[0])
     with monkeypatch.context() as full:
-        full.setattr(bookmark_file, "write_whole", lambda *_: fail(errno.ENOSPC))
+        full.setattr(bookmark_file, "write_bytes", lambda *_: fail(errno.ENOSPC))
         bookmarks.remove(three[1])
         assert "cannot be written" in session.notice.text
         assert names(file) == ["View 2", "View 3"]
