@@ -29,6 +29,8 @@ KEEP_MS = 5_000
 """Interval of autosave: the most work lost by a crash."""
 TRIED = "tried"
 """Subfolder for work that is being restored."""
+BROKEN = ".broken"
+"""Suffix of damaged work, which is kept for whoever can mend it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,7 +135,7 @@ def left_over(folder: Path) -> LeftOver | None:
     """Return the newest work of a crashed process; None if there is none.
 
     Older work stays for the next starts, as do files that are unreadable at the moment or of a
-    later version; damaged files are deleted.
+    later version; damaged files are renamed.
     """
     for file in sorted(_all_kept(folder), key=_age, reverse=True):
         lock = _lock(file)
@@ -166,6 +168,8 @@ def _take(file: Path) -> LeftOver | None:
         return None
     except (HelixscopeError, FileNotFoundError):
         log.exception("what was kept cannot be read")
+        with suppress(FileNotFoundError):
+            os.replace(file, file.with_suffix(BROKEN))  # never lost, and not tried again
         _remove(file)
         return None
     tried = file.parent / TRIED / file.name

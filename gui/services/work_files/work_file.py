@@ -12,9 +12,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import logging
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -46,6 +46,8 @@ from gui.state.work import (
     three,
     whole,
 )
+
+log = logging.getLogger(__name__)
 
 FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
@@ -174,13 +176,22 @@ def unpack_work(data: bytes, file: str) -> Work:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             said = json.loads(_part(archive, JSON, file).decode())
             said = check_version(said, FORMAT, VERSION, file)
-            part = _part(archive, ARRAYS, file)
-            with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
-                return replace(_unpack(said, dict(arrays)), bookmarks=_bookmarks(archive))
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
+            arrays = _arrays(_part(archive, ARRAYS, file))
+            return replace(_unpack(said, arrays), bookmarks=_bookmarks(archive))
+    except WorkError:
+        raise
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
         raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WorkError(f"{file} is damaged: {error}.", _AGAIN) from error
+    except Exception as error:  # a damaged file may fail anywhere in zipfile, json and numpy
+        log.warning("%s cannot be read", file, exc_info=error)
+        raise WorkError(f"{file} is damaged.", _AGAIN) from error
+
+
+def _arrays(part: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
+        if sum(member.file_size for member in arrays.zip.infolist()) > LARGEST:
+            raise ValueError(f"{ARRAYS} would unpack to more than {LARGEST} bytes")
+        return dict(arrays)
 
 
 def _bookmarks(archive: zipfile.ZipFile) -> tuple[Bookmark, ...]:
@@ -306,11 +317,6 @@ FOLDER = "bookmarks/"
 LIST = f"{FOLDER}list.json"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _BOOKMARKS_AGAIN = "Make the bookmarks again."
-BROKEN = (
-    WorkError, ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""Exceptions raised by a damaged archive of bookmarks."""
 
 
 def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
@@ -357,7 +363,7 @@ def unpack_bookmarks(
     NewerVersion
         The list or a bookmark has a later version.
     Exception
-        One of :data:`BROKEN`, if the list or, unless ``leave_out``, a bookmark cannot be read.
+        Any, if the list or, unless ``leave_out``, a bookmark is damaged.
     """
     said = json.loads(_bookmark_part(archive, LIST).decode())
     said = check_version(said, BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST)
@@ -368,7 +374,7 @@ def unpack_bookmarks(
             bookmark = _unpack_bookmark(archive, table(one))
         except NewerVersion:
             raise  # it is intact, and must not get lost
-        except BROKEN:
+        except Exception:
             if not leave_out:
                 raise
             left_out += 1
@@ -445,6 +451,7 @@ def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
             return unpack_bookmarks(archive, leave_out=True)
     except WorkError:
         raise
-    except BROKEN as error:
-        why = f"The bookmarks in {path} cannot be read: {error}."
+    except Exception as error:  # a damaged file may fail anywhere in zipfile, json and numpy
+        log.warning("%s cannot be read", path, exc_info=error)
+        why = f"The bookmarks in {path} cannot be read: the file is damaged."
         raise WorkError(why, _BOOKMARKS_AGAIN) from error

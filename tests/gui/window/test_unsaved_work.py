@@ -197,7 +197,7 @@ def test_work_of_a_later_version_waits_for_that(crashed, monkeypatch):
     with monkeypatch.context() as older_version:
         older_version.setattr("gui.services.work_files.work_file.VERSION", 0)
         assert left_over(file.parent) is None
-    assert everything(file.parent) == ["newer.helix", "older.helix"]
+    assert everything(file.parent) == ["damaged.broken", "newer.helix", "older.helix"]
     assert older.exists()
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -16,7 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.work_files.work_file import JSON, VERSION, pack_work, read_work, write_work
+from gui.services.work_files.work_file import (
+    ARRAYS,
+    JSON,
+    VERSION,
+    WorkError,
+    pack_work,
+    read_work,
+    write_work,
+)
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
@@ -221,6 +230,52 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, at, byte
     path.write_bytes(data)
     with suppress(HelixscopeError):
         assert same(read_work(path), WORK)
+
+
+def npy(header: bytes, content: bytes = b"") -> bytes:
+    """Return a file of an array with any header."""
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + content
+
+
+def archive_of(parts: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return packed.getvalue()
+
+
+HEADER = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }\n"
+OF_PACKED = {
+    "a header that cannot be tokenized": {"turn.npy": npy(b"{'descr': '<f8', (")},
+    "an array larger than the memory": {"turn.npy": npy(HEADER % 2**60)},
+    "an array that unpacks to far more": {"big.npy": npy(HEADER % 2**26, bytes(2**26))},
+}
+
+
+@pytest.mark.parametrize("name", [*OF_PACKED, "JSON too deep", "LZMA of noise"])
+def test_whatever_goes_wrong_inside_a_reader_is_said_in_one_sentence(path, name):
+    with zipfile.ZipFile(io.BytesIO(pack_work(WORK))) as archive:
+        parts = {part: archive.read(part) for part in archive.namelist()}
+    if name in OF_PACKED:
+        parts[ARRAYS] = archive_of(OF_PACKED[name])
+    elif name == "JSON too deep":
+        parts[JSON] = b"[" * 100_000
+    data = bytearray(archive_of(parts, zipfile.ZIP_LZMA if "LZMA" in name else 8))
+    if "LZMA" in name:
+        data[60:90] = b"\xff" * 30
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(WorkError) as refused:
+            read_work(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert str(refused.value) == f"{path.name} is damaged."
+    assert refused.value.advice
+    if "unpacks" in name:
+        assert most < 60_000_000  # reading the file makes room for the largest that is allowed
 
 
 def test_a_file_or_folder_that_is_not_there_or_of_a_newer_version_is_refused(path):
