@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import cannot_read
 
-#: Larger than any configuration or index; a weights file under a wrong name may be larger.
-MAX_JSON = 64_000_000
+#: Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes up
+#: to four times as much memory.
+MAX_JSON = 32_000_000
+
+#: Values, keys included: each takes up to 72 bytes of memory, so that all take 150 MB.
+MAX_JSON_VALUES = 2_000_000
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -20,7 +25,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     SourceError
-        Not readable, not JSON, or no object.
+        Not readable, not JSON, no object, or too large.
     """
     try:
         size = path.stat().st_size
@@ -45,7 +50,7 @@ def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, 
     Raises
     ------
     SourceError
-        Not JSON, or no object.
+        Not JSON, no object, or too large.
     """
     size = len(content) if size is None else size
     if size > MAX_JSON:
@@ -53,16 +58,47 @@ def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, 
             f"{name} is {size} bytes long; at most {MAX_JSON} are read.",
             "Check that the file is what its name says.",
         )
-    try:
-        parsed = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{name} is not JSON.", "Download or copy the file again.") from error
+    parsed = load_json(name, content)
     if not isinstance(parsed, dict):
-        raise SourceError(
-            f"{name} should be a JSON object, got {type(parsed).__name__}.",
-            "Download or copy the file again.",
-        )
+        raise SourceError(f"{name} should be a JSON object, got {type(parsed).__name__}.", AGAIN)
     return parsed
+
+
+def load_json(
+    name: str,
+    content: bytes,
+    hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """Return the value in a JSON text, within bounds of size, number of values and depth.
+
+    The depth is bounded by Python's recursion limit, some 1,000.
+
+    Parameters
+    ----------
+    name
+        What holds the text, for messages.
+    content
+        The text as UTF-8.
+    hook
+        ``object_pairs_hook`` of :func:`json.loads`.
+
+    Raises
+    ------
+    SourceError
+        Not JSON, or too large.
+    """
+    # Brackets, commas and colons in texts are counted too, which no real file has many of.
+    values = sum(map(content.count, (b"{", b"[", b",", b":")))
+    if len(content) > MAX_JSON or values > MAX_JSON_VALUES:
+        raise SourceError(
+            f"{name} holds some {values} values in {len(content)} bytes of JSON; at most "
+            f"{MAX_JSON_VALUES} in {MAX_JSON} are read.",
+            "Check that it is what its name says.",
+        )
+    try:
+        return json.loads(content.decode("utf-8"), object_pairs_hook=hook)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{name} is not JSON.", AGAIN) from error
 
 
 def first_int(config: Mapping[str, Any], keys: Iterable[str]) -> int | None:

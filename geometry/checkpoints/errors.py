@@ -1,8 +1,13 @@
 """Errors shown to the user, each as one plain sentence with advice."""
 
+from geometry.checkpoints.plain_text import shortened, visible
+
 
 class HelixscopeError(Exception):
     """Base of all errors that are shown to the user; ``str(error)`` is one plain sentence.
+
+    Names of files and answers of servers stand in it: so it is cleaned of control characters, and
+    shortened to :data:`geometry.checkpoints.plain_text.LONGEST_SENTENCE`.
 
     Parameters
     ----------
@@ -13,8 +18,8 @@ class HelixscopeError(Exception):
     """
 
     def __init__(self, message: str, advice: str = "") -> None:
-        super().__init__(message)
-        self.advice = advice
+        super().__init__(shortened(visible(message)))
+        self.advice = shortened(visible(advice))
 
 
 class SourceError(HelixscopeError):

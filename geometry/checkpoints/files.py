@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from geometry.checkpoints.array_store import NpzStore, open_npy
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.safetensors_store import AGAIN, MAX_HEADER, open_safetensors
+from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
 from geometry.checkpoints.stores import TensorStore, cannot_read
 

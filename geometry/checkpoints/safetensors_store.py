@@ -6,25 +6,24 @@ shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import AGAIN
+from geometry.checkpoints.config import MAX_JSON, load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
 
-#: The format's own limit.
-MAX_HEADER = 100_000_000
+#: Bytes of a header: five times that of any model; the format allows three times as many.
+MAX_HEADER = MAX_JSON
 
 #: Bytes per number. Of a dtype not listed, the byte range alone gives the size.
 ITEM_SIZES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
     "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
 }  # fmt: skip
-
-AGAIN = "Download or copy the file again."
 
 
 def open_safetensors(path: Path) -> RegionStore:
@@ -99,10 +98,7 @@ def _unique_names(file: ByteFile) -> Callable[[list[tuple[str, Any]]], dict[str,
 
 
 def _load(file: ByteFile, raw: bytes, hook: Any = None) -> dict[str, Any]:
-    try:
-        entries = json.loads(raw.decode("utf-8"), object_pairs_hook=hook)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"The header of {file.name} is not JSON.", AGAIN) from error
+    entries = load_json(f"The header of {file.name}", raw, hook)
     if not isinstance(entries, dict):
         raise SourceError(
             f"The header of {file.name} should be a JSON object, got {type(entries).__name__}.",

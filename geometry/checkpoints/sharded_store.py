@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.safetensors_store import AGAIN, read_header
+from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
 

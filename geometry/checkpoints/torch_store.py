@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
-from geometry.checkpoints.zip_records import AGAIN, Record, read_directory, record_of
+from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
 _DTYPES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import ByteFile
-
-AGAIN = "Download or copy the file again."
 
 _HEADER = 30
 #: Ample for torch's longest header, with name and padding.

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FLOATS, Region, numbers, stored_bytes
-from geometry.checkpoints.zip_records import AGAIN, ROOM, Record
+from geometry.checkpoints.zip_records import ROOM, Record
 from geometry.hub.ranged_file import RangedFile
 
 Bytes = npt.NDArray[np.uint8]

@@ -1,0 +1,43 @@
+"""Text from outside, made safe to show: no control characters, and not too long."""
+
+from __future__ import annotations
+
+import re
+
+#: The longest sentence of an error, in characters: what fits two lines of a terminal.
+LONGEST_SENTENCE = 200
+
+#: Stands for a character that cannot be shown, as in decoders.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+# C0 and C1 controls move a terminal's cursor and colour it; bidirectional ones reorder what is
+# read (https://trojansource.codes); lone surrogates cannot be encoded. Joiners stay: some scripts
+# need them.
+_UNSHOWABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_LONG_WORD = 24
+
+
+def visible(text: str) -> str:
+    """Return a text on one line, with spaces for line breaks and "�" for control characters."""
+    if text.isascii() and text.isprintable():  # the usual case
+        return text
+    return _UNSHOWABLE.sub(REPLACEMENT, re.sub(r"[\t\n\r\v\f]+", " ", text))
+
+
+def shortened(text: str, longest: int = LONGEST_SENTENCE) -> str:
+    """Return a text of at most ``longest`` characters.
+
+    Its longest words lose their middle first, mostly paths and names, so that the sentence about
+    them stays whole; if that is not enough, its end is left out.
+    """
+    while len(text) > longest:
+        word = max(text[: 20 * longest].split(), key=len, default="")
+        too_long = len(text) - longest
+        if len(word) <= _LONG_WORD:
+            return text[: longest - 1] + "…"
+        keep = max(_LONG_WORD - 2, len(word) - too_long - 1)
+        head = keep // 3  # the end of a path tells more than its beginning
+        text = text.replace(word, f"{word[:head]}…{word[len(word) - (keep - head) :]}", 1)
+    return text
