@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import parts_in, remove_parts, write_bytes
 from gui.services.work_files.reopening import ENDING
+from gui.state.values import Notice
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class UnsavedWork(QObject):
         self._saver = saver
         self._file = folder / f"{uuid.uuid4().hex}{ENDING}"
         self._lock: FileLock | None = None
-        self._kept = b""
+        self._kept, self._failing = b"", False
         self._left, self._left_shown = left, False
         self._listening = Listening()
         self._listening.to(saver.session.events.work, self._on_opened)
@@ -97,17 +98,17 @@ class UnsavedWork(QObject):
         try:
             if self._lock is None:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
-                self._lock = _lock(self._file)
-                self._lock.acquire(timeout=0)
+                lock = _lock(self._file)
+                lock.acquire(timeout=0)
+                self._lock = lock
             write_bytes(packed, self._file, durable=False)  # speed matters more than a power cut
             if self._left is not None and self._left_shown:
                 self._left.take_away()
                 self._left = None
-        except OSError:
-            log.exception("what is shown cannot be kept")
-            self._timer.stop()  # a full or read-only disk, which would fail each time
+        except OSError as error:
+            self._on_failed(error)
             return
-        self._kept = packed
+        self._kept, self._failing = packed, False
 
     def close(self) -> None:
         """Delete the file, because the window is closing normally."""
@@ -125,6 +126,18 @@ class UnsavedWork(QObject):
                 _release(lock)
         except OSError:
             log.exception("what was kept cannot be taken away")
+
+    def _on_failed(self, error: OSError) -> None:
+        """Report the first of a series of failures; the timer tries again."""
+        session = self._saver.session
+        if self._failing or session.notice is not None:
+            return
+        self._failing = True
+        log.error("what is shown cannot be kept", exc_info=error)
+        session.notice = Notice(
+            f"Unsaved work cannot be kept: {error.strerror or error}.",
+            "A crash would lose it. It is tried again every few seconds; or save it yourself.",
+        )
 
     def _on_opened(self, work: Work | None) -> None:
         if self._left is not None and work is self._left.work:

@@ -126,7 +126,7 @@ def pack_work(work: Work) -> bytes:
     np.savez(packed_arrays, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(archive, "w") as packed:
         for name, part in (
-            (JSON, json.dumps(said, indent=1, ensure_ascii=False).encode()),
+            (JSON, _json(said)),
             (ARRAYS, packed_arrays.getvalue()),
         ):
             # With a fixed date, so that the bytes do not depend on the time.
@@ -135,6 +135,11 @@ def pack_work(work: Work) -> bytes:
             for name, part in pack_bookmarks(work.bookmarks).items():
                 packed.writestr(zipfile.ZipInfo(name), part)
     return archive.getvalue()
+
+
+def _json(said: Fields) -> bytes:
+    # In ASCII: a path that is not UTF-8 has lone surrogates, which only escapes can represent.
+    return json.dumps(said, indent=1).encode("ascii")
 
 
 def _version(work: Work) -> int:
@@ -326,7 +331,7 @@ def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
         for one in bookmarks
     ]
     said = {"format": BOOKMARKS_FORMAT, "version": BOOKMARKS_VERSION, "bookmarks": named}
-    parts = {LIST: json.dumps(said, indent=1, ensure_ascii=False).encode()}
+    parts = {LIST: _json(said)}
     for one in bookmarks:
         parts[f"{FOLDER}{one.key}.helix"] = _packed(one.work)
         parts[f"{FOLDER}{one.key}.png"] = one.picture

@@ -28,7 +28,11 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     folder.write_text("in the way")
     unsaved.keep()
     assert "cannot be kept" in caplog.text
-    assert application.session.notice is None
+    assert application.session.notice.text.startswith("Unsaved work cannot be kept: ")
+    application.session.notice = None
+    unsaved.keep()
+    assert application.session.notice is None  # once
+    assert unsaved._timer.isActive()
     folder.unlink()
 
     def pack(work):
@@ -49,6 +53,41 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     assert left_over(folder) is None  # this process holds it
     application.close()
     assert list(folder.glob("*")) == []
+
+
+def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
+    start_application, write_gpt2, monkeypatch
+):
+    application = start_application(write_gpt2())
+    session, unsaved = application.session, application.findChild(UnsavedWork)
+    for position in (5, 6):
+        with monkeypatch.context() as full:
+            full.setattr("gui.window.unsaved_work.write_bytes", refusing(errno.ENOSPC))
+            session.selection = (position,)
+            session.notice = None
+            unsaved.keep()
+            assert session.notice.text == "Unsaved work cannot be kept: No space left on device."
+        unsaved.keep()
+        (work,) = application.settings.unsaved.glob("*.helix")
+        assert read_work(work).fields["selection"] == (position,)
+
+
+def test_a_model_under_a_name_that_is_not_utf_8_is_kept_saved_and_opened_again(
+    start_application, write_gpt2, tmp_path, wait_until_idle
+):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    write_gpt2().rename(folder)
+    application = start_application(folder)
+    application.session.selection = (5,)
+    application.findChild(UnsavedWork).keep()
+    (kept,) = application.settings.unsaved.glob("*.helix")
+    assert read_work(kept).source == str(folder)
+    work = tmp_path / "talk.helix"
+    application.window.work._write(work)
+    application.session.selection = ()
+    application.controller.open(str(work))
+    wait_until_idle(application)
+    assert application.session.selection == (5,)
 
 
 KEEPER = """
@@ -110,7 +149,7 @@ def crashed(write_gpt2, tmp_path):
 
 
 def refusing(number):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(number, os.strerror(number))
 
     return refuse
