@@ -229,6 +229,7 @@ class ResultPanel(Panel):
             self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._build_layout()
         self._follow_model()
+        self._asked: Question[object] | None = None
         self.others = ComparedCurves(
             session,
             spec.name,
@@ -353,7 +354,11 @@ class ResultPanel(Panel):
         if question is None:
             return
         answer = self._answer
-        if answer is None or answer.question != question or answer is not self._current():
+        stale = answer is None or answer.question != question or answer is not self._current()
+        # The shown answer does not suffice if another question has been asked since: its answer
+        # would replace the shown one.
+        if stale or self._asked != question:
+            self._asked = question
             self.asked.emit(question, False)
             if self.content is None:
                 # Build the content while the answer is computed, to avoid a long block at the end.
@@ -702,6 +707,7 @@ class ResultPanel(Panel):
             question = self._question(self.session)
             fetch = self._answer is not None and self._answer.state == "to fetch"
             if question is not None:
+                self._asked = question
                 self.asked.emit(question, fetch)
 
     def _on_toggled(self, key: int) -> None:

@@ -131,6 +131,16 @@ def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
     assert stage.column("Range") == ["1–199", "1–199"]
 
 
+def test_a_model_that_goes_before_its_line_is_there_leaves_no_line(qtbot, hand_jobs, write_table):
+    stage = CompareStage(qtbot, jobs=hand_jobs)
+    stage.open(write_table())
+    hand_jobs.deliver_all()
+    stage.beside(None, "other")
+    stage.session.compared = ()
+    hand_jobs.deliver_all()
+    assert stage.column("Range") == ["1–199"]
+
+
 def test_what_was_measured_is_not_measured_again(three, monkeypatch):
     measured = []
 
