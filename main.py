@@ -30,7 +30,16 @@ from gui.commands.arguments import (
 from gui.commands.export_command import export
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.table_command import table
-from gui.commands.terminal import print_table, say, say_written, sentence
+from gui.commands.terminal import (
+    complain,
+    note,
+    plain_output,
+    print_table,
+    result,
+    say,
+    say_written,
+    sentence,
+)
 from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
 
@@ -51,7 +60,12 @@ app = typer.Typer(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
-    words = with_default_command(sys.argv[1:] if arguments is None else arguments)
+    with plain_output():
+        _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
+    raise AssertionError("typer's app exits by itself")
+
+
+def _run(words: list[str]) -> None:
     if words[0] == "open" and len(words) <= 2 and not any(w.startswith("-") for w in words):
         # The usual start has nothing to parse, and loading typer's parser takes 0.1 s.
         try:
@@ -59,7 +73,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         except typer.Exit as done:
             sys.exit(done.exit_code)
     app(args=words)
-    raise AssertionError("typer's app exits by itself")
 
 
 def with_default_command(arguments: list[str]) -> list[str]:
@@ -81,7 +94,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"helixscope {_version()}")
+        result(f"helixscope {_version()}")
         raise typer.Exit
 
 
@@ -246,7 +259,7 @@ def models(
     if rows:
         print_table(titles, rows)
     else:
-        typer.echo(f"No model on the Hub has {search!r} in its name.", err=True)
+        note(f"No model on the Hub has {search!r} in its name.")
 
 
 def _check_source(source: str, shown: tuple[int, int] | None) -> None:
@@ -282,7 +295,7 @@ def _plain_errors() -> Iterator[None]:
         with logged():
             yield
     except HelixscopeError as error:
-        typer.echo(f"helixscope: {sentence(error)}", err=True)
+        complain(sentence(error))
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 from pyvistaqt.rwi import _default_format as vtk_surface_format
 
 from gui.commands.log import start_log
-from gui.commands.terminal import joined
+from gui.commands.terminal import complain, joined, note
 from gui.services.controller import Controller
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
@@ -185,7 +185,7 @@ def run_window(
     status = 0 if shutter is None or shutter.saved else 1
     if status and application.session.notice is not None:
         notice = application.session.notice
-        sys.stderr.write(f"helixscope: {joined(notice.text, notice.advice)}\n")
+        complain(joined(notice.text, notice.advice))
     interrupt.release()
     application.close()
     sys.excepthook = hook
@@ -277,7 +277,7 @@ def _report(
     log.critical("uncaught", exc_info=(kind, error, trace))
     details = "".join(traceback.format_exception(kind, error, trace))
     if os.environ.get("HELIXSCOPE_DEBUG"):
-        sys.stderr.write(details)
+        note(details)
     session.notice = Notice(
         f"Something went wrong: {kind.__name__}: {error}",
         "This is a fault of Helixscope; the details help to mend it.",

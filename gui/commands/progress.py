@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import TransferProgress
 
@@ -24,10 +25,11 @@ class Bars(Progress):
 
     def __init__(self, console: Console, steps: int) -> None:
         self._waiting = ""
-        amount = TextColumn("{task.fields[amount]}")
-        super().__init__(
-            TextColumn("{task.description}"), BarColumn(20), amount, console=console, transient=True
+        what, amount = (
+            TextColumn(text, markup=False)
+            for text in ("{task.description}", "{task.fields[amount]}")
         )
+        super().__init__(what, BarColumn(20), amount, console=console, transient=True)
         self._total, self._done = steps, 0
         self._steps = self.add_task("", total=steps, amount="")
         self._transfer = self.add_task("", visible=False, amount="")
@@ -36,7 +38,7 @@ class Bars(Progress):
         """Do one step and show it; return the result of the work."""
         self._done += 1
         amount = f"{self._done} of {self._total}" if self._total > 1 else ""
-        self.update(self._steps, description=message, amount=amount)
+        self.update(self._steps, description=visible(message), amount=amount)
         result = work()
         self._waiting = ""
         self.update(self._transfer, visible=False)
@@ -49,7 +51,7 @@ class Bars(Progress):
         self.update(
             self._transfer,
             visible=True,
-            description=f"Fetching {progress.what}",
+            description=visible(f"Fetching {progress.what}"),
             completed=progress.done,
             total=progress.total or 1,
             amount=amount_text(progress),
@@ -59,7 +61,7 @@ class Bars(Progress):
         """Return the content of the display; called with each refresh."""
         yield from super().get_renderables()
         if self._waiting:
-            yield Text(self._waiting)
+            yield Text(visible(self._waiting))
 
 
 def amount_text(progress: TransferProgress) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from gui.commands.terminal import console, has_terminal
+
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
@@ -36,14 +38,12 @@ class Steps:
 @contextmanager
 def progress_bar(steps: int) -> Iterator[Steps]:
     """Yield the steps; with bars on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
+    if not has_terminal():
         yield Steps()
         return
-    from rich.console import Console
-
     from gui.commands.progress import Bars
 
-    with Bars(Console(stderr=True), steps) as bars:
+    with Bars(console(sys.stderr), steps) as bars:
         yield Steps(bars)
 
 

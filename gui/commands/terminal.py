@@ -1,27 +1,164 @@
-"""Terminal output of commands: messages on a terminal only, tables, one-sentence errors."""
+"""Terminal output of commands: the one place that writes to standard output and error.
+
+Names of folders and tensors, and what servers answer, come from anybody. So control and
+bidirectional characters are replaced in every line, and nothing is read as markup.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plain_text import visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from geometry.models.model import PositionalModel
+
+
+class OutputFailed(Exception):
+    """Standard output takes no more: its disk is full, or its reader has gone."""
+
+
+class PlainStream(io.TextIOBase):
+    """Standard output or error, for lines of text that came from anywhere.
+
+    Characters that the encoding lacks become "?".
+
+    Parameters
+    ----------
+    stream
+        The interpreter's own.
+    escapes
+        Keep control characters: for rich, which moves the cursor with them, and is given its texts
+        without any.
+    must_arrive
+        Raise OutputFailed for what cannot be written; otherwise that is dropped, as nobody could
+        be told of it.
+    """
+
+    def __init__(self, stream: TextIO, *, escapes: bool = False, must_arrive: bool = False) -> None:
+        self.stream = stream
+        self._escapes, self._must_arrive = escapes, must_arrive
+        self._failed: Exception | None = None
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Name of the encoding."""
+        return self.stream.encoding or "utf-8"
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        with suppress(ValueError, OSError):  # closed
+            return self.stream.isatty()
+        return False
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def write(self, text: str) -> int:
+        shown = text if self._escapes else "\n".join(visible(line) for line in text.split("\n"))
+        shown = shown.encode(self.encoding, "replace").decode(self.encoding)
+        with self._failures():
+            self.stream.write(shown)
+        return len(text)
+
+    def close(self) -> None:
+        """Leave the interpreter's own stream open."""
+
+    def flush(self) -> None:
+        with self._failures():
+            self.stream.flush()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            self._failed = self._failed or error
+            self._discard_the_rest()
+        # Also later: typer tries a stream by writing nothing, and takes no notice of errors.
+        if self._must_arrive and self._failed is not None:
+            raise OutputFailed from self._failed
+
+    def _discard_the_rest(self) -> None:
+        # What is left in the buffer would fail again, with a traceback, when the interpreter ends.
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
+
+
+@contextmanager
+def plain_output() -> Iterator[None]:
+    """Let all that is written while the block runs pass through `PlainStream`, libraries' too.
+
+    If standard output takes no more, the process ends with status 1: without a word if its reader
+    has gone, as `head` does, otherwise with the reason.
+    """
+    out, err = sys.stdout, sys.stderr
+    if out is not None:  # None where the process was started without
+        sys.stdout = PlainStream(out, must_arrive=True)
+    if err is not None:
+        sys.stderr = PlainStream(err)
+    try:
+        try:
+            yield
+        finally:
+            if out is not None:
+                sys.stdout.flush()
+    except OutputFailed as failed:
+        reason = failed.__cause__
+        if isinstance(reason, OSError) and reason.errno not in (errno.EPIPE, errno.EINVAL):
+            complain(f"the output could not be written: {reason.strerror}.")
+        sys.exit(1)
+    except Exception:
+        traceback.print_exc()  # while the stream is the one that can show any message
+        sys.exit(1)
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
+def has_terminal() -> bool:
+    """Return whether standard error is a terminal, on which messages and bars are shown."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def result(text: str) -> None:
+    """Print what was asked for, on standard output."""
+    _write(sys.stdout, text)
+
+
+def complain(text: str) -> None:
+    """Print what went wrong, on standard error, behind the program's name."""
+    _write(sys.stderr, f"helixscope: {text}")
+
+
+def note(text: str) -> None:
+    """Print on standard error what is no result."""
+    _write(sys.stderr, text)
+
+
+def say(sentence: str) -> None:
+    """Print a message that is neither result nor error: on a terminal only."""
+    if has_terminal():
+        note(sentence)
 
 
 def say_written(what: str, model: PositionalModel) -> None:
     """Report the written file and the model."""
     commit = f" at commit {model.commit[:7]}" if model.commit else ""
     say(f"Wrote {what}: {model.name}{commit}.")
-
-
-def say(sentence: str) -> None:
-    """Print a message that is neither result nor error: on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{sentence}\n")
 
 
 def sentence(error: HelixscopeError) -> str:
@@ -45,11 +182,32 @@ def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 
     On a narrow terminal the first column is the last to be cut, since it is the one to copy.
     """
-    from rich.console import Console
     from rich.table import Column, Table
+    from rich.text import Text
 
-    table = Table(Column(titles[0], no_wrap=True), *titles[1:], box=None)
+    first, *others = (Text(visible(title)) for title in titles)
+    table = Table(Column(first, no_wrap=True), *map(Column, others), box=None)
     for row in rows:
-        table.add_row(*row)
-    console = Console()
-    (console if console.is_terminal else Console(width=200)).print(table)
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    on_screen = console(sys.stdout)
+    (on_screen if on_screen.is_terminal else console(sys.stdout, width=200)).print(table)
+
+
+def console(stream: TextIO, width: int | None = None) -> Console:
+    """Return rich's console on standard output or error.
+
+    What it is given to print must be `visible`, and be Text, which is not read as markup.
+    """
+    from rich.console import Console
+
+    if isinstance(stream, PlainStream):
+        inner = PlainStream(stream.stream, escapes=True, must_arrive=stream is sys.stdout)
+        stream = cast(TextIO, inner)
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is not None:
+        lines = (visible(line) for line in text.split("\n"))
+        stream.write("\n".join(lines) + "\n")
+        stream.flush()

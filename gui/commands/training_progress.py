@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.plain_text import visible
+from gui.commands.terminal import console, has_terminal
+
 if TYPE_CHECKING:
     from geometry.training.run import TrainingProgress
 
@@ -22,21 +25,22 @@ def training_bar(
     tokens_per_step: int,
 ) -> Iterator[Callable[[TrainingProgress], None] | None]:
     """Yield the progress callback of a run: a bar on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
+    if not has_terminal():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[said]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    what, amount = (
+        TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[said]}")
+    )
+    with Progress(what, BarColumn(20), amount, console=console(sys.stderr), transient=True) as bars:
         bar = bars.add_task("", said="")
         pace = Pace(tokens_per_step)
 
         def tell(progress: TrainingProgress) -> None:
             bars.update(
                 bar,
-                description=progress.what,
+                description=visible(progress.what),
                 completed=progress.done,
                 total=progress.total,
                 said=pace.said(progress, time.monotonic()),
