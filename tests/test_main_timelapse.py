@@ -78,7 +78,8 @@ def test_wrong_usage(trained, tmp_path, monkeypatch, capsys, arguments, said):
 def test_a_place_that_cannot_be_written_and_a_model_without_a_history(trained, tmp_path, capsys):
     assert run("timelapse", trained, "--out", tmp_path / "none" / "a.gif", "--size", "80x60") == 1
     said = capsys.readouterr().err
-    assert said.startswith("helixscope: The film could not be written to ")
+    assert said.startswith("helixscope: ")
+    assert "none/a.gif cannot be written: No such file" in said
     assert said.count("\n") == 1
     folder = write_checkpoint(tmp_path / "plain", growing([100])[0])
     assert run("timelapse", folder, "--out", tmp_path / "a.gif") == 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import not_written, whole_file
+from geometry.checkpoints.whole_files import whole_file, writing
 
 FORMATS = (".csv", ".npz")
 
@@ -35,11 +35,8 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
             f"{path.name} has {ending}, and numbers are written as {' or '.join(FORMATS)}",
             "Choose a file name with one of these endings.",
         )
-    try:
-        with whole_file(path) as part:
-            write(numbers, part)
-    except OSError as error:
-        raise not_written(path, error) from error
+    with writing(path), whole_file(path) as part:
+        write(numbers, part)
 
 
 def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -23,6 +24,21 @@ ABANDONED_S = 24 * 3600
 _LONGEST = 200
 """Bytes of a file's name that its temporary name repeats; file systems allow 255 in all."""
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part", re.DOTALL)
+
+_ELSEWHERE = "Choose another folder or file name."
+_ROOM = "Free some space, or choose another folder."
+_REASONS = {
+    errno.ENOSPC: ("no space is left on the disk", _ROOM),
+    errno.EDQUOT: ("the quota of this account is used up", _ROOM),
+    errno.EFBIG: ("it is larger than a file may be there", "Choose another folder."),
+    errno.EIO: ("the disk reports an error", "Check the disk, or choose another folder."),
+    errno.EROFS: ("the disk may only be read", "Choose another folder."),
+    errno.EACCES: ("access is not permitted", _ELSEWHERE),
+    errno.EPERM: ("access is not permitted", _ELSEWHERE),
+}
+"""Reason and advice of what goes wrong while writing, by the number of the error."""
+# A folder that cannot be opened or synced is no reason to call a file that is in it lost.
+_UNSYNCED = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def part_of(out: Path) -> Path:
@@ -59,11 +75,12 @@ def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
         It cannot be written; mostly raised before the block begins.
     """
     out = Path(os.path.realpath(out))  # a link keeps its target
+    mode = _mode_of(out)
     remove_parts(out)
-    part, held = _begin(out)
+    part, held = _begin(out, private=mode is not None)
     try:
-        with suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(out.stat().st_mode))
+        if mode is not None:
+            part.chmod(mode)
         yield part
         if durable:
             os.fsync(held)
@@ -74,11 +91,12 @@ def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
         if durable:
             _sync_folder(out.parent)
     finally:
-        if held != -1:
-            os.close(held)
         # In a folder without access this fails as the writing did, with the same reason.
         with suppress(OSError):
             part.unlink(missing_ok=True)
+        if held != -1:
+            with suppress(OSError):  # what was written was closed before, or synced
+                os.close(held)
 
 
 def write_bytes(data: bytes, out: Path, *, durable: bool = True) -> None:
@@ -105,27 +123,64 @@ def write_text(text: str, out: Path) -> None:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 
-def not_written(out: Path, error: OSError) -> HelixscopeError:
-    """Return the error for a file that could not be written."""
-    return HelixscopeError(
-        f"{out} cannot be written: {error.strerror or error}",
-        "Choose another folder or file name.",
-    )
+def reason(error: OSError) -> tuple[str, str]:
+    """Return why something cannot be written, to follow a colon, and what to do."""
+    why = (error.strerror or str(error)).rstrip(".")
+    return _REASONS.get(error.errno or 0, (why, _ELSEWHERE))
+
+
+def not_written(
+    out: Path, error: OSError, kind: type[HelixscopeError] = HelixscopeError
+) -> HelixscopeError:
+    """Return the error, of type ``kind``, for a file or a folder that could not be written."""
+    why, advice = reason(error)
+    return kind(f"{out} cannot be written: {why}.", advice)
+
+
+@contextmanager
+def writing(out: Path, kind: type[HelixscopeError] = HelixscopeError) -> Iterator[None]:
+    """Turn what the operating system reports in the block into one sentence about ``out``.
+
+    Raises
+    ------
+    HelixscopeError
+        Of type ``kind``: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise not_written(out, error, kind) from error
 
 
 def _shortened(name: str) -> str:
     return os.fsdecode(os.fsencode(name)[:_LONGEST])
 
 
-def _begin(out: Path) -> tuple[Path, int]:
-    """Create a temporary file and lock it; return its path and its descriptor."""
+def _mode_of(out: Path) -> int | None:
+    """Return the mode of a file, None if there is none; an OSError if it is no ordinary file."""
+    try:
+        mode = out.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(out))
+    if not stat.S_ISREG(mode):  # a device or a pipe, which a file would take the place of
+        raise OSError(errno.ENODEV, "It is no ordinary file", str(out))
+    return stat.S_IMODE(mode)
+
+
+def _begin(out: Path, *, private: bool) -> tuple[Path, int]:
+    """Create a temporary file and lock it; return its path and its descriptor.
+
+    ``private`` leaves it to its owner until it gets its mode.
+    """
     # A file or a link that somebody else put there is neither written nor followed.
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
     while True:
         part = part_of(out)
-        held = os.open(part, flags, 0o666)
+        held = os.open(part, flags, 0o600 if private else 0o666)
         claim(held)
-        if part.exists():
+        if os.fstat(held).st_nlink:
             return part, held
         os.close(held)  # another process took it for abandoned before it was locked
 
@@ -158,9 +213,12 @@ def remove_abandoned(path: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     if sys.platform != "win32":
-        opened = os.open(folder, os.O_RDONLY)
         try:
-            with suppress(OSError):  # not every file system can
+            opened = os.open(folder, os.O_RDONLY)
+            try:
                 os.fsync(opened)
-        finally:
-            os.close(opened)
+            finally:
+                os.close(opened)
+        except OSError as error:
+            if error.errno not in _UNSYNCED:
+                raise

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
-from geometry.checkpoints.whole_files import write_bytes
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
@@ -82,10 +82,5 @@ def _is_complete(folder: Path, listed: Bytes | None) -> bool:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file atomically."""
-    try:
+    with writing(path):
         write_bytes(content, path, durable=False)  # checked by its checksum when it is read
-    except OSError as error:
-        raise HelixscopeError(
-            f"The tokenizer could not be written to {path.parent}: {error.strerror or error}.",
-            "Check that the disk is not full and the folder may be written to.",
-        ) from error

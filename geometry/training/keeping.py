@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from geometry.checkpoints.whole_files import whole_file
+from geometry.checkpoints.whole_files import whole_file, writing
 from geometry.training.settings import TrainingError
 
 
@@ -21,11 +21,8 @@ def atomically(file: Path) -> Iterator[Path]:
     TrainingError
         It cannot be written.
     """
-    try:
-        with whole_file(file) as temporary:
-            yield temporary
-    except OSError as error:
-        raise TrainingError(f"{file} cannot be written: {error.strerror or error}.") from error
+    with writing(file, TrainingError), whole_file(file) as temporary:
+        yield temporary
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.whole_files import parts_in
+from geometry.checkpoints.whole_files import not_written, parts_in, writing
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 
@@ -51,7 +51,7 @@ class RunFolder:
         self._about = folder / _ABOUT
         self.finished = False
         self.schedules = [[0, settings.steps]]
-        try:
+        with writing(folder, TrainingError):
             if folder.exists() and not (folder.is_dir() and self._is_empty()):
                 self._go_on()
             else:
@@ -59,8 +59,8 @@ class RunFolder:
                 self._note(finished=False)
             if not self.finished:
                 self.work.mkdir(exist_ok=True)
-        except OSError as error:
-            raise TrainingError(f"{folder} cannot be written to: {error.strerror}.") from error
+        if self.finished:  # a run that was killed at its very end left its saved state
+            shutil.rmtree(self.work, ignore_errors=True)
 
     def _is_empty(self) -> bool:
         """Return whether the folder is empty, except for remains of a run killed at its start."""
@@ -156,12 +156,17 @@ class RunFolder:
 
         lock = FileLock(self.work / "lock", timeout=0)
         try:
-            with lock:
-                yield
+            lock.acquire()
         except Timeout as error:
             raise TrainingError(
                 f"Another run is working in {self.folder}.", "Wait for it, or stop it."
             ) from error
+        except OSError as error:
+            raise not_written(self.work, error, TrainingError) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def finish(self) -> None:
         """Mark the run as complete, and remove its saved state."""

@@ -114,7 +114,8 @@ def write_tokens(
 def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
     """Write ``tokenizer.json``, and the configuration that transformers needs to load it."""
     with atomically(folder / "tokenizer.json") as temporary:
-        tokenizer.save(str(temporary))
+        # What the library's own `save` raises on a full disk is no OSError.
+        temporary.write_text(tokenizer.to_str(pretty=True), "utf-8", newline="\n")
     about = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END,

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
-from geometry.checkpoints.whole_files import write_text
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.checkpoints.whole_files import write_text, writing
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, describe
@@ -104,10 +104,8 @@ class ReportFiles:
         for entry in PANELS.values():
             if entry.section:
                 self._json[entry.name] = self._section(entry)
-        try:
+        with writing(self._request.folder):
             self._request.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _not_written(self._request.folder, error) from error
         self._write_json()
 
     def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
@@ -175,10 +173,8 @@ class ReportFiles:
 
     def _write(self, name: str, write: Callable[[Path], object]) -> None:
         path = self._request.folder / name
-        try:
+        with writing(path):
             write(path)
-        except OSError as error:
-            raise _not_written(path, error) from error
 
 
 def skipped_text(skipped: dict[str, str]) -> str:
@@ -188,9 +184,3 @@ def skipped_text(skipped: dict[str, str]) -> str:
         by_reason.setdefault(why, []).append(name)
     parts = [f"{', '.join(names)} ({why})" for why, names in by_reason.items()]
     return f"Not drawn: {'; '.join(parts)}." if parts else ""
-
-
-def _not_written(path: Path, error: OSError) -> HelixscopeError:
-    return HelixscopeError(
-        f"{path} cannot be written: {error.strerror or error}", "Choose another folder."
-    )

@@ -98,12 +98,10 @@ def _line(
 
 
 def _write(out: Path, lines: list[MeasuredRow]) -> None:
-    from geometry.checkpoints.whole_files import not_written, write_text
+    from geometry.checkpoints.whole_files import write_text, writing
     from gui.panels.compare import words as text
 
     write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
              ".json": text.as_json}[out.suffix.lower()]  # fmt: skip
-    try:
+    with writing(out):
         write_text(write(lines), out)
-    except OSError as error:
-        raise not_written(out, error) from error

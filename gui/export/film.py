@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +17,7 @@ from typing import IO
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import whole_file
+from geometry.checkpoints.whole_files import not_written, whole_file
 
 FILMS = (".mp4", ".gif")
 #: Settings that all H.264 players support, without visible loss.
@@ -23,6 +26,8 @@ _MP4 = ("-c:v", "libx264", "-preset", "medium", "-crf", "15", "-pix_fmt", "yuv42
 _GIF = ("-lavfi", "[0][1]paletteuse=dither=none", "-loop", "0")
 #: The last frame of a GIF is shown for a second.
 _STAYS = ("-final_delay", "100")
+#: What ffmpeg may report of a disk, in the system's words.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES)
 
 
 class FilmError(HelixscopeError):
@@ -86,7 +91,7 @@ class Film:
                     if count > 1:
                         self._add(last)
         except OSError as error:
-            raise self._failed(error.strerror or str(error)) from error
+            raise not_written(self._out, error, FilmError) from error
 
     def give_up(self) -> None:
         """Cancel the writing, from another thread; leaves no file."""
@@ -105,11 +110,10 @@ class Film:
         palette = str(folder / "palette.png")
         frames = b"".join(self._bytes(frame) for frame in (first, last))
         make = [*self._command(), "-vf", "palettegen=stats_mode=full", "-update", "1", palette]
-        done = subprocess.run(
-            make, input=frames, capture_output=True, check=False, creationflags=_unseen()
-        )
-        if done.returncode != 0:
-            raise self._failed(_first_line(done.stderr))
+        with self._start(make, subprocess.PIPE) as process:
+            _, said = process.communicate(frames)
+        if process.returncode != 0:
+            raise self._failed(said, process.returncode)
         return ["-i", palette]
 
     def _command(self) -> list[str]:
@@ -124,25 +128,37 @@ class Film:
         gif = (*_GIF, *(() if self._loops else _STAYS), "-f", "gif")
         kind = gif if self._out.suffix.lower() == ".gif" else _MP4
         with tempfile.TemporaryFile() as said:
-            process = self._process = subprocess.Popen(
-                [*self._command(), *inputs, *kind, str(part)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                creationflags=_unseen(),
-            )
+            command = [*self._command(), *inputs, *kind, str(part)]
+            process = self._process = self._start(command, said)
             assert process.stdin is not None
             try:
                 with suppress(BrokenPipeError):  # it has ended, for a reason found below
                     yield
                     process.stdin.close()
                 if process.wait() != 0 or self._given_up:
-                    raise self._failed(_said(said))
+                    said.seek(0)
+                    raise self._failed(said.read(), process.returncode)
             finally:
                 process.kill()
                 with suppress(OSError):
                     process.stdin.close()
                 process.wait()
+
+    def _start(self, command: list[str], errors: IO[bytes] | int) -> subprocess.Popen[bytes]:
+        """Start ffmpeg, which reads frames from a pipe; ``errors`` takes what it reports."""
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                creationflags=_unseen(),
+            )
+        except OSError as error:
+            raise FilmError(
+                f"ffmpeg cannot be run: {error.strerror or error}.",
+                "Install ffmpeg, or save the numbers (NPZ) instead.",
+            ) from error
 
     def _add(self, frame: np.ndarray) -> None:
         assert self._process is not None
@@ -155,11 +171,15 @@ class Film:
             raise ValueError(f"frames are {(height, width, 3)} uint8, got {frame.shape}")
         return frame.tobytes()
 
-    def _failed(self, why: str) -> FilmError:
-        return FilmError(
-            f"The film could not be written to {self._out}: {why.rstrip('.')}",
-            "Choose another folder or file name.",
-        )
+    def _failed(self, said: bytes, status: int) -> HelixscopeError:
+        """Return the error for what ffmpeg reported before it ended with a status."""
+        text = said.decode("utf-8", "replace")
+        if sys.platform != "win32" and status == -signal.SIGXFSZ:
+            text = os.strerror(errno.EFBIG)
+        for number in _OF_THE_DISK:
+            if os.strerror(number) in text:
+                return not_written(self._out, OSError(number, os.strerror(number)), FilmError)
+        return not_written(self._out, OSError(_first_line(text)), FilmError)
 
 
 def order_of(count: int) -> list[int]:
@@ -186,12 +206,7 @@ def _unseen() -> int:
     return 0
 
 
-def _said(file: IO[bytes]) -> str:
-    file.seek(0)
-    return _first_line(file.read())
-
-
-def _first_line(said: bytes) -> str:
+def _first_line(said: str) -> str:
     """Return ffmpeg's first line of output, which names the error; the others are consequences."""
-    line = said.decode("utf-8", "replace").strip().partition("\n")[0]
+    line = said.strip().partition("\n")[0]
     return re.sub(r"^(\[[^]]*\] )+", "", line) or "ffmpeg ended before its time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyvista as pv
 from vtkmodules.vtkCommonCore import vtkLogger
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
-from geometry.checkpoints.whole_files import whole_file
+from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.models.model import PositionalModel
 from geometry.pca.curve import place_curve
@@ -237,14 +238,10 @@ def write_png(image: np.ndarray, out: Path) -> None:
     """
     from PIL import Image
 
-    try:
-        with whole_file(out) as part:
-            Image.fromarray(image).save(part, format="PNG")
-    except OSError as error:
-        raise PictureError(
-            f"The picture could not be written to {out}: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
+    drawn = io.BytesIO()  # Pillow does not give the reason of failures
+    Image.fromarray(image).save(drawn, format="PNG")
+    with writing(out, PictureError):
+        write_bytes(drawn.getvalue(), out)
 
 
 def _averaged(image: np.ndarray, factor: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import whole_file
+from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.export.grid_picture import picture_of_grid, picture_of_viewport
 from gui.export.pictures import PictureError
 from gui.export.save_result import ask_where, lay_out_options
@@ -215,14 +215,8 @@ def write_picture(image: QImage, out: Path) -> None:
     writer = QImageWriter(buffer, QByteArray(b"png"))
     if not writer.write(image):
         raise PictureError(
-            f"The picture could not be written to {out}: {writer.errorString()}",
+            f"{out} cannot be written: {writer.errorString()}.",
             "Choose a smaller size.",
         )
-    try:
-        with whole_file(out) as part:
-            part.write_bytes(buffer.data().data())
-    except OSError as error:
-        raise PictureError(
-            f"The picture could not be written to {out}: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
+    with writing(out, PictureError):
+        write_bytes(bytes(buffer.data().data()), out)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.number_files import write_numbers
-from geometry.checkpoints.whole_files import not_written, write_text
+from geometry.checkpoints.whole_files import write_text, writing
 from gui.services.jobs.jobs import T
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
@@ -86,10 +86,8 @@ class ResultSaver:
 
         def work() -> None:
             made = make()
-            try:
+            with writing(path):
                 write(made, path)
-            except OSError as error:
-                raise not_written(path, error) from error
 
         self._controller.save(path, work, what)
 

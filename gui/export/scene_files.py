@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import not_written, whole_file
+from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.scene.scene_state import SceneState, point_text, resolve_scene
 from gui.state.camera import CameraPose, view_pose
 from gui.style.theme import THEMES, Theme
@@ -61,11 +61,8 @@ class SceneExport:
 
             page = scene_html(self.state, self.theme, self.pose, self.texts, self.title)
             data = page.encode()
-        try:
-            with whole_file(out) as part:
-                part.write_bytes(data)
-        except OSError as error:
-            raise not_written(out, error) from error
+        with writing(out):
+            write_bytes(data, out)
 
 
 def export_scene(

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from geometry.checkpoints.whole_files import whole_file
+from geometry.checkpoints.whole_files import write_bytes
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
@@ -99,5 +99,4 @@ def save_figure(figure: Figure, path: Path) -> None:
             metadata=metadata.get(path.suffix.lower(), {"Software": "Helixscope"}),
             facecolor=figure.get_facecolor(),
         )
-    with whole_file(path) as part:
-        part.write_bytes(drawn.getvalue())
+    write_bytes(drawn.getvalue(), path)

@@ -196,9 +196,17 @@ class Bookmarks:
         return True
 
     def _cannot(self, what: str, error: Exception) -> None:
+        from filelock import Timeout
+
+        from geometry.checkpoints.whole_files import reason
+
+        why, advice = str(error), "See who may read and write there."
+        if isinstance(error, Timeout):
+            why, advice = "another window is writing them", "Try again."
+        elif isinstance(error, OSError):
+            why, advice = reason(error)
         self._session.notice = Notice(
-            f"The bookmarks in {self._file} cannot be {what}: {error}",
-            "See who may read and write there, and whether there is room.",
+            f"The bookmarks in {self._file} cannot be {what}: {why}.", advice
         )
 
     def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import write_bytes
+from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.services.work_files.work_parts import (
     numbers,
     pack_alignment,
@@ -78,13 +78,8 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
         When it cannot be written.
     """
     data = pack_work(work)
-    try:
+    with writing(path, WorkError):
         write_bytes(data, path, durable=durable)
-    except OSError as error:
-        raise WorkError(
-            f"{path} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
 
 
 def pack_work(work: Work) -> bytes:
@@ -413,14 +408,9 @@ def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
     with zipfile.ZipFile(archive, "w") as packed:
         for name, part in pack_bookmarks(bookmarks).items():
             packed.writestr(zipfile.ZipInfo(name), part)
-    try:
+    with writing(path, WorkError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(archive.getvalue(), path)
-    except OSError as error:
-        raise WorkError(
-            f"The bookmarks cannot be written to {path}: {error.strerror or error}",
-            "Make room on the disk, or see who may write there.",
-        ) from error
 
 
 def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:

@@ -1,15 +1,25 @@
 """Files that are whole or as they were."""
 
+import errno
 import multiprocessing
 import os
 import stat
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from geometry.checkpoints import whole_files
-from geometry.checkpoints.whole_files import part_of, parts_in, whole_file, write_bytes, write_text
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import (
+    part_of,
+    parts_in,
+    whole_file,
+    write_bytes,
+    write_text,
+    writing,
+)
 
 
 def test_what_was_there_stays_until_the_block_ends_and_if_it_fails(tmp_path):
@@ -151,3 +161,62 @@ def test_a_link_goes_on_leading_to_the_file(tmp_path):
     assert link.is_symlink()
     assert (tmp_path / "there" / "b.txt").read_text() == "whole"
     assert os.listdir(tmp_path / "there") == ["b.txt"]
+
+
+@pytest.mark.parametrize("number", sorted(whole_files._REASONS))
+def test_what_the_system_reports_is_one_sentence_with_advice(tmp_path, number):
+    with (
+        pytest.raises(HelixscopeError, match=r"a\.txt cannot be written: [a-z ]+\.$") as caught,
+        writing(tmp_path / "a.txt"),
+    ):
+        raise OSError(number, os.strerror(number))
+    assert caught.value.advice.endswith(".")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for out in (pipe, Path("/dev/full"), tmp_path):
+        before = out.stat().st_mode
+        with pytest.raises(OSError, match=r"no ordinary file|Is a directory"):
+            write_text("whole", out)
+        assert out.stat().st_mode == before
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EINVAL, errno.EIO])
+@pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")
+def test_a_folder_that_cannot_be_synced(tmp_path, monkeypatch, number):
+    """Many cannot, and the file is whole; but an error of the disk is one of the file as well."""
+    opened = os.open
+
+    def refused(path, flags, *mode):
+        if Path(path) == tmp_path:
+            raise OSError(number, os.strerror(number))
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr(whole_files.os, "open", refused)
+    with (
+        pytest.raises(OSError, match=os.strerror(number)) if number == errno.EIO else nullcontext()
+    ):
+        write_text("whole", tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are another thing there")
+def test_while_it_is_written_a_private_file_is_private(tmp_path):
+    out = tmp_path / "a.txt"
+    out.touch(0o600)
+    seen = []
+    made = os.open
+
+    def noted(path, flags, mode=0o777):
+        opened = made(path, flags, mode)
+        seen.append(stat.S_IMODE(os.fstat(opened).st_mode))
+        return opened
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_files.os, "open", noted)
+        write_text("whole", out)
+    assert seen[0] == 0o600

@@ -302,4 +302,4 @@ def test_a_loss_that_is_no_number(text, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_made(text, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    assert "cannot be written to" in refusal(text, tmp_path / "file" / "out", SMALL)
+    assert "cannot be written" in refusal(text, tmp_path / "file" / "out", SMALL)

@@ -41,7 +41,7 @@ def test_picture_of_the_window(opened, write_gpt2, tmp_path):
 
 def test_what_cannot_be_opened_or_written(opened, write_gpt2):
     done = opened(write_gpt2(), "--picture", "no/such/folder.png")
-    assert_refused(done, "helixscope: The picture could not be written")
+    assert_refused(done, "folder.png cannot be written: No such file")
     assert_refused(opened("nowhere", "--picture", "window.png"))
 
 

@@ -155,7 +155,7 @@ def test_the_suffix_does_not_decide_the_format_and_what_cannot_be_written_says_w
     assert read(tmp_path / "picture.jpg").shape == (2, 2, 4)
     for place, reason in ((tmp_path / "missing" / "a.png", "No such file"),
                           (tmp_path, "Is a directory")):  # fmt: skip
-        with pytest.raises(PictureError, match=f"could not be written.*{reason}") as caught:
+        with pytest.raises(PictureError, match=f"cannot be written.*{reason}") as caught:
             write_png(np.zeros((2, 2, 3), np.uint8), place)
         assert caught.value.advice
 

@@ -142,7 +142,7 @@ def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
     assert len(read_gif(tmp_path / "b.gif")[0]) == 6
     films.save(tmp_path / "none" / "a.mp4", SMALL)
     finish()
-    assert "could not be written" in application.session.notice.text
+    assert "cannot be written" in application.session.notice.text
     assert "No such file" in application.session.notice.text
     assert not shown_progress(application.window)
 

@@ -218,7 +218,7 @@ def test_every_format_by_its_ending(session, tmp_path):
 
 def test_a_film_that_cannot_be(session, tmp_path):
     for out, size, error, said in (
-        ("none/a.mp4", (80, 60), FilmError, "could not be written"),
+        ("none/a.mp4", (80, 60), FilmError, "cannot be written"),
         ("a.gif", (20_000, 20_000), PictureError, "cannot be drawn"),
     ):
         with pytest.raises(error, match=said):
