@@ -25,6 +25,7 @@ ELSEWHERE = {
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/training/run_folder.py": "a lock, which has no content",
     "gui/commands/log.py": "entries are appended; one that does not fit is left out",
+    "gui/commands/terminal.py": "no file: the null device, for what cannot be printed",
     "gui/export/film.py": "what ffmpeg reads and reports, in the system's folder",
     "gui/export/save_result.py": "the clipboard, in memory",
     "gui/plots/figure_base.py": "a figure drawn in memory",
