@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -151,8 +152,8 @@ class ResultPanel(Panel):
 
     It asks only while visible, and again when its question has changed. While an answer is
     pending, the previous one of the same model stays until there is a partial result. Esc
-    cancels, as the button does. Compared models are asked the same question, and drawn behind
-    the open one.
+    cancels, as the button does; what is shown stays. Compared models are asked the same question,
+    and drawn behind the open one.
 
     Parameters
     ----------
@@ -169,7 +170,9 @@ class ResultPanel(Panel):
     comparedAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     unwatched = Signal()
-    """The panel is hidden: its pending questions may be cancelled."""
+    """The panel is hidden: its pending questions can wait."""
+    watched = Signal()
+    """The panel is seen again, and has asked."""
     cancelRequested = Signal()
     selectionRequested = Signal(tuple)
     hoverRequested = Signal(object)
@@ -221,6 +224,7 @@ class ResultPanel(Panel):
         self.legend.fetchRequested.connect(self._on_fetch)
         self.strip = WorkingStrip(theme)
         self.strip.cancelRequested.connect(self.cancelRequested)
+        self.strip.againRequested.connect(self._on_button)
         self.words = WordsPage()
         self.words.button.clicked.connect(self._on_button)
         self._builder = QTimer(self, interval=0, singleShot=True)
@@ -553,6 +557,7 @@ class ResultPanel(Panel):
         self._in_front = in_front
         if in_front:
             self.ask()
+            self.watched.emit()
         else:
             self.others.ask(asking=False)
             self.unwatched.emit()
@@ -663,12 +668,23 @@ class ResultPanel(Panel):
             self._show_words(as_sentence(answer.why), advice, "Try again" * answer.retry)
             self._offer_help()
         elif state == "cancelled":
-            self._show_words(CANCELLED, button="Compute")
+            self._show_cancelled(answer)
         else:
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
             why = answer.why or f"This takes {size} from the Hub."
             verb = "Download" if answer.why else "Fetch"
             self._show_words(why, self.spec.instead, f"{verb} {size}".rstrip())
+
+    def _show_cancelled(self, answer: Answer) -> None:
+        """Keep what is shown, also a partial result, with a way to go on."""
+        if answer.result is not None:
+            self._show_ready(answer)
+        if self._ready is None:
+            self._show_words(CANCELLED, button="Compute")
+            return
+        self.strip.show_cancelled()
+        self.strip.show()
+        self._place_strip()
 
     def _offer_help(self) -> None:
         model = self.session.model
@@ -726,7 +742,7 @@ class ResultPanel(Panel):
             keys |= self.content.keys()
         if event.key() in keys:
             keys[event.key()]()
-        elif event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():
+        elif event.key() == Qt.Key.Key_Escape and self.strip.is_working:
             self.cancelRequested.emit()
         else:
             super().keyPressEvent(event)
@@ -844,8 +860,9 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     panel.comparedAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
-    panel.unwatched.connect(lambda: answers.forget(name))
-    panel.unwatched.connect(lambda: others.forget(name))
+    for one in (answers, others):
+        panel.unwatched.connect(partial(one.hold, name))
+        panel.watched.connect(partial(one.resume, name))
     panel.cancelRequested.connect(lambda: answers.cancel(name))
     panel.selectionRequested.connect(controller.select)
     panel.hoverRequested.connect(controller.hover)

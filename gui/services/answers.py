@@ -1,7 +1,8 @@
 """Answers to the panels' questions about the open model, each computed once, on a thread.
 
 A panel asks under its own name, its slot, and reads ``session.answers[slot]``. The newest question
-of a slot replaces earlier ones; one that no slot waits for is cancelled.
+of a slot replaces earlier ones; one that no slot waits for is cancelled. One of hidden panels alone
+is held back after its current step, and goes on from there when one of them is seen again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnava
 from geometry.checkpoints.memo import Memo
 from gui.services.cache import ResultCache
 from gui.services.download_consent import FetchFirst, answer_within
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Gate, Jobs
 from gui.state.answer import Answer
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -46,6 +47,7 @@ class _Pending:
     fraction: float | None = None
     message: str = ""
     so_far: object = None
+    seen: bool = True
 
 
 class Answers:
@@ -60,6 +62,7 @@ class Answers:
         self._once = Memo()
         self._wanted: dict[str, Question[object]] = {}
         self._running: dict[Question[object], _Pending] = {}
+        self._hidden: set[str] = set()
         self._listening = Listening()
         self._listening.to(session.events.model, self._follow_model)
 
@@ -69,7 +72,7 @@ class Answers:
         self._give_up_all()
 
     def ask(self, slot: str, question: Question[object], *, fetch: bool = False) -> None:
-        """Answer a question, replacing this slot's earlier one.
+        """Answer a question of a slot that is seen, replacing its earlier one.
 
         A cached answer is set at once; otherwise the slot's answer stays unchanged, or becomes
         "working" after a short delay.
@@ -90,6 +93,7 @@ class Answers:
             self._note_agreement(self._model, question, self._session.answers.get(slot))
         before = self._wanted.pop(slot, None)
         self._wanted[slot] = question  # the newest is the last
+        self._hidden.discard(slot)
         if before is not None and before != question:
             self._give_up(before)
         result = self._cache.get(question)
@@ -98,27 +102,42 @@ class Answers:
             self._tell(slot, Answer(question, "ready", result))
         elif run is None:
             self._start(question)
-        elif run.announced:
-            self._tell(slot, self._working(question, run))
+        else:
+            self._hold_or_resume(question)
+            if run.announced:
+                self._tell(slot, self._working(question, run))
 
     def cancel(self, slot: str) -> None:
-        """Cancel a slot's question, unless other slots wait for it too."""
+        """Cancel a slot's question, unless other slots wait for it too; keep its partial result."""
         question = self._wanted.pop(slot, None)
-        if question is not None and question in self._running:
+        run = None if question is None else self._running.get(question)
+        if question is not None and run is not None:
             self._give_up(question)
-            self._tell(slot, Answer(question, "cancelled"))
+            self._tell(slot, Answer(question, "cancelled", run.so_far))
 
     def cancel_newest(self) -> bool:
-        """Cancel the newest question whose progress is shown.
+        """Cancel the newest question whose progress is seen.
 
         Returns False if there is none.
         """
         for slot, question in reversed(self._wanted.items()):
             run = self._running.get(question)
-            if run is not None and run.announced:
+            if run is not None and run.announced and run.seen:
                 self.cancel(slot)
                 return True
         return False
+
+    def hold(self, slot: str) -> None:
+        """Hold a slot's question back, as the panel is hidden."""
+        self._hidden.add(slot)
+        if slot in self._wanted:
+            self._hold_or_resume(self._wanted[slot])
+
+    def resume(self, slot: str) -> None:
+        """Continue a slot's question, as the panel is seen again."""
+        self._hidden.discard(slot)
+        if slot in self._wanted:
+            self._hold_or_resume(self._wanted[slot])
 
     def forget(self, slot: str) -> None:
         """Cancel a slot's question without an answer, as nothing shows it any more."""
@@ -150,7 +169,7 @@ class Answers:
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Pending(self._free_job())
-        once = self._once
+        once, gate = self._once, Gate()
         agreed, self._running[question] = self._agreed.get(question, 0), run
 
         def on_transfer(progress: TransferProgress) -> None:
@@ -163,7 +182,10 @@ class Answers:
         def work(tell: Callable[[Progress], None]) -> object:
             nonlocal say
             say = tell
-            about = QuestionContext(model, stream, ProgressThrottle(tell), transfer.check, once)
+            about = QuestionContext(
+                model, stream, ProgressThrottle(tell), transfer.check, once, gate.wait
+            )
+            about.rest()
             with model.through(transfer):
                 return answer_within(question, about, agreed)
 
@@ -175,6 +197,7 @@ class Answers:
             lambda: self._on_slow(question),
             on_progress=partial(self._on_progress, question),
             stop=transfer.cancel,
+            gate=gate,
         )
 
     def _stream_of(self, model: PositionalModel) -> ResidualStream:
@@ -192,8 +215,19 @@ class Answers:
 
     def _give_up(self, question: Question[object]) -> None:
         """Stop working on a question, unless a slot waits for it."""
-        if question in self._running and question not in self._wanted.values():
+        if question in self._wanted.values():
+            self._hold_or_resume(question)
+        elif question in self._running:
             self._jobs.cancel(self._running.pop(question).job)
+
+    def _hold_or_resume(self, question: Question[object]) -> None:
+        """Hold a question back if all slots that wait for it are hidden, and resume it if not."""
+        run = self._running.get(question)
+        slots = {slot for slot, wanted in self._wanted.items() if wanted == question}
+        seen = not slots <= self._hidden
+        if run is not None and run.seen is not seen:
+            run.seen = seen
+            (self._jobs.resume if seen else self._jobs.hold)(run.job)
 
     def _give_up_all(self) -> None:
         self._wanted.clear()

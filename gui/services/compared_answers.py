@@ -59,10 +59,16 @@ class ComparedAnswers:
             self._answers[key] = session, Answers(session, jobs, MAX_BYTES)
         self._answers[key][1].ask(slot, question, fetch=fetch)
 
-    def forget(self, slot: str) -> None:
-        """Cancel a slot's questions about all models, as nothing shows them any more."""
+    def hold(self, slot: str) -> None:
+        """Hold a slot's questions about all models back, as the panel is hidden."""
+        with self._jobs.together():
+            for _, answers in self._answers.values():
+                answers.hold(slot)
+
+    def resume(self, slot: str) -> None:
+        """Continue a slot's questions about all models, as the panel is seen again."""
         for _, answers in self._answers.values():
-            answers.forget(slot)
+            answers.resume(slot)
 
     def _follow(self) -> None:
         session = self._session

@@ -45,6 +45,8 @@ class QuestionContext:
         Raises when the answer is cancelled; None if it cannot be.
     once
         Cache of values shared by questions about this model; no cache if None.
+    rest
+        Waits while the answer is held back; None if it never is.
     """
 
     def __init__(
@@ -54,9 +56,10 @@ class QuestionContext:
         tell: Callable[[Progress], None] | None = None,
         check: Callable[[], None] | None = None,
         once: Memo | None = None,
+        rest: Callable[[], None] | None = None,
     ) -> None:
         self.model = model
-        self._tell, self._check = tell, check
+        self._tell, self._check, self._rest = tell, check, rest
         self.stream = (stream or ResidualStream(model)).with_progress(self.tell)
         self.once = once or Memo()
 
@@ -79,6 +82,15 @@ class QuestionContext:
         """Raise when the answer is cancelled, so that the work ends."""
         if self._check is not None:
             self._check()
+
+    def rest(self) -> None:
+        """Wait while the answer is held back; raises when it is cancelled.
+
+        Only called between steps, when the thread holds nothing that another answer waits for.
+        """
+        if self._rest is not None:
+            self._rest()
+            self.check()
 
 
 class ProgressThrottle:
@@ -120,7 +132,8 @@ class Stepwise(Hashable, Protocol[R_co]):
     def steps(self, about: QuestionContext) -> Iterator[Progress | R_co]:
         """Yield a :class:`Progress` regularly, and the result last.
 
-        Each yield is a point of cancellation, and may have a partial result.
+        Each yield is a point of cancellation, and may have a partial result. The work also waits
+        there while nobody looks at it, so nothing shared may be locked.
 
         Raises HelixscopeError: as :meth:`Direct.answer`.
         """
@@ -166,6 +179,7 @@ def resolve(question: Question[R], about: QuestionContext) -> R:
     for step in question.steps(about):
         if isinstance(step, Progress):
             about.tell(step.fraction, step.message, step.so_far)
+            about.rest()
         else:
             result = step
     assert result is not None

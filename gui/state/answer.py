@@ -17,7 +17,8 @@ class Answer:
     # there is none, for the reason ``why``. "cancelled": by the user. "to fetch": it needs a
     # download so large that the user is asked first.
     state: State
-    result: Any = None  # The result; while "working" a partial result, if any; otherwise None
+    # The result; while "working", and if "cancelled", a partial result, if any; otherwise None.
+    result: Any = None
     # The reason for the lack of a result or for a large download, and advice, as sentences.
     why: str = ""
     advice: str = ""

@@ -1,4 +1,4 @@
-"""Progress of an answer, with a cancel button."""
+"""Progress of an answer, with a button to cancel or to start again."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.opening_row import FixedText
 
 WIDTH = 288
+CANCELLED = "Stopped before it was done"
 _STEPS = 1000
 
 
 class WorkingStrip(QFrame):
-    """A message, a bar and "Cancel" over the panel's content."""
+    """A message, a bar and "Cancel" over the panel's content; once cancelled, "Compute"."""
 
     cancelRequested = Signal()
+    againRequested = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -30,9 +32,13 @@ class WorkingStrip(QFrame):
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Give up on this figure (Esc); “Compute” begins anew")
         self.cancel.clicked.connect(self.cancelRequested)
+        self.again = QPushButton("Compute")
+        self.again.setToolTip("Compute the whole figure")
+        self.again.clicked.connect(self.againRequested)
+        self.again.hide()
         column = vbox(self.message, self.bar, spacing=GRID // 2)
         margins = (GRID, GRID // 2, GRID // 2, GRID // 2)
-        hbox((column, 1), self.cancel, parent=self, spacing=GRID, margins=margins)
+        hbox((column, 1), self.cancel, self.again, parent=self, spacing=GRID, margins=margins)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -65,9 +71,25 @@ class WorkingStrip(QFrame):
         self.move(place)
         self.raise_()
 
+    @property
+    def is_working(self) -> bool:
+        """Whether it is shown with the progress of work that can be cancelled."""
+        return not self.isHidden() and not self.cancel.isHidden()
+
+    def show_cancelled(self) -> None:
+        """Show that the work was cancelled, with the button to start it again."""
+        self.message.set_text(CANCELLED)
+        self._show_parts(working=False)
+
+    def _show_parts(self, *, working: bool) -> None:
+        self.bar.setVisible(working)
+        self.cancel.setVisible(working)
+        self.again.setVisible(not working)
+
     def show_progress(self, fraction: float | None, message: str) -> None:
         """Show the progress; ``fraction`` is 0 to 1, or None if unknown."""
         self.message.set_text(f"{message or 'Computing'}…")
+        self._show_parts(working=True)
         if fraction is None:
             self.bar.setRange(0, 0)
             return

@@ -14,6 +14,7 @@ class HandJobs:
         self._stops: dict[str, Callable[[], None]] = {}
         self._on_progress: dict[str, Callable[[Any], None]] = {}
         self.started: list[str] = []
+        self.held: set[str] = set()
 
     def start(
         self,
@@ -26,6 +27,7 @@ class HandJobs:
         on_progress: Any = None,
         stop: Any = None,
         finish: bool = False,
+        gate: Any = None,
     ) -> None:
         self.cancel(slot)
         self._on_slow[slot] = on_slow
@@ -51,7 +53,14 @@ class HandJobs:
         if (stop := self._stops.pop(slot, None)) is not None:
             stop()
 
+    def hold(self, slot: str) -> None:
+        self.held.add(slot)
+
+    def resume(self, slot: str) -> None:
+        self.held.discard(slot)
+
     def _forget(self, slot: str) -> None:
+        self.held.discard(slot)
         self.waiting.pop(slot, None)
         self._computed.pop(slot, None)
 
@@ -87,6 +96,6 @@ class HandJobs:
         arrive()
 
     def deliver_all(self) -> None:
-        """Let everything arrive, what the arrivals start included."""
-        while self.waiting:
-            self.deliver(next(iter(self.waiting)))
+        """Let everything arrive but what is held, what the arrivals start included."""
+        while free := [slot for slot in self.waiting if slot not in self.held]:
+            self.deliver(free[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from geometry.checkpoints.errors import RangeError
@@ -10,7 +11,7 @@ from geometry.history.here import history_here
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.timelapse import Timelapse, make_timelapse
-from gui.services.questions import QuestionContext
+from gui.services.questions import Progress, QuestionContext
 
 LAPSE_SHARE = 0.3
 """Approximate share of the work before the helices."""
@@ -57,11 +58,11 @@ class TrainingOf:
     positions: tuple[int, int]
     given: History | None = field(default=None)
 
-    def answer(self, about: QuestionContext) -> Training:
-        """Return the :class:`Training`; reported before its helices are fitted."""
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Training]:
+        """Yield the :class:`Training`; first without its helices, then as they are fitted."""
         history = self.given
         if history is None:
-            about.tell(None, "Reading the history")
+            yield Progress(None, "Reading the history")
             history = about.once("history", lambda: history_here(about.model))
 
         def report(share: float, words: str) -> None:
@@ -73,7 +74,7 @@ class TrainingOf:
             for done, helices in enumerate(grow_helices(timelapse), start=1):
                 found = Training(history, timelapse, found.riddle, helices)
                 share = LAPSE_SHARE + (1 - LAPSE_SHARE) * done / history.n_snapshots
-                about.tell(share, "Fitting helices", found)
+                yield Progress(share, "Fitting helices", found)
         except RangeError as error:
-            return Training(history, timelapse, found.riddle, None, str(error))
-        return found
+            found = Training(history, timelapse, found.riddle, None, str(error))
+        yield found

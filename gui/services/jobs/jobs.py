@@ -7,7 +7,9 @@ without Qt; the window uses :class:`gui.services.jobs.qt_jobs.QtJobs`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -16,6 +18,31 @@ P = TypeVar("P")
 
 OnError = Callable[[Exception, str], None]
 """Called with an error and a description of what failed."""
+
+
+class Gate:
+    """Where a job waits between two of its steps while it is held back."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self._open.set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job may go on."""
+        return self._open.is_set()
+
+    def close(self) -> None:
+        """Make the job wait from its next step on."""
+        self._open.clear()
+
+    def open(self) -> None:
+        """Let the job go on."""
+        self._open.set()
+
+    def wait(self) -> None:
+        """Wait until the gate is open; called by the job."""
+        self._open.wait()
 
 
 class Jobs(Protocol):
@@ -32,6 +59,7 @@ class Jobs(Protocol):
         on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         """Run a function, superseding the slot's current job.
 
@@ -55,10 +83,18 @@ class Jobs(Protocol):
         finish
             Whether to finish it even on shutdown, without delivery, so that saved files are
             complete.
+        gate
+            Where the function waits while the job is held back; None if it cannot.
         """
 
     def cancel(self, slot: str) -> None:
         """Cancel the slot's job; its result is not delivered."""
+
+    def hold(self, slot: str) -> None:
+        """Hold the slot's job back, as its result is not seen; one without steps finishes."""
+
+    def resume(self, slot: str) -> None:
+        """Continue the slot's job where it was held back."""
 
 
 class InlineJobs:
@@ -75,6 +111,7 @@ class InlineJobs:
         on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         try:
             result = function() if on_progress is None else function(on_progress)
@@ -86,13 +123,22 @@ class InlineJobs:
     def cancel(self, slot: str) -> None:
         """Do nothing: inline jobs have always finished."""
 
+    def hold(self, slot: str) -> None: ...
+
+    def resume(self, slot: str) -> None: ...
+
 
 class QueuedJobs:
-    """A queue for low-priority jobs, so that others do not wait for them."""
+    """A queue for low-priority jobs, so that others do not wait for them.
+
+    A job that is held back leaves its place to others, and waits for a place when resumed.
+    """
 
     def __init__(self, jobs: Jobs, most: int) -> None:
         self._jobs, self._most = jobs, most
         self._waiting: dict[str, Callable[[], None]] = {}
+        self._held: dict[str, Callable[[], None]] = {}
+        self._begun: set[str] = set()
         self._running: set[str] = set()
 
     def start(
@@ -106,6 +152,7 @@ class QueuedJobs:
         on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self.cancel(slot)
         self._waiting[slot] = lambda: self._jobs.start(
@@ -117,18 +164,49 @@ class QueuedJobs:
             on_progress=on_progress,
             stop=stop,
             finish=finish,
+            gate=gate,
         )
         self._go_on()
 
     def cancel(self, slot: str) -> None:
-        self._waiting.pop(slot, None)
-        if slot in self._running:
-            self._running.discard(slot)
+        begun = slot in self._begun
+        self._forget(slot)
+        if begun:
             self._jobs.cancel(slot)
             self._go_on()
 
+    def hold(self, slot: str) -> None:
+        if slot in self._waiting:
+            self._held[slot] = self._waiting.pop(slot)
+        elif slot in self._running:
+            self._running.discard(slot)
+            self._held[slot] = lambda: self._jobs.resume(slot)
+            self._jobs.hold(slot)
+            self._go_on()
+
+    def resume(self, slot: str) -> None:
+        if slot in self._held:
+            self._waiting[slot] = self._held.pop(slot)
+            self._go_on()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Start no job within this context, but after it, so that none is started in vain."""
+        most, self._most = self._most, 0
+        try:
+            yield
+        finally:
+            self._most = most
+            self._go_on()
+
+    def _forget(self, slot: str) -> None:
+        for jobs in (self._waiting, self._held):
+            jobs.pop(slot, None)
+        for slots in (self._begun, self._running):
+            slots.discard(slot)
+
     def _done(self, slot: str, deliver: Callable[[], None]) -> None:
-        self._running.discard(slot)
+        self._forget(slot)
         try:
             deliver()
         finally:
@@ -138,6 +216,7 @@ class QueuedJobs:
         while self._waiting and len(self._running) < self._most:
             slot, start = next(iter(self._waiting.items()))
             del self._waiting[slot]
+            self._begun.add(slot)
             self._running.add(slot)
             start()
 
@@ -163,6 +242,7 @@ class SlottedJobs:
         on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self._slots.add(slot)
         self._jobs.start(
@@ -174,10 +254,17 @@ class SlottedJobs:
             on_progress=on_progress,
             stop=stop,
             finish=finish,
+            gate=gate,
         )
 
     def cancel(self, slot: str) -> None:
         self._jobs.cancel(self._name(slot))
+
+    def hold(self, slot: str) -> None:
+        self._jobs.hold(self._name(slot))
+
+    def resume(self, slot: str) -> None:
+        self._jobs.resume(self._name(slot))
 
     def cancel_all(self) -> None:
         """Cancel all of its jobs, before it is removed."""

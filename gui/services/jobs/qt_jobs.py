@@ -25,7 +25,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from gui.services.jobs.jobs import P, T
+from gui.services.jobs.jobs import Gate, P, T
 from gui.state.session import Session
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,8 @@ class _Message:
 class QtJobs(QObject):
     """The window's :class:`gui.services.jobs.jobs.Jobs`; counts running jobs in ``session.jobs``.
 
-    Computations share two threads; jobs with ``stop`` have their own.
+    Computations share two threads; jobs with ``stop`` have their own. Jobs that are held back are
+    not counted: nobody waits for them.
     """
 
     _finished = Signal(object)
@@ -64,6 +65,8 @@ class QtJobs(QObject):
         self._alone: list[threading.Thread] = []
         self._slow: dict[str, QTimer] = {}
         self._stops: dict[str, Callable[[], None]] = {}
+        self._gates: dict[str, Gate] = {}
+        self._held: set[tuple[str, int]] = set()
         self._latest: dict[str, Future[None]] = {}
         self._finishing: set[str] = set()
         self._open, self._closing = True, False
@@ -82,12 +85,15 @@ class QtJobs(QObject):
         on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self.cancel(slot)
         generation = self._generations[slot]
         self._session.jobs += 1
         if finish:
             self._finishing.add(slot)
+        if gate is not None:
+            self._gates[slot] = gate
         if on_progress is not None:
             heard = on_progress
 
@@ -123,6 +129,23 @@ class QtJobs(QObject):
         stop = self._stops.pop(slot, None)
         if stop is not None:
             stop()
+        gate = self._gates.pop(slot, None)
+        if gate is not None:
+            gate.open()  # so that its thread ends
+
+    def hold(self, slot: str) -> None:
+        gate = self._gates.get(slot)
+        if gate is not None and gate.is_open:
+            gate.close()
+            self._held.add((slot, self._generations[slot]))
+            self._session.jobs -= 1
+
+    def resume(self, slot: str) -> None:
+        gate = self._gates.get(slot)
+        if gate is not None and not gate.is_open:
+            gate.open()
+            self._held.discard((slot, self._generations[slot]))
+            self._session.jobs += 1
 
     def deliver(self, slot: str, patience_ms: int) -> None:
         """Deliver a slot's result now, not in the event loop, if it is done within the time.
@@ -189,10 +212,15 @@ class QtJobs(QObject):
 
     @Slot(object)
     def _on_finished(self, message: _Message) -> None:
-        self._session.jobs -= 1
+        job = message.slot, message.generation
+        if job in self._held:
+            self._held.discard(job)
+        else:
+            self._session.jobs -= 1
         if self._generations[message.slot] != message.generation:
             return
         self._end(message.slot)
+        self._gates.pop(message.slot, None)
         self._stops.pop(message.slot, None)  # nothing left to stop
         message.deliver()
 

@@ -19,6 +19,7 @@ from gui.panels.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
 from gui.services.compared_curves import compared_color
+from gui.services.questions import Progress
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage, drawn_names
@@ -193,6 +194,49 @@ def test_themes_the_mouse_and_what_is_drawn_is_kept_while_it_is_hidden(name, sho
     assert asked == []
     panel.set_in_front(True)
     assert stage.answer.question == panel.spec.question(panel.view().scope, panel.choices)
+
+
+def test_escape_keeps_what_is_shown_and_hidden_it_waits(name, qtbot, models, hand_jobs):
+    stage = ResultStage(qtbot, name, hand_jobs, size=(1000, 320))
+    panel = stage.panel
+    stage.open(models["open"])
+    hand_jobs.deliver_all()
+    assert stage.answer.state == "ready", stage.answer.why
+    result = stage.answer.result
+
+    def ask_anew():
+        """Let the same be computed again."""
+        stage.answers._cache.clear()
+        stage.answers.ask(name, stage.answer.question)
+        (job,) = hand_jobs.waiting
+        hand_jobs.drag_on(job)
+        return job
+
+    panel.setFocus()
+    ask_anew()
+    assert panel.strip.isVisible()
+    QTest.keyClick(panel, Qt.Key.Key_Escape)
+    assert not hand_jobs.waiting
+    assert stage.answer.state == "cancelled"
+    assert panel.content.isVisible()
+    assert panel.result is result
+
+    job = ask_anew()
+    hand_jobs.tell(job, Progress(0.5, "Half", result))
+    assert stage.controller.cancel()
+    assert panel.content.isVisible()
+    assert panel.result is result
+    assert not panel.words.isVisible()
+
+    QTest.mouseClick(panel.strip.again, LEFT)
+    (job,) = hand_jobs.waiting
+    panel.set_in_front(False)
+    assert hand_jobs.held == {job}
+    panel.set_in_front(True)
+    assert not hand_jobs.held
+    hand_jobs.deliver_all()
+    assert stage.answer.state == "ready"
+    assert not panel.strip.isVisible()
 
 
 def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_path, monkeypatch):

@@ -441,15 +441,23 @@ def test_one_that_goes_is_answered_no_more(opened, beside, hand_jobs):
     answers.close()
 
 
-def test_what_nobody_looks_at_is_given_up(opened, beside, hand_jobs):
+def test_what_nobody_looks_at_waits_for_what_is_seen(opened, beside, hand_jobs):
     answers = ComparedAnswers(opened, hand_jobs)
     for compared in opened.compared:
         answers.ask("rows", compared.key, Rows())
         answers.ask("other", compared.key, Rows(2))
-    answers.forget("rows")
+    assert hand_jobs.started == ["beside 1 answer 0", "beside 1 answer 1"]
+    answers.hold("rows")
+    # One that has begun may not be interruptible: it takes the place of none that is seen.
+    assert len(hand_jobs.waiting) == 1 + AT_ONCE
     hand_jobs.deliver_all()
     assert results(opened) == [None, None, None]
     assert results(opened, "other") == [80, 120, 160]
+    assert len(hand_jobs.started) == 4
+    answers.resume("rows")
+    hand_jobs.deliver_all()
+    assert results(opened) == [40, 60, 80]
+    assert len(hand_jobs.started) == 6
     answers.close()
 
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from gui.panels.panel import CANCELLED
 from gui.style.theme import DARK
+from gui.widgets.working_strip import CANCELLED as STOPPED
 from tests.gui.panels.result_panel.sum_panel import FAILURES, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import LEFT, ResultStage
 
@@ -140,6 +141,38 @@ def test_cancel_and_compute_again(slow, hand_jobs):
     assert slow.panel.content.label.isVisible()
 
 
+def test_cancelling_keeps_what_was_shown(slow, hand_jobs):
+    from gui.services.questions import Progress
+
+    panel = slow.panel
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
+    QTest.mouseClick(panel.strip.cancel, LEFT)
+    assert panel.content.label.isVisible()
+    assert panel.content.label.text() == "1.500"
+    assert panel.strip.message.text() == STOPPED
+    assert not panel.header.more.isEnabled()  # partial results are not saved
+    panel.setFocus()
+    QTest.keyClick(panel, Qt.Key.Key_Escape)  # there is nothing left to give up
+    assert panel.content.label.isVisible()
+    QTest.mouseClick(panel.strip.again, LEFT)
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    assert panel.strip.bar.isVisible()
+    assert not panel.strip.again.isVisible()
+    hand_jobs.deliver_all()
+    assert not panel.strip.isVisible()
+    before = panel.content.label.text()
+    panel.configure(column=3)
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    assert slow.controller.cancel()
+    assert panel.content.label.text() == before
+    assert panel.strip.isVisible()
+    assert panel.header.more.isEnabled()
+    panel.configure(column=0)  # of which the answer is known
+    assert not panel.strip.isVisible()
+
+
 def test_not_possible_says_why_and_whether_it_can_be_tried_again(stage, write_table):
     FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
     stage.open(write_table())
@@ -185,12 +218,13 @@ def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_t
     assert len(hand_jobs.started) == 1
 
 
-def test_coming_back_to_the_front_asks_again_and_the_result_before_stays_meanwhile(slow, hand_jobs):
+def test_coming_back_to_the_front_goes_on_and_the_result_before_stays_meanwhile(slow, hand_jobs):
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     slow.panel.set_in_front(False)
-    assert not hand_jobs.waiting
-    assert not slow.panel.strip.isVisible()
+    assert hand_jobs.held == set(hand_jobs.waiting)
     slow.panel.set_in_front(True)
+    assert not hand_jobs.held
+    assert len(hand_jobs.started) == 1  # it goes on, and does not begin anew
     hand_jobs.deliver_all()
     assert slow.panel.content.label.isVisible()
     slow.panel.configure(column=3)

@@ -1,13 +1,17 @@
 """Training in the whole window: the points of the viewport move, and come back."""
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
+from geometry.history.helices import grow_helices
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
+from gui.panels.training import question
 from tests.gui.result_stage import LEFT
 from tests.gui.training_stage import LAST, write_trained
 
@@ -76,6 +80,57 @@ def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle):
         wait_until_idle(trained)
         assert session.snapshot is None
         np.testing.assert_array_equal(points(trained), session.curve.coordinates)
+
+
+def test_escape_while_helices_are_fitted_keeps_the_history_and_a_tab_in_front_goes_first(
+    show_model, tmp_path, qtbot, wait_until_idle, monkeypatch
+):
+    fitted, go_on, ended = [], threading.Semaphore(0), threading.Event()
+
+    def slowly(timelapse):
+        try:
+            for helices in grow_helices(timelapse):
+                fitted.append(helices)
+                assert go_on.acquire(timeout=60)
+                yield helices
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(question, "grow_helices", slowly)
+    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    application = show_model(write_trained(tmp_path / "slow"))
+    window, session = application.window, application.session
+    window.focus_on("training")
+    panel = window.panels["training"]
+    go_on.release()
+    qtbot.waitUntil(lambda: panel.result is not None and panel.strip.isVisible())
+    assert panel.strip.message.text() == "Fitting helices…"
+    shown = panel.result
+
+    # Behind another tab it waits: the one in front is answered, and counted alone.
+    window.focus_on("norms")
+    assert session.jobs <= 1
+    go_on.release()
+    wait_until_idle(application)
+    assert session.answers["norms"].state == "ready"
+    assert len(fitted) <= 3
+    waits_at = len(fitted)
+
+    window.focus_on("training")
+    window.viewport.interactor.setFocus()
+    go_on.release()
+    qtbot.waitUntil(lambda: len(fitted) == waits_at + 1)
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_Escape)
+    go_on.release(100)
+    assert ended.wait(60)
+    assert session.answers["training"].state == "cancelled"
+    assert panel.content.isVisible()
+    assert panel.result.timelapse is shown.timelapse
+    assert session.timeline is not None
+    assert panel.strip.again.isVisible()
+    QTest.mouseClick(panel.strip.again, LEFT)
+    wait_until_idle(application)
+    assert session.answers["training"].state == "ready"
 
 
 def count(picture, color: QColor, within: int = 24) -> int:

@@ -186,6 +186,111 @@ def test_after_a_cancel_the_same_may_be_asked_again(session, answers, hand_jobs)
     assert session.answers["a"].result == 4
 
 
+def test_what_was_found_before_a_cancel_is_kept(session, answers, hand_jobs):
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.tell(job, Progress(0.3, "Step 2", (0,)))
+    hand_jobs.tell(job, Progress(0.5, "Half a step"))
+    assert answers.cancel_newest()
+    assert not hand_jobs.waiting
+    assert (session.answers["a"].state, session.answers["a"].result) == ("cancelled", (0,))
+    answers.ask("a", Growing(3))
+    hand_jobs.deliver_all()
+    assert (session.answers["a"].state, session.answers["a"].result) == ("ready", (0, 1, 2))
+
+
+# ---- held back, as nobody looks at it ----------------------------------------------------------
+
+
+def test_the_question_of_a_hidden_panel_waits_until_it_is_seen(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    answers.hold("a")
+    assert hand_jobs.held == {job}
+    assert session.answers["a"].state == "working"
+    assert not answers.cancel_newest()  # Esc is about what is seen
+    answers.ask("b", Double(2))
+    hand_jobs.deliver_all()
+    assert ANSWERED == [2]
+    answers.resume("a")
+    assert hand_jobs.held == set()
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 3
+    answers.hold("a")
+    answers.resume("nobody")
+    assert hand_jobs.started == [job, "answer 1"]
+
+
+def test_a_question_goes_on_while_one_of_its_panels_is_seen(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    answers.ask("b", Slow(3))
+    answers.hold("a")
+    assert not hand_jobs.held
+    answers.ask("b", Double(2))  # now the hidden one alone waits for it
+    assert hand_jobs.held == {"answer 0"}
+    answers.ask("c", Slow(3))
+    assert not hand_jobs.held
+    answers.forget("c")
+    assert hand_jobs.held == {"answer 0"}
+    answers.ask("a", Slow(3))  # as asking is only done by what is seen
+    assert not hand_jobs.held
+    answers.hold("a")
+    answers.ask("a", Double(3))
+    hand_jobs.deliver_all()
+    assert (session.answers["a"].result, ANSWERED) == (6, [2, 3])
+
+
+def test_on_a_thread_a_question_stops_between_steps_and_goes_on_from_there(
+    qtbot, session, thread_jobs
+):
+    begun, go_on = threading.Event(), threading.Event()
+
+    @dataclass(frozen=True)
+    class Halting:
+        def steps(self, about: QuestionContext) -> Iterator[Progress | str]:
+            for step in range(3):
+                ANSWERED.append(step)
+                begun.set()
+                assert go_on.wait(10)
+                yield Progress(step / 3)
+            yield "done"
+
+    jobs = thread_jobs(session)
+    answers = Answers(session, jobs)
+    answers.ask("a", Halting())
+    assert begun.wait(10)
+    answers.hold("a")
+    assert session.jobs == 0
+    go_on.set()
+    answers.ask("b", Double(21))
+    qtbot.waitUntil(lambda: "b" in session.answers)
+    assert "a" not in session.answers or session.answers["a"].state == "working"
+    assert ANSWERED == [0, 21]
+    answers.resume("a")
+    qtbot.waitUntil(lambda: "done" in [one.result for one in session.answers.values()])
+    assert (session.answers["a"].result, ANSWERED) == ("done", [0, 21, 1, 2])
+    answers.close()
+
+
+def test_one_that_is_held_ends_with_its_model(qtbot, session, thread_jobs, new_pool_threads):
+    @dataclass(frozen=True)
+    class Endless:
+        def steps(self, about: QuestionContext) -> Iterator[Progress]:
+            while True:
+                yield Progress(None, "On and on")
+
+    answers = Answers(session, thread_jobs(session))
+    answers.ask("a", Endless())
+    answers.hold("a")
+    assert new_pool_threads()
+    session.model = None
+    qtbot.waitUntil(lambda: not new_pool_threads())
+    assert session.jobs == 0
+    answers.close()
+
+
 def test_forgetting_is_silent_and_takes_the_progress_back(session, answers, hand_jobs):
     answers.ask("a", Slow(3))
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))

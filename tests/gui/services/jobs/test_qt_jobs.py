@@ -6,6 +6,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QThread
 
+from gui.services.jobs import jobs as slots
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
@@ -195,6 +196,75 @@ def test_what_is_saved_anew_is_given_up_until_all_is_shut_down(qtbot, jobs, sess
     gate.open.set()
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert done == ["new"]
+
+
+class Steps:
+    """A job of two steps, which waits at a gate between them."""
+
+    def __init__(self):
+        self.gate, self.first = slots.Gate(), Gate()
+        self.done = []
+
+    def __call__(self):
+        self.done.append(self.first())
+        self.gate.wait()
+        self.done.append("second")
+        return len(self.done)
+
+
+def test_one_that_is_held_stops_after_its_step_is_not_counted_and_goes_on_from_there(
+    qtbot, jobs, session
+):
+    job, results = Steps(), []
+    jobs.start("a", job, results.append, unexpected, stop=lambda: None, gate=job.gate)
+    assert job.first.begun.wait(10)
+    for _ in range(2):
+        jobs.hold("a")
+        assert session.jobs == 0
+    job.first.open.set()
+    jobs.start("b", lambda: "seen", results.append, unexpected)
+    qtbot.waitUntil(lambda: results == ["seen"])
+    assert "second" not in job.done
+    for _ in range(2):
+        jobs.resume("a")
+        assert session.jobs == 1
+    qtbot.waitUntil(lambda: session.jobs == 0)
+    assert results == ["seen", 2]
+    jobs.hold("a")  # it has finished
+    jobs.hold("never begun")
+    jobs.resume("a")
+    assert session.jobs == 0
+
+
+@pytest.mark.parametrize("end", ["cancelled", "superseded", "shut down"])
+def test_the_thread_of_one_that_is_held_ends_with_it(qtbot, session, qapp, new_pool_threads, end):
+    jobs, job, results = QtJobs(session, qapp), Steps(), []
+    jobs.start("a", job, results.append, unexpected, stop=lambda: None, gate=job.gate)
+    job.first.open.set()
+    jobs.hold("a")
+    if end == "cancelled":
+        jobs.cancel("a")
+    elif end == "superseded":
+        jobs.start("a", lambda: "newer", results.append, unexpected)
+    else:
+        jobs.shut_down()
+    qtbot.waitUntil(lambda: job.done == [None, "second"])
+    qtbot.waitUntil(lambda: session.jobs == 0)
+    assert results == ["newer"] * (end == "superseded")
+    if end != "shut down":
+        jobs.shut_down()
+    assert not new_pool_threads()
+    shiboken6.delete(jobs)
+
+
+def test_one_without_steps_finishes_while_it_is_held_and_is_counted_once(qtbot, jobs, session):
+    long, results = Gate("long"), []
+    jobs.start("a", long, results.append, unexpected, stop=lambda: None, gate=slots.Gate())
+    assert long.begun.wait(10)
+    jobs.hold("a")
+    long.open.set()
+    qtbot.waitUntil(lambda: results == ["long"])
+    assert session.jobs == 0
 
 
 def test_a_result_can_be_waited_for_and_comes_later_if_it_is_not_done_in_time(jobs, session, qtbot):

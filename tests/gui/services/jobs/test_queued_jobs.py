@@ -82,6 +82,42 @@ def test_what_is_done_at_once_leaves_nothing_waiting():
     assert got == ["a", "b", "c"]
 
 
+# ---- held back, as nobody looks at it ----------------------------------------------------------
+
+
+def test_one_that_is_held_leaves_its_place_and_waits_for_another_when_resumed(jobs, queued):
+    got = []
+    start(queued, "a", "b", "c", "d", got=got)
+    for slot in ("a", "d", "nothing"):
+        queued.hold(slot)
+    assert (list(jobs.waiting), jobs.held) == (["a", "b", "c"], {"a"})
+    queued.resume("a")
+    assert jobs.held == {"a"}  # both places are taken
+    jobs.deliver("b")
+    assert jobs.held == set()
+    queued.resume("d")
+    jobs.deliver_all()
+    assert got == ["b", "a", "c", "d"]
+
+
+def test_one_that_cannot_be_interrupted_is_delivered_and_one_given_up_is_not(jobs, queued):
+    got = []
+    start(queued, "a", "b", "c", "d", got=got)
+    for slot in "abcd":
+        queued.hold(slot)
+    jobs.deliver("a")
+    queued.resume("a")  # it has finished
+    for slot in ("b", "c"):
+        queued.cancel(slot)
+        queued.resume(slot)
+    queued.resume("d")
+    jobs.deliver_all()
+    assert got == ["a", "d"]
+    assert jobs.started == ["a", "b", "c", "d"]
+    start(queued, "a", "b", "c", got=got)
+    assert list(jobs.waiting) == ["a", "b"]  # no place was lost
+
+
 # ---- under prefixed slots: models that share workers do not hear of each other ---------------
 
 
@@ -114,6 +150,17 @@ def test_all_of_one_are_given_up_and_stopped(jobs, two):
     jobs.deliver_all()
     assert got == ["b", "b"]
     assert stopped == ["a curve", "a norms"]
+
+
+def test_one_is_held_back_without_the_other(jobs, two):
+    for one in two:
+        one.start("curve", lambda: 1, id, pytest.fail)
+    two[0].hold("curve")
+    assert jobs.held == {"compared 1 curve"}
+    two[1].resume("curve")
+    assert jobs.held == {"compared 1 curve"}
+    two[0].resume("curve")
+    assert jobs.held == set()
 
 
 def test_errors_progress_and_slowness_are_passed_on(jobs, two):
