@@ -33,6 +33,7 @@ def open_npy(path: Path) -> RegionStore:
     SourceError
         It is damaged or holds pickled objects.
     """
+    file = LocalFile(path)
     try:
         array: np.memmap[Any, Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
@@ -43,11 +44,12 @@ def open_npy(path: Path) -> RegionStore:
             f"{path.name} is no array of numbers, or is truncated.",
             "Save it again with numpy.save.",
         ) from error
+    file.check()
     info = TensorInfo(path.stem, array.shape, _name(array.dtype), array.nbytes)
     strides = tuple(step // array.itemsize for step in array.strides)
     big_endian = array.dtype.byteorder == ">"
-    region = Region(LocalFile(path), array.offset, info, strides, big_endian)
-    return RegionStore({info.name: region})
+    region = Region(file, array.offset, info, strides, big_endian)
+    return RegionStore({info.name: region}, [file])
 
 
 def _name(dtype: np.dtype[Any]) -> str:
@@ -66,7 +68,7 @@ class NpzStore(OnThisMachine):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = LocalFile(path)
         self._bytes_read = 0
         index = {info.name: info for info in self._scan()}
         self._tensors = MappingProxyType(index)
@@ -81,15 +83,19 @@ class NpzStore(OnThisMachine):
         """Bytes of array data read so far."""
         return self._bytes_read
 
+    def check_files(self) -> None:
+        """Compare the file with the one that was opened; FileChanged if it is another one now."""
+        self._file.check()
+
     def read(self, name: str) -> FloatArray:
         """Read one array as float32 or float64, C-contiguous."""
         info = self._tensors[name]
         stored_dtype(info)
         try:
-            with np.load(self._path, allow_pickle=False) as archive:
+            with self._file.opened() as file, np.load(file, allow_pickle=False) as archive:
                 values = archive[name]
-        except OSError as error:
-            raise cannot_read(self._path, error) from error
+        except SourceError:
+            raise
         except Exception as error:
             raise self._damaged() from error
         self._bytes_read += info.nbytes
@@ -97,11 +103,11 @@ class NpzStore(OnThisMachine):
 
     def _scan(self) -> list[TensorInfo]:
         try:
-            with zipfile.ZipFile(self._path) as archive:
+            with self._file.opened() as file, zipfile.ZipFile(file) as archive:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
                 return [self._header(archive, member) for member in members]
-        except OSError as error:
-            raise cannot_read(self._path, error) from error
+        except SourceError:
+            raise
         except Exception as error:
             raise self._damaged() from error
 
@@ -118,6 +124,6 @@ class NpzStore(OnThisMachine):
 
     def _damaged(self) -> SourceError:
         return SourceError(
-            f"{self._path.name} is truncated, or holds something other than arrays of numbers.",
+            f"{self._file.name} is truncated, or holds something other than arrays of numbers.",
             "Save it again with numpy.savez.",
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.stores import cannot_read
+from geometry.checkpoints.stores import LocalFile
 
 #: Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes up
 #: to four times as much memory.
@@ -25,14 +25,17 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     SourceError
-        Not readable, not JSON, no object, or too large.
+        Not readable, not JSON, no object, or too large; or it changed meanwhile.
     """
-    try:
-        size = path.stat().st_size
-        # A weights file under a wrong name is not read in full.
-        return parse_json(path.name, path.read_bytes() if size <= MAX_JSON else b"", size)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    return parse_file(LocalFile(path))
+
+
+def parse_file(file: LocalFile) -> dict[str, Any]:
+    """Like :func:`read_json`, of a file whose identity is known."""
+    size = file.size()
+    # A weights file under a wrong name is not read in full.
+    content = file.read_at(0, size).tobytes() if size <= MAX_JSON else b""
+    return parse_json(file.name, content, size)
 
 
 def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, Any]:

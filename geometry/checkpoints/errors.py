@@ -26,6 +26,19 @@ class SourceError(HelixscopeError):
     """A source that cannot be opened: missing, truncated, malformed or not a checkpoint."""
 
 
+class FileChanged(SourceError):
+    """A file is another one than when it was opened, so it is not read any more.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has changed since it was opened.", "Open it again.")
+
+
 class NoPositionalEmbeddings(SourceError):
     """The model stores no table of positional embeddings (rotary, ALiBi, relative, ...)."""
 

@@ -34,7 +34,8 @@ def open_safetensors(path: Path) -> RegionStore:
     SourceError
         The file is empty or truncated, or its header is invalid.
     """
-    return RegionStore(read_header(LocalFile(path)))
+    file = LocalFile(path)
+    return RegionStore(read_header(file), [file])
 
 
 def read_header(file: ByteFile) -> dict[str, Region]:

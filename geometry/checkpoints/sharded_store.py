@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
-from geometry.checkpoints.config import read_json
+from geometry.checkpoints.config import parse_file
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
@@ -70,7 +70,8 @@ def open_sharded(path: Path) -> RegionStore:
     SourceError
         As for one file; a shard is missing, or lacks a tensor that the index lists.
     """
-    places = read_weight_map(path.name, read_json(path))
+    index = LocalFile(path)
+    places = read_weight_map(path.name, parse_file(index))
     shards = sorted(set(places.values()))
     absent = [shard for shard in shards if not (path.parent / shard).is_file()]
     if absent:
@@ -79,8 +80,12 @@ def open_sharded(path: Path) -> RegionStore:
             f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not beside it.",
             "Download the missing files into the same folder.",
         )
-    regions = Shards(path.name, places, lambda shard: read_index(LocalFile(path.parent / shard)))
-    return RegionStore(dict(regions))
+    # All identities are taken before a shard is read, so that all are of one version.
+    files = {shard: LocalFile(path.parent / shard) for shard in shards}
+    regions = Shards(path.name, places, lambda shard: read_index(files[shard]))
+    store = RegionStore(dict(regions), [index, *files.values()])
+    store.check_files()
+    return store
 
 
 def read_index(file: ByteFile) -> dict[str, Region]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import FileChanged, SourceError
+from geometry.checkpoints.identity import Identity, identity_of
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
@@ -60,8 +61,19 @@ class TensorStore(Protocol):
 
         Raises
         ------
+        FileChanged
+            One of the checkpoint's files is not the one that was opened.
         SourceError
-            The file has changed, ends early, or the numbers are not floating-point.
+            The file ends early, or the numbers are not floating-point.
+        """
+
+    def check_files(self) -> None:
+        """Compare the local files with those that were opened.
+
+        Raises
+        ------
+        FileChanged
+            One of them is another one now.
         """
 
     @property
@@ -80,6 +92,9 @@ class TensorStore(Protocol):
 
 class OnThisMachine:
     """Network-related methods of :class:`TensorStore` for files on disk."""
+
+    def check_files(self) -> None:
+        """Do nothing: there are no files."""
 
     def bytes_to_fetch(self, *names: str) -> int:
         """Return 0."""
@@ -109,9 +124,25 @@ class ByteFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file on disk, opened for each read, so that no handle stays open."""
+    """A file on disk, opened for each read, so that no handle stays open.
+
+    Its identity is taken at once and compared before and after each read, so that all that is ever
+    read belongs to one version of the file.
+
+    Raises
+    ------
+    SourceError
+        There is no such file, or no access to its folder.
+    """
 
     path: Path
+    identity: Identity = field(init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "identity", identity_of(self.path))
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
 
     @property
     def name(self) -> str:
@@ -119,18 +150,46 @@ class LocalFile:
         return self.path.name
 
     def size(self) -> int:
-        """Length in bytes."""
+        """Length in bytes, when it was opened."""
+        return self.identity.nbytes
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """Open the file for reading, unbuffered.
+
+        Raises
+        ------
+        FileChanged
+            It is another file before or after the block; raised instead of an error in the block.
+        SourceError
+            It cannot be read.
+        """
         try:
-            return self.path.stat().st_size
+            with open(self.path, "rb", buffering=0) as file:
+                self._compare(file.fileno())
+                try:
+                    yield file
+                finally:
+                    self._compare(file.fileno())
         except OSError as error:
             raise cannot_read(self.path, error) from error
 
+    def check(self) -> None:
+        """Compare the file with the one that was opened; FileChanged if it is another one.
+
+        A file that is missing or inaccessible is not another one: reading it raises an error.
+        """
+        with suppress(OSError):
+            self._compare(self.path)
+
+    def _compare(self, now: Path | int) -> None:
+        if identity_of(now) != self.identity:
+            raise FileChanged(self.name)
+
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         """Exactly ``nbytes`` bytes from ``offset``, as a new array."""
-        try:
-            data = np.fromfile(self.path, dtype=np.uint8, count=nbytes, offset=offset)
-        except OSError as error:
-            raise cannot_read(self.path, error) from error
+        with self.opened() as file:
+            data = np.fromfile(file, dtype=np.uint8, count=nbytes, offset=offset)
         if len(data) != nbytes:
             raise SourceError(
                 f"{self.name} is truncated: {nbytes} bytes expected at offset {offset}, "
@@ -174,10 +233,20 @@ class Region(NamedTuple):
 
 
 class RegionStore(OnThisMachine):
-    """A :class:`TensorStore` over regions of one or several files."""
+    """A :class:`TensorStore` over regions of one or several files.
 
-    def __init__(self, regions: Mapping[str, Region]) -> None:
+    Parameters
+    ----------
+    regions
+        The region of each tensor.
+    files
+        All local files of the checkpoint: nothing is read any more while one of them is another one
+        than when it was opened.
+    """
+
+    def __init__(self, regions: Mapping[str, Region], files: Iterable[LocalFile] = ()) -> None:
         self._regions = dict(regions)
+        self._local_files = tuple(files)
         self._tensors = MappingProxyType({name: r.info for name, r in self._regions.items()})
         self._bytes_read = 0
         self._lock = threading.Lock()
@@ -188,9 +257,14 @@ class RegionStore(OnThisMachine):
         return self._tensors
 
     @property
-    def files(self) -> tuple[ByteFile, ...]:
-        """The files that hold the tensors, without repetition."""
-        return tuple({id(region.file): region.file for region in self._regions.values()}.values())
+    def files(self) -> tuple[LocalFile, ...]:
+        """The local files of the checkpoint."""
+        return self._local_files
+
+    def check_files(self) -> None:
+        """Compare the files with those that were opened; FileChanged if one is another one now."""
+        for file in self._local_files:
+            file.check()
 
     @property
     def bytes_read(self) -> int:
@@ -200,6 +274,7 @@ class RegionStore(OnThisMachine):
     def read(self, name: str) -> FloatArray:
         """Read one tensor as float32 or float64, C-contiguous."""
         region = self._regions[name]
+        self.check_files()
         data = region.file.read_at(region.offset, stored_bytes(region))
         with self._lock:
             self._bytes_read += len(data)

@@ -45,7 +45,8 @@ def open_torch(path: Path) -> RegionStore:
     SourceError
         It is damaged, or a pickle of anything but tensors (which is never executed).
     """
-    return RegionStore(read_places(LocalFile(path)))
+    file = LocalFile(path)
+    return RegionStore(read_places(file), [file])
 
 
 def read_places(file: ByteFile) -> dict[str, Region]:

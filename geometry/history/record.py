@@ -31,6 +31,8 @@ _TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "
 def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = None) -> History:
     """Open a history by its header and per-step values; tables are read on demand.
 
+    All tables are of one version of the file: once it has changed, they are not read any more.
+
     Parameters
     ----------
     path
@@ -42,11 +44,13 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
 
     Raises
     ------
+    FileChanged
+        It was replaced meanwhile, by a training run for example.
     SourceError
         It is not a history, is damaged, or belongs to another model.
     """
     file = LocalFile(path)
-    regions, size = read_header(file), file.size()
+    regions = read_header(file)
     _check_format(file)
     steps = _column(file, regions, "steps", "I64", "<i8")
     if steps is None or "positions" not in regions:
@@ -69,8 +73,6 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
     told: dict[str, Any] = {key: _column(file, regions, key, *kind) for key, kind in _TOLD.items()}
 
     def read(index: int) -> Floats:
-        if file.size() != size:
-            raise SourceError(f"{path} has changed since it was opened.", "Open the model again.")
         return _row(positions, index)
 
     return History(name or path.parent.name, str(path), steps, (found[1], found[2]), read, **told)

@@ -16,7 +16,8 @@ from geometry.hub.network import LARGE, Network
 #: Files from which transformers can build a tokenizer where there is no tokenizer.json.
 VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
                 "tokenizer.model", "vocab.bpe")  # fmt: skip
-_BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
+#: Files that belong to a vocabulary.
+BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
 
 #: The cached entry that lists the files and their checksums; without it the folder is incomplete.
@@ -64,7 +65,7 @@ def _wanted(names: Iterable[str]) -> list[str]:
         return [name for name in ("tokenizer_config.json", "tokenizer.json") if name in here]
     if here.isdisjoint(VOCABULARIES):
         return []
-    return [name for name in (*_BESIDE, *VOCABULARIES) if name in here]
+    return [name for name in (*BESIDE, *VOCABULARIES) if name in here]
 
 
 def _is_complete(folder: Path, listed: Bytes | None) -> bool:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geometry.checkpoints.stores import LocalFile, RegionStore
-from geometry.checkpoints.zip_records import Record
+from geometry.checkpoints.stores import RegionStore
 from geometry.hub.entries import (
     Bytes,
     DamagedEntry,
@@ -127,7 +126,8 @@ class DirectionsOnDisk:
 def weights_identity(model: PositionalModel) -> str | None:
     """Return a text that identifies the weights, without reading them.
 
-    The commit; otherwise path, size and modification time of each of the model's files.
+    The commit; otherwise path, size and modification time of each of the model's files, when they
+    were opened.
 
     Returns
     -------
@@ -140,15 +140,8 @@ def weights_identity(model: PositionalModel) -> str | None:
         return None
     parts = [model.table]
     for file in store.files:
-        while isinstance(file, Record):
-            file = file.file
-        if not isinstance(file, LocalFile):
-            return None
-        try:
-            about = file.path.stat()
-        except OSError:
-            return None
-        parts.append(f"{file.path.resolve()} {about.st_size} {about.st_mtime_ns}")
+        about = file.identity
+        parts.append(f"{file.path.resolve()} {about.nbytes} {about.mtime_ns}")
     return "\n".join(sorted(set(parts)))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
@@ -53,9 +54,14 @@ class PositionalModel:
         its folder.
     commit
         Commit of the files, 40 hexadecimal digits, or None.
+    beside
+        The configuration's and the tokenizer's files, as they were before any of them was read;
+        None if they cannot change.
 
     Raises
     ------
+    FileChanged
+        One of the files changed while it was opened.
     SourceError
         P contradicts the configuration, or holds numbers that are not finite.
     """
@@ -69,6 +75,7 @@ class PositionalModel:
         name: str,
         folder: Path | Callable[[], Path] | None = None,
         commit: str | None = None,
+        beside: FolderFiles | None = None,
     ) -> None:
         self._store = store
         self._architecture = architecture
@@ -81,6 +88,8 @@ class PositionalModel:
         self.layers = Layers(store, architecture)
         self._stored_W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self._stored_W_pos.shape
+        self._beside = beside
+        self._check_beside()
 
     def __repr__(self) -> str:
         shape = f"{self.n_positions} × {self.d_model}"
@@ -181,6 +190,17 @@ class PositionalModel:
             notes.append(f"{what} the same number throughout: positions {some}.")
         return tuple(notes)
 
+    def check_files(self) -> None:
+        """Compare the local files with those that were opened, which takes microseconds.
+
+        Raises
+        ------
+        FileChanged
+            One of them is another one now; nothing more can be read of this model.
+        """
+        self._store.check_files()
+        self._check_beside()
+
     # -- matrices ----------------------------------------------------------------------------
 
     @cached_property
@@ -193,6 +213,8 @@ class PositionalModel:
         ------
         TensorUnavailable
             The checkpoint has none.
+        FileChanged
+            The checkpoint is not the one that was opened.
         SourceError
             It is not a matrix, or cannot be downloaded.
         """
@@ -344,9 +366,30 @@ class PositionalModel:
             )
         return self._bring_folder() if callable(self._bring_folder) else self._bring_folder
 
+    # Everything about the tokenizer is read once, so that no prompt mixes two versions of it.
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return load_tokenizer(self._folder)
+        folder = self._folder
+        self._check_beside()
+        try:
+            return load_tokenizer(folder)
+        finally:
+            self._check_beside()
+
+    @cached_property
+    def _begin(self) -> int | None:
+        stack = self._architecture.stack
+        if stack is None or not stack.begin or self._bring_folder is None:
+            return None
+        self._check_beside()
+        try:
+            return begin_token(self._folder, self._architecture.config, self._tokenizer)
+        finally:
+            self._check_beside()
+
+    def _check_beside(self) -> None:
+        if self._beside is not None:
+            self._beside.check()
 
     def token_text(self, token: int) -> str | None:
         """Return a token's readable text; None if there is no tokenizer."""
@@ -375,10 +418,9 @@ class PositionalModel:
         ------
         TensorUnavailable
             There is no tokenizer.
+        FileChanged
+            It is not the one that was there when the model was opened.
         HelixscopeError
             The tokenizer cannot be read or downloaded.
         """
-        stack, begin = self._architecture.stack, None
-        if stack is not None and stack.begin and self._bring_folder is not None:
-            begin = begin_token(self._folder, self._architecture.config, self._tokenizer)
-        return tokenize(self._tokenizer, text, begin, self.n_positions)
+        return tokenize(self._tokenizer, text, self._begin, self.n_positions)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.config import read_json
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
+from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.architecture import UnknownArchitecture, find_architecture
@@ -23,6 +25,7 @@ from geometry.models.catalogue import (
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.model import PositionalModel
+from geometry.models.tokens import FILES
 
 if TYPE_CHECKING:
     from geometry.hub.checkpoint import HubCheckpoint
@@ -35,6 +38,9 @@ _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORE
 
 #: Name of a snapshot's folder in the Hub cache.
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+
+#: How often local files that change while they are opened are opened again before giving up.
+_ATTEMPTS = 3
 
 
 def open_source(
@@ -122,9 +128,20 @@ def _address(text: str) -> HubAddress | None:
 
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+    """Open local files; again if they are replaced meanwhile, as a training run does."""
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(FileChanged):
+            return _open_once(path, source, name, table)
+    return _open_once(path, source, name, table)
+
+
+def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
     weights = weights_in(path) if path.is_dir() else path
+    bare = weights.suffix in (".npy", ".npz")
+    # Before anything is read.
+    beside = None if bare else FolderFiles(weights.parent, FILES)
     store = open_store(weights)
-    if weights.suffix in (".npy", ".npz"):
+    if bare:
         # A bare table: a configuration next to it need not belong to it.
         place = find_architecture(store.tensors, {}, table)
         return PositionalModel(store, place, source=source, name=name)
@@ -140,6 +157,7 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
         name=name,
         folder=folder,
         commit=commit if _COMMIT.fullmatch(commit) else None,
+        beside=beside,
     )
 
 

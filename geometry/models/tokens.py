@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
-from geometry.hub.hub_tokenizer import VOCABULARIES
+from geometry.hub.hub_tokenizer import BESIDE, VOCABULARIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,10 @@ def _byte_alphabet() -> dict[str, int]:
 
 _BYTES = _byte_alphabet()
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+#: All files from which a tokenizer may be built, and the configuration.
+FILES = ("tokenizer.json", *BESIDE, *VOCABULARIES)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

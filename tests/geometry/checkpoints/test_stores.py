@@ -15,6 +15,7 @@ from geometry.checkpoints.safetensors_store import open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
 from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.checkpoints.torch_store import open_torch
+from geometry.checkpoints.zip_records import Record
 
 
 @pytest.fixture
@@ -194,13 +195,13 @@ def test_opening_safetensors_needs_no_heavy_library(run_python):
     assert loaded.strip() == "[]"
 
 
-def test_what_changed_since_the_index_was_read_is_said(tmp_path):
+def test_a_file_that_is_damaged_cut_or_gone_is_said(tmp_path):
     path = tmp_path / "pytorch_model.bin"
     torch.save({"table": torch.arange(64.0).reshape(8, 8)}, path)
-    store, whole = open_torch(path), path.read_bytes()
-    path.write_bytes(whole.replace(b"PK\3\4", b"PK\0\0"))
+    path.write_bytes(path.read_bytes().replace(b"PK\3\4", b"PK\0\0"))
+    record = Record(LocalFile(path), 0, 8, 0)
     with pytest.raises(SourceError, match="its directory points nowhere"):
-        store.read("table")
+        record.read_at(0, 8)
     path.write_bytes(b"abc")
     file = LocalFile(path)
     with pytest.raises(SourceError, match="truncated: 8 bytes expected at offset 0, got 3"):
@@ -208,7 +209,7 @@ def test_what_changed_since_the_index_was_read_is_said(tmp_path):
     with pytest.raises(SourceError, match="truncated or damaged"):
         open_torch(path)
     path.unlink()
-    for read in (file.size, lambda: file.read_at(0, 8)):
+    for read in (lambda: LocalFile(path), lambda: file.read_at(0, 8)):
         with pytest.raises(SourceError, match="There is nothing at"):
             read()
     assert "permission denied" in str(cannot_read(path, PermissionError()))

@@ -163,6 +163,33 @@ def test_an_entry_under_the_name_of_another_is_found_out(cache, caplog):
     assert_found_out(cache, path, caplog)
 
 
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("other", [COMMIT, "f" * 40])
+def test_an_entry_that_changes_while_it_is_read_is_of_one_version(
+    cache, in_place, other, monkeypatch
+):
+    """By another process: only the whole content of the same commit is ever returned."""
+    path = entry(cache)
+    real, left = np.fromfile, [True]
+
+    def disturbed(*args, **options):
+        if left and left.pop():
+            if in_place:
+                with path.open("r+b") as file:
+                    file.write(bytes(reversed(range(100))))
+            else:
+                cache.put(REPO, other, "wpe.weight", b"of another")
+        return real(*args, **options)
+
+    monkeypatch.setattr(np, "fromfile", disturbed)
+    found = cache.get(REPO, COMMIT, "wpe.weight")
+    if in_place:
+        assert found is None
+    else:
+        same = other == COMMIT
+        assert found.tobytes() == (b"of another" if same else bytes(range(200)))
+
+
 def test_a_damaged_revision_is_forgotten(cache, caplog):
     cache.remember(REPO, "main", COMMIT)
     (path,) = files(cache)

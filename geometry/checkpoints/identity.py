@@ -1,0 +1,70 @@
+"""Identity of files on disk: whether a file is still the one that was opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from geometry.checkpoints.errors import FileChanged
+
+
+class Identity(NamedTuple):
+    """What distinguishes one version of a file from another, without reading it.
+
+    A copy with the same content is another version. Two writes within one tick of the file system's
+    clock, some milliseconds on older systems, cannot be distinguished if size and inode are equal.
+    """
+
+    device: int
+    inode: int
+    nbytes: int
+    mtime_ns: int
+
+
+def identity_of(file: Path | int) -> Identity:
+    """Return the identity of a path (of its target, if it is a link) or of a descriptor.
+
+    Raises
+    ------
+    OSError
+        There is no such file.
+    """
+    about = os.stat(file)
+    return Identity(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
+class FolderFiles:
+    """Some files of a folder as they were when it was opened; those that are absent do not count.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    names
+        Names of files in it.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self._folder = folder
+        found = ((name, self._now(name)) for name in names)
+        self._identities = {name: identity for name, identity in found if identity is not None}
+
+    def check(self) -> None:
+        """Compare the files with those that were opened.
+
+        Raises
+        ------
+        FileChanged
+            One of them is another one now, or was removed.
+        """
+        for name, identity in self._identities.items():
+            if self._now(name) != identity:
+                raise FileChanged(name)
+
+    def _now(self, name: str) -> Identity | None:
+        try:
+            return identity_of(self._folder / name)
+        except OSError:
+            return None
