@@ -3,3 +3,7 @@
 Folders are layers: each imports those below it in this list and nothing above it: `commands`,
 `window`, `panels`, `export`, `viewport`, `plots`, `services`, `scene`, `widgets`, `state`, `style`.
 """
+
+from gui.style.matplotlib_start import use_defaults
+
+use_defaults()

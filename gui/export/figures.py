@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.curve import Curve
-from gui.plots.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
+from gui.plots.figure_base import POINTS, drawn, name_axes, new_figure, save_figure, title_axes
 from gui.style.theme import (
     COLORMAPS,
     LIGHT,
@@ -26,7 +26,7 @@ from gui.style.theme import (
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-__all__ = ["helix_figure", "save_figure", "spectrum_figure"]
+__all__ = ["drawn", "helix_figure", "save_figure", "spectrum_figure"]
 
 HELIX_SIZE = (5.2, 4.6)
 HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
-RESOLUTION = 200
-"""Dots per inch of a figure on the clipboard."""
 
 _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
@@ -95,9 +92,9 @@ class ResultSaver:
         """Copy the figure to the clipboard as a picture."""
 
         def picture() -> QImage:
-            buffer = io.BytesIO()
-            draw().savefig(buffer, format="png", dpi=RESOLUTION)
-            return QImage.fromData(buffer.getvalue())
+            from gui.export.figures import drawn
+
+            return QImage.fromData(drawn(draw(), "png"))
 
         def copy(image: QImage) -> None:
             QGuiApplication.clipboard().setImage(image)

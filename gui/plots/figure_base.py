@@ -9,8 +9,11 @@ from textwrap import wrap
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, Tick
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
+from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.whole_files import write_bytes
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
@@ -84,19 +87,39 @@ def save_figure(figure: Figure, path: Path) -> None:
 
     Raises OSError: when the file cannot be written.
     """
+    write_bytes(drawn(figure, path.suffix.lower().lstrip(".")), path)
+
+
+def drawn(figure: Figure, kind: str) -> bytes:
+    """Return a figure as the content of a file: "png", "svg" or "pdf".
+
+    All texts but the numbers at ticks are shown as they are: "$" begins no formula, as names of
+    models and tokens may contain it.
+    """
+    _show_as_it_is(figure)
     # Neither dates nor versions, which would make equal figures differ.
     metadata: dict[str, dict[str, str | None]] = {
-        ".svg": {"Date": None},
-        ".pdf": {"CreationDate": None, "Creator": "Helixscope"},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "Creator": "Helixscope"},
     }
-    drawn = io.BytesIO()  # an error while writing a PDF directly would not give the reason
+    content = io.BytesIO()  # an error while writing a PDF directly would not give the reason
     # Text stays text in SVG and PDF, editable and searchable.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
         figure.savefig(
-            drawn,
-            format=path.suffix.lower().lstrip("."),
+            content,
+            format=kind,
             dpi=DPI,
-            metadata=metadata.get(path.suffix.lower(), {"Software": "Helixscope"}),
+            metadata=metadata.get(kind, {"Software": "Helixscope"}),
             facecolor=figure.get_facecolor(),
         )
-    write_bytes(drawn.getvalue(), path)
+    return content.getvalue()
+
+
+def _show_as_it_is(figure: Figure) -> None:
+    ticks = [tick for axis in figure.findobj(Axis) for tick in axis.findobj(Tick)]
+    numbers = {text for tick in ticks for text in tick.findobj(Text)}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text not in numbers:
+            text.set_parse_math(False)
+            # Control characters may not stand in an SVG at all, and no font has them.
+            text.set_text("\n".join(visible(line) for line in text.get_text().split("\n")))

@@ -104,6 +104,8 @@ class Text2D:
     """One or several lines of text, placed in pixels from the lower left corner."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
+        # The other one reads "$" as the beginning of a formula, and names may contain it.
+        vtkTextRenderer.GetInstance().SetDefaultBackend(vtkTextRenderer.FreeType)
         self.actor = vtkTextActor()
         self.actor.SetVisibility(False)
         self._prop = self.actor.GetTextProperty()

@@ -1,10 +1,13 @@
 """Figures for files: what they say, and that equal ones are equal files."""
 
+import re
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import norm_profile
 from geometry.measures.spectra import spectrum
 from geometry.models.sources import open_source
@@ -95,3 +98,29 @@ def test_the_helix_is_drawn_as_it_is(tmp_path):
     many = np.random.default_rng(0).standard_normal((MOST_DOTS + 1, 3))
     save_figure(helix(many), tmp_path / "many.svg")
     assert (tmp_path / "many.svg").read_text("utf-8").count("<use ") < MOST_DOTS / 2
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("draw", [norms, helix])
+@pytest.mark.parametrize("name", ["a$\\frac{$b", "$x^2$", "<b>&amp;", "\x1b[2J\u202e\ud800"])
+def test_names_are_drawn_as_they_are(tmp_path, kind, draw, name):
+    """No formula, no control characters, which no SVG may contain."""
+    table = np.random.default_rng(0).normal(size=(30, 8))
+    drawn = draw(table)
+    if drawn.axes[0].get_title("left"):
+        drawn.axes[0].set_title(name, loc="left")
+    drawn.axes[0].set_xlabel(name)
+    drawn.suptitle(name)
+    drawn.legend(drawn.axes[0].lines[:1], [name])
+    path = tmp_path / f"x.{kind}"
+    save_figure(drawn, path)
+    if kind == "svg":
+        found = " ".join(ElementTree.parse(path).getroot().itertext())
+        assert found.count(visible(name)) >= 3
+
+
+def test_the_numbers_at_ticks_stay_powers(tmp_path):
+    figure = spectra(np.diag(10.0 ** np.arange(8)))
+    save_figure(figure, tmp_path / "x.svg")
+    written = (tmp_path / "x.svg").read_text("utf-8")
+    assert "mathdefault" not in "".join(re.sub("<!--.*?-->", "", written))
