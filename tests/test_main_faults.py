@@ -2,6 +2,7 @@
 
 import pytest
 
+from geometry.models.model import PositionalModel
 from tests.command_line import (
     BODY,
     GPT2,
@@ -10,9 +11,10 @@ from tests.command_line import (
     assert_silent,
     norms_in,
     norms_of,
+    run,
 )
 from tests.loopback_hub import Fault
-from tests.stand_ins import positions_of
+from tests.stand_ins import positions_of, write_stand_in
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,22 @@ def test_a_cache_that_cannot_be_written(command, loopback_hub, gpt2_commit, tmp_
     assert norms_in(out) == pytest.approx(norms_of(GPT2))
     (log,) = (tmp_path / "state").rglob("helixscope.log")
     assert "Could not write" in log.read_text("utf-8")
+
+
+def test_a_file_written_again_while_its_report_is_made(tmp_path, monkeypatch, capsys):
+    """Its positions were read from the old version, and its tokens would be from the new one."""
+    folder = write_stand_in(tmp_path / "files", GPT2)["config.json"].parent
+    real, path = PositionalModel.__init__, folder / "model.safetensors"
+
+    def disturbed(self, *arguments, **options):
+        real(self, *arguments, **options)
+        (folder / "new").write_bytes(path.read_bytes())
+        (folder / "new").replace(path)
+
+    monkeypatch.setattr(PositionalModel, "__init__", disturbed)
+    out = tmp_path / "report"
+    assert run("report", folder, "--out", out, "--no-figures", "--rank", "3") == 1
+    printed = capsys.readouterr()
+    said = "helixscope: model.safetensors has changed since it was opened; open it again.\n"
+    assert printed.err == said
+    assert not (out / "report.json").exists()

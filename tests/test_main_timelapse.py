@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from geometry.history.history import History
 from tests.command_line import run
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import N, growing, write_checkpoint, write_record
@@ -44,6 +45,23 @@ def test_numbers(trained, tmp_path):
         assert file["coordinates"].shape == (6, N, 3)
         assert file["positions"].tolist() == [2, 40]
         assert str(file["basis"]) == "frozen"
+
+
+def test_a_history_that_grows_meanwhile(trained, tmp_path, monkeypatch):
+    steps, real, left = [0, 1, 10, 100, 1000, 3000, 4000], History.table, [True]
+
+    def disturbed(history, snapshot):
+        found = real(history, snapshot)
+        if left and left.pop():
+            write_record(trained / "new", steps).replace(trained / "history.safetensors")
+        return found
+
+    monkeypatch.setattr(History, "table", disturbed)
+    out = tmp_path / "a.npz"
+    assert run("timelapse", trained, "--out", out) == 0
+    with np.load(out) as file:
+        assert file["steps"].tolist() == steps
+        assert len(file["coordinates"]) == len(steps)
 
 
 def test_a_folder_of_checkpoints(tmp_path):

@@ -35,6 +35,12 @@ class Memo:
                 self._found[key] = find()
             return cast(T, self._found[key])
 
+    def forget(self, key: Hashable, value: object) -> None:
+        """Compute the value of a key anew on next use, if the cached one is ``value`` itself."""
+        with self._lock:
+            if self._found.get(key) is value:
+                del self._found[key]
+
     def known(self, key: Hashable) -> Any | None:
         """Return the value if it is cached, else None."""
         return self._found.get(key)

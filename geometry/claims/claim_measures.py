@@ -9,8 +9,8 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
-from geometry.history.here import history_here
-from geometry.history.last_position import last_position
+from geometry.history.here import history_here, of_one_version
+from geometry.history.last_position import LastPosition, last_position
 from geometry.measures.single_dimensions import best_sinusoids
 from geometry.models.residual_stream import Name
 from geometry.pca.components import PositionPCA, row_norms
@@ -243,7 +243,11 @@ def last_departure(measured: Measurements) -> float:
     For a model on the Hub, from its cached checkpoints.
     """
     model = measured.model
-    riddle = measured.of_model.once("last position", lambda: last_position(history_here(model)))
+
+    def follow() -> LastPosition:
+        return of_one_version(lambda: history_here(model), last_position)
+
+    riddle = measured.of_model.once("last position", follow)
     if riddle.supports is None:
         raise CannotTell(riddle.why)
     return riddle.departure

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_kernels as kernels
 from geometry.claims import claim_lookback as lookback
@@ -130,7 +130,7 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
         # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
             value = claim.measure(measured)
-    except Cancelled:
+    except (Cancelled, FileChanged):
         raise
     except HelixscopeError as error:
         verdict = Verdict(claim, None, None, str(error))

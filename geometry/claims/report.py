@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, TensorUnavailable
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
@@ -273,6 +273,8 @@ def _token(model: PositionalModel, token: int) -> str | int:
     """Return a token's text, or its number without a tokenizer."""
     try:
         text = model.token_text(token)
+    except FileChanged:
+        raise
     except HelixscopeError:
         return token
     return token if text is None else text

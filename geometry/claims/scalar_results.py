@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim_measures import CannotTell
@@ -122,7 +122,7 @@ def _measured(quantity: Quantity, table: _Table) -> Scalar:
         # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
             value = quantity.measure(table)
-    except Cancelled:
+    except (Cancelled, FileChanged):
         raise
     except HelixscopeError as error:
         return Scalar(quantity, None, str(error))

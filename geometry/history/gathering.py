@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, SourceError
 from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.history.checkpoints import coarse_first, compact, has_moved, is_its_own
 from geometry.history.history import Floats, History, Skipped, in_memory
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 #: Number of checkpoints opened at once.
 CONNECTIONS = 4
+
+#: How often checkpoints that a training run writes again meanwhile are collected.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Gathering:
         self._network = network
         self._connections = connections
         self._tables: dict[int, Floats] = {}
+        self._checks: dict[int, Callable[[], None]] = {}
         self._skipped: dict[int, Skipped] = {}
         self._lock = threading.Lock()
 
@@ -143,12 +147,15 @@ class Gathering:
 
             network = default_network()
         self._forget_passing()
-        round_ = _Round(self, network, on_progress)
-        with (transfer or Transfer()).interruptible(round_.stop):
-            missing = self.missing
-            here = tuple(one for one in missing if one.here)
-            away = tuple(one for one in missing if not one.here)
-            round_.bring((coarse_first(here), coarse_first(away)), self._connections)
+        for left in reversed(range(ATTEMPTS)):
+            round_ = _Round(self, network, on_progress)
+            with (transfer or Transfer()).interruptible(round_.stop):
+                missing = self.missing
+                here = tuple(one for one in missing if one.here)
+                away = tuple(one for one in missing if not one.here)
+                round_.bring((coarse_first(here), coarse_first(away)), self._connections)
+            if not self._drop_changed(last=not left):
+                break
         history = self.history
         if history is None:
             raise SourceError(
@@ -157,23 +164,49 @@ class Gathering:
             )
         return history
 
-    def keep(self, snapshot: Snapshot, table: Floats) -> None:
-        """Add a collected table."""
+    def keep(self, snapshot: Snapshot, model: PositionalModel) -> None:
+        """Add the table of a checkpoint."""
+        table = compact(model)
         with self._lock:
             self._tables[snapshot.step] = table
+            self._checks[snapshot.step] = model.store.check_files
 
     def skip(self, snapshot: Snapshot, error: HelixscopeError) -> None:
         """Record a skipped checkpoint."""
         with self._lock:
-            passing = isinstance(error, HubError) and error.retryable
+            passing = isinstance(error, FileChanged) or (
+                isinstance(error, HubError) and error.retryable
+            )
             self._skipped[snapshot.step] = Skipped(
                 snapshot.step, snapshot.source, str(error), passing
             )
+
+    def _drop_changed(self, *, last: bool) -> bool:
+        """Remove the tables of checkpoints that were written again meanwhile, if there are any.
+
+        They belong to another training than the others. After the ``last`` attempt they are
+        skipped.
+        """
+        changed = False
+        for snapshot in self.plan.snapshots:
+            try:
+                self._checks.get(snapshot.step, _nothing)()
+            except FileChanged as error:
+                changed = True
+                with self._lock:
+                    del self._tables[snapshot.step], self._checks[snapshot.step]
+                if last:
+                    self.skip(snapshot, error)
+        return changed
 
     def _forget_passing(self) -> None:
         """Retry checkpoints that were skipped because of a transmission error."""
         with self._lock:
             self._skipped = {step: one for step, one in self._skipped.items() if not one.passing}
+
+
+def _nothing() -> None:
+    pass
 
 
 class _Round:
@@ -240,7 +273,7 @@ class _Round:
                     f"Its table is {model.n_positions} × {model.d_model}, not {shape[0]} × "
                     f"{shape[1]}."
                 )
-            self._gathering.keep(snapshot, compact(model))
+            self._gathering.keep(snapshot, model)
         except Cancelled:
             raise
         except HelixscopeError as error:

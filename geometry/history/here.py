@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.transfer import Transfer
 from geometry.history.gathering import Gathering
 from geometry.history.history import History
@@ -15,6 +17,12 @@ from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
 from geometry.models.model import PositionalModel
+
+T = TypeVar("T")
+
+#: How often a history is measured anew because a training run has written a longer one: a run that
+#: writes faster than the history can be read is not followed.
+ATTEMPTS = 5
 
 
 class NoHistory(HelixscopeError):
@@ -50,3 +58,32 @@ def history_here(model: PositionalModel) -> History:
     if not snapshots:
         raise NotFetched("no history of its training has been fetched")
     return Gathering(plan_history(origin, snapshots), network).run()
+
+
+def of_one_version(
+    read: Callable[[], History], measure: Callable[[History], T], history: History | None = None
+) -> T:
+    """Measure a history that a training run may write again meanwhile: then all of it anew.
+
+    Parameters
+    ----------
+    read
+        Reads the history as it is now.
+    measure
+        Computes the result from a history whose tables are all of one version.
+    history
+        The history to begin with; ``read()`` if None.
+
+    Raises
+    ------
+    FileChanged
+        The history changed each time that it was measured.
+    HelixscopeError
+        As ``read`` and ``measure``.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return measure(read() if history is None else history)
+        except FileChanged:
+            history = None
+    return measure(read())

@@ -54,8 +54,10 @@ def timelapse(
     .npz: arrays steps, tokens and losses where known, coordinates, variance, frozen_variance,
     norms, positions, basis, mean, components.
     """
+    from geometry.history.here import of_one_version
     from gui.commands.training_history import history_for_command
     from gui.export.timelapse_film import FORMATS, timeline_session, write_timelapse
+    from gui.state.session import Session
     from gui.style.theme import THEMES
 
     shown, pixels = parse_positions(positions), parse_size(size)
@@ -67,6 +69,12 @@ def timelapse(
             offline=offline, whole=whole, on_progress=step.tell,
         )  # fmt: skip
         history = step("Reading the history", read)
-        session = step("Computing", lambda: timeline_session(model, history, basis.value, shown))
+
+        def compute() -> Session:
+            return of_one_version(
+                read, lambda found: timeline_session(model, found, basis.value, shown), history
+            )
+
+        session = step("Computing", compute)
         write_timelapse(session, out, size=pixels, fps=fps, theme=THEMES[theme.value], step=step)
     say_written(str(out), model)

@@ -88,6 +88,8 @@ class ComparisonOf:
         yield Comparison(tuple(lines))
 
     def _line(self, row: RowOf, about: QuestionContext) -> MeasuredRow:
+        from geometry.models.kept_directions import weights_identity
+
         model = None if row.model is None else row.model()
         if model is None:
             return MeasuredRow(row, why=READING)
@@ -96,7 +98,9 @@ class ComparisonOf:
             return scalar_results(model, row.positions, row.components, check=about.check)
 
         try:
-            key = (model.fingerprint, row.positions, row.components)
+            # The fingerprint is that of P alone; other weights may differ.
+            weights = weights_identity(model)
+            key = (model.fingerprint, weights, row.positions, row.components)
             return MeasuredRow(row, self.kept(key, find))
         except Cancelled:
             raise

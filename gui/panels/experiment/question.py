@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
 from geometry.measures.synthetic import (
     KINDS,
     LEAST_POSITIONS,
@@ -205,5 +205,7 @@ def token_norm(model: PositionalModel) -> float:
 
     try:
         return 0.0 if model.bytes_to_fetch("W_E") else mean_token_norm(model)
+    except FileChanged:
+        raise
     except HelixscopeError:  # the reason does not matter here
         return 0.0

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.interference import Interference, RandomPairs, interference, random_pairs
 from geometry.models.addable_tokens import addable_tokens
@@ -152,6 +152,8 @@ def _text(model: PositionalModel, token: int) -> str:
     """Return a token's text; its number without a tokenizer."""
     try:
         text = model.token_text(token)
+    except FileChanged:
+        raise
     except HelixscopeError:
         text = None
     return f"token {token}" if text is None else token_label(text)
@@ -321,6 +323,8 @@ def _word(model: PositionalModel, word: str, count: int) -> int | None:
             ids = model.token_ids(text)
             if len(ids) == 1 and ids[0] < count:
                 return ids[0]
+    except FileChanged:
+        raise
     except HelixscopeError:
         pass
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.errors import FileChanged, RangeError
 from geometry.history.helices import Helices, grow_helices
-from geometry.history.here import history_here
+from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.timelapse import Timelapse, make_timelapse
@@ -60,16 +60,25 @@ class TrainingOf:
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Training]:
         """Yield the :class:`Training`; first without its helices, then as they are fitted."""
-        history = self.given
-        if history is None:
+        if self.given is None:
             yield Progress(None, "Reading the history")
-            history = about.once("history", lambda: history_here(about.model))
 
         def report(share: float, words: str) -> None:
             about.tell(LAPSE_SHARE * share, words)
 
-        timelapse = make_timelapse(history, self.positions, report)
-        found = Training(history, timelapse, last_position(history), None)
+        def measure(history: History) -> Training:
+            try:
+                timelapse = make_timelapse(history, self.positions, report)
+                return Training(history, timelapse, last_position(history), None)
+            except FileChanged:
+                about.once.forget("history", history)
+                raise
+
+        def read() -> History:
+            return about.once("history", lambda: history_here(about.model))
+
+        found = of_one_version(read, measure, self.given)
+        history, timelapse = found.history, found.timelapse
         try:
             for done, helices in enumerate(grow_helices(timelapse), start=1):
                 found = Training(history, timelapse, found.riddle, helices)

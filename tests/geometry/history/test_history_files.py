@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.checkpoints.errors import RangeError, SourceError
+from geometry.checkpoints.errors import FileChanged, RangeError, SourceError
 from geometry.checkpoints.stores import LocalFile
 from geometry.history.checkpoints import coarse_first
 from geometry.history.gathering import Gathering
-from geometry.history.here import NoHistory, history_here
+from geometry.history.here import ATTEMPTS, NoHistory, history_here, of_one_version
 from geometry.history.history import History, in_memory
 from geometry.history.origins import Snapshot, find_history, list_snapshots
 from geometry.history.plan import BESIDE_BYTES, log_spaced, plan_history
 from geometry.history.record import read_history
+from geometry.history.timelapse import make_timelapse
 from geometry.history.trainer_log import read_log
+from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
 
@@ -83,12 +85,51 @@ def test_what_is_no_record_is_refused(change, metadata, said, tmp_path):
     assert said in str(caught.value)
 
 
-def test_a_record_that_grows_meanwhile_is_not_read_on(tmp_path):
+@pytest.mark.parametrize("steps", [[*STEPS, 2000], [0, 20, 200, 2000]], ids=["grown", "another"])
+def test_a_record_that_is_written_again_meanwhile_is_not_read_on(steps, tmp_path):
     path = tmp_path / "history.safetensors"
     history = read_history(write_record(path, STEPS))
-    write_record(path, [*STEPS, 2000])
-    with pytest.raises(SourceError, match="has changed"):
+    history.table(0)
+    later(path, steps)
+    with pytest.raises(FileChanged, match=r"^history\.safetensors has changed since it was opened"):
+        history.table(1)
+
+
+def later(path: Path, steps: list[int]) -> None:
+    """Write a record as a training run does: a new file takes the place of the old one."""
+    write_record(path.with_name("new"), steps).replace(path)
+
+
+def test_a_record_that_grows_while_it_is_measured_is_measured_as_one_version(tmp_path, monkeypatch):
+    path = write_record(tmp_path / "history.safetensors", STEPS)
+    versions = [[*STEPS, 2000], [*STEPS, 2000, 3000]]
+    real = History.table
+
+    def disturbed(history: History, snapshot: int) -> np.ndarray:
+        found = real(history, snapshot)
+        if snapshot == 2 and versions:
+            later(path, versions.pop(0))
+        return found
+
+    monkeypatch.setattr(History, "table", disturbed)
+    lapse = of_one_version(lambda: read_history(path), make_timelapse)
+    assert lapse.steps.tolist() == [*STEPS, 2000, 3000]
+    for i, table in enumerate(growing([*STEPS, 2000, 3000])):
+        half = table.astype(np.float16).astype(np.float32)
+        np.testing.assert_allclose(lapse.norms[i], np.linalg.norm(half, axis=1), rtol=1e-5)
+
+
+def test_a_record_that_is_written_all_the_time_is_given_up(tmp_path):
+    path, read = write_record(tmp_path / "history.safetensors", STEPS), []
+
+    def measure(history: History) -> None:
+        read.append(history)
+        later(path, STEPS)
         history.table(0)
+
+    with pytest.raises(FileChanged):
+        of_one_version(lambda: read_history(path), measure)
+    assert len(read) == ATTEMPTS
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -206,6 +247,52 @@ def test_checkpoints_that_cannot_be_used_are_named(run):
         (run / f"checkpoint-{step}" / "model.safetensors").unlink()
     with pytest.raises(SourceError, match="None of the 5 checkpoints"):
         gathering_of(run).run()
+
+
+def rerun(run: Path, step: int, table: np.ndarray) -> None:
+    """Write a checkpoint again, as another run into the same folder does."""
+    new = write_checkpoint(run / f"new-{step}-{table[0, 0]}", table) / "model.safetensors"
+    new.replace(run / f"checkpoint-{step}" / "model.safetensors")
+
+
+def test_checkpoints_written_again_while_they_are_gathered_are_of_one_run(run, monkeypatch):
+    first, second = growing(STEPS), growing(STEPS, seed=2)
+    gathering, real = gathering_of(run), Gathering.keep
+    kept: list[int] = []
+
+    def disturbed(gathering: Gathering, snapshot: Snapshot, model: PositionalModel) -> None:
+        real(gathering, snapshot, model)
+        kept.append(snapshot.step)
+        if len(kept) == len(STEPS):
+            for step, table in zip(STEPS, second, strict=True):
+                rerun(run, step, table)
+
+    monkeypatch.setattr(Gathering, "keep", disturbed)
+    history = gathering.run()
+    assert sorted(kept) == sorted(2 * STEPS)
+    for i, table in enumerate(second):
+        np.testing.assert_array_equal(history.table(i), table)
+        assert (table != first[i]).any()
+
+
+def test_a_checkpoint_that_is_written_all_the_time_is_left_out_until_it_rests(run, monkeypatch):
+    gathering, real = gathering_of(run), Gathering.keep
+
+    def disturbed(gathering: Gathering, snapshot: Snapshot, model: PositionalModel) -> None:
+        real(gathering, snapshot, model)
+        if snapshot.step == 100:
+            seed = int(model.W_pos[0, 0] * 1e6) % 1000 + 3
+            rerun(run, 100, growing([100], seed=seed)[0])
+
+    monkeypatch.setattr(Gathering, "keep", disturbed)
+    assert gathering.run().steps.tolist() == [0, 10, 1000]
+    (skipped,) = gathering.skipped
+    assert skipped.step == 100
+    assert skipped.passing
+    assert skipped.why == "model.safetensors has changed since it was opened."
+    monkeypatch.setattr(Gathering, "keep", real)
+    assert gathering.run().steps.tolist() == STEPS
+    assert gathering.skipped == ()
 
 
 def test_what_the_trainer_logged(run):

@@ -13,7 +13,7 @@ from gui.panels.training.spec import places_of
 from gui.plots.qt_painter import PaintedPlot
 from gui.plots.spec import Curve, Line
 from gui.window.result_docks import carry_out
-from tests.geometry.history_stage import history_of
+from tests.geometry.history_stage import history_of, write_record
 from tests.gui.gather_stage import write_checkpoints
 from tests.gui.result_stage import LEFT, ResultStage, drag
 from tests.gui.training_stage import LAST, STEPS, write_trained
@@ -275,6 +275,23 @@ def test_another_range_is_asked_for_with_the_same_history(stage):
     assert [(one.positions, one.given) for one in asked] == [((5, 40), None)]
     assert stage.session.history is history
     assert stage.session.timeline.positions == (5, 40)
+
+
+def test_a_history_that_grows_is_read_anew_as_a_whole(stage, tmp_path):
+    """A training run writes a longer one while the panel shows the old one."""
+    folder = write_trained(tmp_path / "growing")
+    stage.open(folder)
+    assert stage.session.history.steps.tolist() == STEPS
+    player_of(stage).slider.setValue(LAST - 1)
+    grown = [*STEPS, 4000, 5000]
+    write_record(folder / "new", grown).replace(folder / "history.safetensors")
+    assert stage.session.timeline.history.steps.tolist() == STEPS
+    stage.session.positions = (5, 40)
+    assert stage.session.notice is None
+    assert stage.session.history.steps.tolist() == grown
+    assert stage.session.timeline.timelapse.steps.tolist() == grown
+    assert stage.session.snapshot == LAST - 1
+    assert player_of(stage).slider.maximum() == len(grown) - 1
 
 
 def test_a_gathered_history_takes_the_place_of_the_one_that_is_here(stage):
