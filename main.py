@@ -299,6 +299,11 @@ def _plain_errors() -> Iterator[None]:
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+    except (Exception, SystemExit):
+        raise
+    except BaseException as error:  # a library written in Rust panics with one
+        typer.echo(f"helixscope: This failed inside a library ({type(error).__name__}).", err=True)
+        raise typer.Exit(1) from error
 
 
 # Their options are many, and declared where they are.

@@ -7,10 +7,15 @@ without Qt; the window uses :class:`gui.services.jobs.qt_jobs.QtJobs`.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
+
+from geometry.checkpoints.errors import HelixscopeError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -43,6 +48,17 @@ class Gate:
     def wait(self) -> None:
         """Wait until the gate is open; called by the job."""
         self._open.wait()
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Return what a job's ``on_error`` gets: the error, or one of ours for any that is none.
+
+    A library written in Rust panics with an exception that is no :class:`Exception`.
+    """
+    if isinstance(error, Exception):
+        return error
+    log.error("a job ended by %s", type(error).__name__, exc_info=error)
+    return HelixscopeError("This failed inside a library.", "The log has the details.")
 
 
 class Jobs(Protocol):
@@ -115,8 +131,10 @@ class InlineJobs:
     ) -> None:
         try:
             result = function() if on_progress is None else function(on_progress)
-        except Exception as error:
-            on_error(error)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            on_error(as_exception(error))
         else:
             on_result(result)
 

@@ -25,7 +25,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from gui.services.jobs.jobs import Gate, P, T
+from gui.services.jobs.jobs import Gate, P, T, as_exception
 from gui.state.session import Session
 
 log = logging.getLogger(__name__)
@@ -108,8 +108,8 @@ class QtJobs(QObject):
                 # Skip jobs that were superseded while waiting for a thread.
                 if self._generations[slot] == generation:
                     deliver = partial(on_result, function())
-            except Exception as error:  # passed to the job's own handler
-                deliver = partial(on_error, error)
+            except BaseException as error:  # passed to the job's own handler
+                deliver = partial(on_error, as_exception(error))
                 if self._closing and finish:
                     log.exception("“%s” failed while the window closed", slot)
             self._send(self._finished, _Message(slot, generation, deliver))

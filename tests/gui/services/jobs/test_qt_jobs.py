@@ -6,6 +6,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QThread
 
+from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs import jobs as slots
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
@@ -396,3 +397,31 @@ def test_inline_jobs_do_the_same_and_tell_at_once():
     InlineJobs().start("a", lambda tell: tell(1) or 2, heard.append, unexpected,
                        on_progress=heard.append)  # fmt: skip
     assert heard == [1, 2]
+
+
+class Panic(BaseException):
+    """What a library written in Rust raises when it panics."""
+
+
+def panicking():
+    raise Panic("index out of bounds")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_panic_of_a_library_ends_the_job_with_a_sentence(qtbot, jobs, session, alone):
+    errors = []
+    jobs.start("a", panicking, pytest.fail, errors.append, stop=(lambda: None) if alone else None)
+    qtbot.waitUntil(lambda: bool(errors))
+    assert str(errors[0]) == "This failed inside a library."
+    assert session.jobs == 0
+
+    InlineJobs().start("a", panicking, pytest.fail, errors.append)
+    assert isinstance(errors[1], HelixscopeError)
+
+
+def test_a_job_at_once_leaves_ctrl_c_alone():
+    def stopped():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        InlineJobs().start("a", stopped, pytest.fail, pytest.fail)
