@@ -1,15 +1,23 @@
-"""numpy's files: ``.npy`` (one array) and ``.npz`` (a zip of arrays); never pickled objects."""
+"""numpy's files: ``.npy`` (one array) and ``.npz`` (a zip of arrays); never pickled objects.
+
+The arrays' headers are checked before any array is read, and an ``.npz`` before it is unpacked:
+deflate can make a thousand bytes of one.
+"""
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import (
     FLOATS,
@@ -19,10 +27,144 @@ from geometry.checkpoints.stores import (
     Region,
     RegionStore,
     TensorInfo,
-    cannot_read,
+    check_shape,
     stored_dtype,
     widen,
 )
+from geometry.checkpoints.zip_records import read_directory
+
+#: Bytes of an array's header, as in numpy. Real ones have 118.
+MAX_HEADER = 10_000
+
+#: Arrays of an archive: ten times those of any model with a table of positions. Looking at the
+#: headers of as many takes half a second.
+MAX_ARRAYS = 4_000
+
+#: Bytes of an array that any archive may unpack to, and those for each byte of the archive beyond:
+#: weights are packed to half at best, a table that is mostly zeros to a tenth.
+ALWAYS_UNPACKED = 64_000_000
+MAX_RATIO = 20
+
+_FAULT = "is truncated, or holds something other than arrays of numbers"
+_AGAIN = "Save it again with numpy."
+_CHUNK = 1 << 20
+
+
+class ArrayHeader(NamedTuple):
+    """What stands before an array's numbers: its dtype and shape, and the header's own bytes."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    length: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
+    """Read the header of an array in numpy's format.
+
+    Parameters
+    ----------
+    file
+        At the beginning of the format; afterwards at the first number.
+    where, name
+        Names of the file and of the array, for messages.
+
+    Raises
+    ------
+    SourceError
+        Its items have no size, are Python objects, or its shape is none.
+    Exception
+        Any other: it is no such header.
+    """
+    version = np.lib.format.read_magic(file)
+    size = 2 if version == (1, 0) else 4
+    prefix = file.read(size)
+    length = int.from_bytes(prefix, "little")
+    if len(prefix) < size or length > MAX_HEADER:
+        raise ValueError(f"a header of {length} bytes")
+    rest = io.BytesIO(prefix + file.read(length))
+    read = np.lib.format.read_array_header_2_0
+    if version == (1, 0):
+        read = np.lib.format.read_array_header_1_0
+    shape, fortran, dtype = read(rest)
+    check_shape(where, name, shape, len(shape))
+    if dtype.hasobject or not dtype.itemsize:
+        raise SourceError(f"{where} holds no array of numbers: {name} is of {dtype}.", _AGAIN)
+    return ArrayHeader(shape, fortran, dtype, np.lib.format.MAGIC_LEN + size + length)
+
+
+def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> npt.NDArray[Any]:
+    """Read one array of an ``.npz`` archive.
+
+    Parameters
+    ----------
+    archive, where
+        The archive, and its name for messages.
+    member
+        The array's file in it.
+    most
+        Bytes that the array may unpack to.
+
+    Raises
+    ------
+    SourceError
+        It would be larger, or is packed in a way that numpy does not.
+    Exception
+        Any other: it is damaged.
+    """
+    name = member.removesuffix(".npy")
+    with open_member(archive, where, member) as file:
+        header = read_header(file, where, name)
+        _check_size(archive, where, member, header)
+        if header.nbytes > most:
+            raise SourceError(
+                f"{name} would unpack to {header.nbytes} bytes, far more than {where} holds; at "
+                f"most {most} are read.",
+                "Check that this is the weights file.",
+            )
+        data, done = np.empty(header.nbytes, np.uint8), 0
+        while done < len(data):
+            piece = file.read(min(_CHUNK, len(data) - done))
+            if not piece:
+                raise EOFError(f"{name} ends early")
+            data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+            done += len(piece)
+        file.read(1)  # the checksum is compared at the end
+    order = "F" if header.fortran else "C"
+    return data.view(header.dtype).reshape(header.shape, order=order)  # type: ignore[call-overload,no-any-return]
+
+
+def open_member(archive: zipfile.ZipFile, where: str, member: str) -> IO[bytes]:
+    """Open a file of an archive, which is unpacked as it is read.
+
+    Parameters
+    ----------
+    archive, where
+        The archive, and its name for messages.
+    member
+        The file's name in it.
+
+    Raises
+    ------
+    SourceError
+        It is packed by another method than deflate.
+    Exception
+        Any other: it is damaged, or missing.
+    """
+    if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # bz2 and lzma unpack a block at once, whatever its size.
+        raise SourceError(f"{member} in {where} is packed by a method that is not read.", _AGAIN)
+    return archive.open(member)
+
+
+def _check_size(archive: zipfile.ZipFile, where: str, member: str, header: ArrayHeader) -> None:
+    if header.length + header.nbytes != archive.getinfo(member).file_size:
+        raise SourceError(f"{where} is damaged: {member} is not of the size in its header.", _AGAIN)
 
 
 def open_npy(path: Path) -> RegionStore:
@@ -34,22 +176,22 @@ def open_npy(path: Path) -> RegionStore:
         It is damaged or holds pickled objects.
     """
     file = LocalFile(path)
-    try:
-        array: np.memmap[Any, Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    # On a damaged header numpy raises whatever ast, tokenize, struct and zlib do.
-    except Exception as error:
+    size = file.size()
+    start = file.read_at(0, min(size, MAX_HEADER + 64)).tobytes()
+    with reading(path.name, _AGAIN, fault=_FAULT):
+        header = read_header(io.BytesIO(start), path.name, path.stem)
+    if header.length + header.nbytes > size:
         raise SourceError(
-            f"{path.name} is no array of numbers, or is truncated.",
-            "Save it again with numpy.save.",
-        ) from error
-    file.check()
-    info = TensorInfo(path.stem, array.shape, _name(array.dtype), array.nbytes)
-    strides = tuple(step // array.itemsize for step in array.strides)
-    big_endian = array.dtype.byteorder == ">"
-    region = Region(file, array.offset, info, strides, big_endian)
-    return RegionStore({info.name: region}, [file])
+            f"{path.name} is truncated: its array takes {header.nbytes} bytes, and the file holds "
+            f"{max(0, size - header.length)} of them.",
+            _AGAIN,
+        )
+    info = TensorInfo(path.stem, header.shape, _name(header.dtype), header.nbytes)
+    strides = None
+    if header.fortran:
+        strides = tuple(math.prod(header.shape[:axis]) for axis in range(len(header.shape)))
+    big_endian = header.dtype.byteorder == ">"
+    return RegionStore({info.name: Region(file, header.length, info, strides, big_endian)}, [file])
 
 
 def _name(dtype: np.dtype[Any]) -> str:
@@ -64,7 +206,7 @@ class NpzStore(OnThisMachine):
     Raises
     ------
     SourceError
-        It is damaged or holds pickled objects.
+        It is damaged, holds pickled objects, or would unpack to far more than it holds.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,39 +233,35 @@ class NpzStore(OnThisMachine):
         """Read one array as float32 or float64, C-contiguous."""
         info = self._tensors[name]
         stored_dtype(info)
-        try:
-            with self._file.opened() as file, np.load(file, allow_pickle=False) as archive:
-                values = archive[name]
-        except SourceError:
-            raise
-        except Exception as error:
-            raise self._damaged() from error
-        self._bytes_read += info.nbytes
-        return widen(values, info.dtype)
+        most = max(ALWAYS_UNPACKED, MAX_RATIO * self._file.size())
+        with (
+            reading(self._file.name, _AGAIN, fault=_FAULT),
+            self._file.opened() as file,
+            zipfile.ZipFile(file) as archive,
+        ):
+            values = read_array(archive, self._file.name, f"{name}.npy", most)
+            self._bytes_read += info.nbytes
+            return widen(values, info.dtype)
 
     def _scan(self) -> list[TensorInfo]:
-        try:
+        with reading(self._file.name, _AGAIN, fault=_FAULT):
+            members = [
+                entry.filename
+                for entry in read_directory(self._file)
+                if entry.filename.endswith(".npy")
+            ]
+            if len(members) > MAX_ARRAYS:
+                raise SourceError(
+                    f"{self._file.name} holds {len(members)} arrays; at most {MAX_ARRAYS} are "
+                    "read.",
+                    "Check that this is the weights file.",
+                )
             with self._file.opened() as file, zipfile.ZipFile(file) as archive:
-                members = [name for name in archive.namelist() if name.endswith(".npy")]
-                return [self._header(archive, member) for member in members]
-        except SourceError:
-            raise
-        except Exception as error:
-            raise self._damaged() from error
+                return [self._info(archive, member) for member in members]
 
-    @staticmethod
-    def _header(archive: zipfile.ZipFile, member: str) -> TensorInfo:
-        with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            if version == (1, 0):
-                shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-            else:
-                shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return TensorInfo(member.removesuffix(".npy"), tuple(shape), _name(dtype), nbytes)
-
-    def _damaged(self) -> SourceError:
-        return SourceError(
-            f"{self._file.name} is truncated, or holds something other than arrays of numbers.",
-            "Save it again with numpy.savez.",
-        )
+    def _info(self, archive: zipfile.ZipFile, member: str) -> TensorInfo:
+        name = member.removesuffix(".npy")
+        with open_member(archive, self._file.name, member) as file:
+            header = read_header(file, self._file.name, name)
+        _check_size(archive, self._file.name, member, header)
+        return TensorInfo(name, header.shape, _name(header.dtype), header.nbytes)

@@ -15,7 +15,11 @@ AGAIN = "Download or copy the file again."
 
 @contextmanager
 def reading(
-    name: str, advice: str = AGAIN, *, error: type[HelixscopeError] = SourceError
+    name: str,
+    advice: str = AGAIN,
+    *,
+    error: type[HelixscopeError] = SourceError,
+    fault: str = "is damaged",
 ) -> Iterator[None]:
     """Turn whatever goes wrong in the block into one sentence about what is read.
 
@@ -31,6 +35,8 @@ def reading(
         What to do.
     error
         The type of the error that is raised instead.
+    fault
+        What is wrong with it, as the end of the sentence.
 
     Raises
     ------
@@ -45,5 +51,5 @@ def reading(
         log.warning("%s takes too much memory", name, exc_info=True)
         raise error(f"{name} needs more memory than there is.", advice) from cause
     except BaseException as cause:
-        log.warning("%s is damaged", name, exc_info=True)
-        raise error(f"{name} is damaged.", advice) from cause
+        log.warning("%s %s", name, fault, exc_info=True)
+        raise error(f"{name} {fault}.", advice) from cause

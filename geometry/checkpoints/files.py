@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -13,7 +12,14 @@ from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
-from geometry.checkpoints.stores import TensorStore, cannot_read
+from geometry.checkpoints.stores import (
+    LocalFile,
+    TensorStore,
+    cannot_read,
+    open_regular,
+    reading_file,
+)
+from geometry.checkpoints.zip_records import read_directory
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
@@ -64,15 +70,16 @@ def open_store(path: Path) -> TensorStore:
     SourceError
         It is not a weights file, or is damaged.
     """
-    head = _head(path)
-    if path.name.endswith(".index.json"):
-        return open_sharded(path)
-    return _opener(path, head)(path)
+    with reading_file(path):
+        head = _head(path)
+        if path.name.endswith(".index.json"):
+            return open_sharded(path)
+        return _opener(path, head)(path)
 
 
 def _head(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(64)
     except OSError as error:
         raise cannot_read(path, error) from error
@@ -118,11 +125,8 @@ def _holds_arrays(path: Path) -> bool:
     if path.suffix == ".npz":
         return True
     try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.endswith(".npy") for name in archive.namelist())
-    # zipfile also raises errors of struct, zlib and Unicode, without documenting which; the torch
-    # reader gives the error message.
-    except Exception:
+        return any(e.filename.endswith(".npy") for e in read_directory(LocalFile(path)))
+    except SourceError:  # the torch reader gives the error message
         return False
 
 

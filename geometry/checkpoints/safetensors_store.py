@@ -7,6 +7,7 @@ shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,20 @@ from typing import Any
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import MAX_JSON, load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
+from geometry.checkpoints.stores import (
+    MAX_AXES,
+    ByteFile,
+    LocalFile,
+    Region,
+    RegionStore,
+    TensorInfo,
+)
 
 #: Bytes of a header: five times that of any model; the format allows three times as many.
 MAX_HEADER = MAX_JSON
+
+#: Tensors of a file: as many as the largest checkpoints have in all of their files.
+MAX_TENSORS = 100_000
 
 #: Bytes per number. Of a dtype not listed, the byte range alone gives the size.
 ITEM_SIZES = {
@@ -83,6 +94,11 @@ def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
     if raw.count(b'"data_offsets"') != len(entries) - ("__metadata__" in entries):
         _load(file, raw, _unique_names(file))
     entries.pop("__metadata__", None)
+    if len(entries) > MAX_TENSORS:
+        raise SourceError(
+            f"{file.name} describes {len(entries)} tensors; at most {MAX_TENSORS} are read.",
+            "Check that this is the weights file.",
+        )
     return entries
 
 
@@ -90,8 +106,7 @@ def _unique_names(file: ByteFile) -> Callable[[list[tuple[str, Any]]], dict[str,
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
         if len(entries) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = next(name for name, times in Counter(n for n, _ in pairs).items() if times > 1)
             raise SourceError(f"The header of {file.name} names {twice!r} twice.", AGAIN)
         return entries
 
@@ -129,6 +144,7 @@ def _region(file: ByteFile, start: int, name: str, entry: Any, *, sound: bool) -
         type(dtype) is str
         and type(shape) is type(offsets) is list
         and len(offsets) == 2
+        and len(shape) <= MAX_AXES
         and (sound or _are_sizes({name: entry}))
     ):
         raise SourceError(

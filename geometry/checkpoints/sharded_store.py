@@ -12,6 +12,9 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
+#: Bytes of a file's name, on all common file systems.
+LONGEST_NAME = 255
+
 
 class Shards(Mapping[str, Region]):
     """Regions of tensors by name; a shard's own index is read when one of its tensors is needed.
@@ -103,6 +106,13 @@ def read_index(file: ByteFile) -> dict[str, Region]:
     return read_places(file)
 
 
+def is_file_name(name: str) -> bool:
+    """Return whether a name from outside is that of a file in the same folder."""
+    if Path(name).name != name or name in ("", "..") or "\0" in name:
+        return False
+    return len(name.encode("utf-8", "surrogatepass")) <= LONGEST_NAME
+
+
 def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
     """Read an index file: tensor names to shards, which are in the same folder.
 
@@ -122,6 +132,6 @@ def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(places, dict) or not places:
         raise SourceError(f"{name} has no weight_map.", AGAIN)
     for shard in places.values():
-        if not isinstance(shard, str) or Path(shard).name != shard:
+        if not isinstance(shard, str) or not is_file_name(shard):
             raise SourceError(f"{name} names {shard!r}, which is no file name.", AGAIN)
     return places

@@ -6,9 +6,12 @@ which a tensor is a run of bytes at a known place: safetensors, torch's zip file
 
 from __future__ import annotations
 
+import errno
 import math
+import os
+import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.identity import Identity, identity_of
 
@@ -31,6 +35,9 @@ FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "
 #: Large downloads that need the user's consent: whole files, where the server does not support
 #: range requests, and large tokenizers.
 Consent = Literal["whole files", "tokenizer"]
+
+#: Axes of a tensor: twice those of any model's weights. numpy has 64 at most.
+MAX_AXES = 16
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
@@ -165,7 +172,7 @@ class LocalFile:
             It cannot be read.
         """
         try:
-            with open(self.path, "rb", buffering=0) as file:
+            with open_regular(self.path) as file:
                 self._compare(file.fileno())
                 try:
                     yield file
@@ -208,6 +215,71 @@ def cannot_read(path: Path, error: OSError) -> SourceError:
             f"{path} may not be read: permission denied.", "Change the file's permissions."
         )
     return SourceError(f"{path} could not be read: {error.strerror or error}.", "Check the disk.")
+
+
+@contextmanager
+def reading_file(path: Path, advice: str = AGAIN, *, fault: str = "is damaged") -> Iterator[None]:
+    """As :func:`geometry.checkpoints.boundary.reading`; errors of the file become a sentence too.
+
+    Raises
+    ------
+    SourceError
+        The file is damaged, or cannot be read.
+    """
+    try:
+        with reading(path.name, advice, fault=fault):
+            yield
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file for reading, unbuffered.
+
+    Pipes, sockets and devices are refused: they can have no end, or wait for somebody.
+
+    Raises
+    ------
+    SourceError
+        It is no regular file.
+    OSError
+        It cannot be opened.
+    """
+    # A pipe without a writer would block; this flag has no effect on regular files.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        file = open(os.open(path, flags), "rb", buffering=0)  # noqa: SIM115
+    except IsADirectoryError:
+        raise SourceError(f"{path} is a folder.", "Check the path.") from None
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket
+            raise not_regular(path) from error
+        raise
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise not_regular(path)
+    return file
+
+
+def not_regular(path: Path) -> SourceError:
+    """Return the error for a pipe, a socket or a device in place of a file."""
+    return SourceError(
+        f"{path} is a pipe, a socket or a device, and no file.", "Save what it holds into a file."
+    )
+
+
+def check_shape(file: str, name: str, sizes: Sequence[Any], n_axes: int) -> None:
+    """Check that a tensor's sizes can be sizes, so that their product is soon known.
+
+    Raises
+    ------
+    SourceError
+        They are no whole numbers from 0 below 2⁶³, or there are too many axes.
+    """
+    if n_axes > MAX_AXES or any(type(n) is not int or not 0 <= n < 2**63 for n in sizes):
+        raise SourceError(
+            f"{file} is damaged: the shape of {name!r} is none that a tensor can have.", AGAIN
+        )
 
 
 class Region(NamedTuple):

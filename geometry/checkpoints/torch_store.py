@@ -1,40 +1,39 @@
 """Torch's zip-format files (.bin, .pt), opened without reading the weights.
 
-The file's pickle is read by torch's restricted unpickler, which builds tensors and plain containers
-and refuses everything else; under ``FakeTensorMode`` it touches no weights and records where each
-storage is. It is given a copy of the archive with the pickle and empty storages, so that it reads
-nothing else from a file that may be remote.
+The file's pickle names each tensor's storage, which is an entry of the archive, and its place in
+it; see :mod:`geometry.checkpoints.torch_pickle`.
 """
 
 from __future__ import annotations
 
-import io
-import threading
+import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
-from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
+from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.stores import (
+    ByteFile,
+    LocalFile,
+    Region,
+    RegionStore,
+    TensorInfo,
+    check_shape,
+)
+from geometry.checkpoints.torch_pickle import MAX_PICKLE, StoredTensor, load_pickle, tensors_in
 from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
 _DTYPES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
     "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
-    "complex64": "C64",
+    "complex64": "C64", "uint16": "U16", "uint32": "U32", "uint64": "U64",
 }  # fmt: skip
 
-#: Larger than any model's pickle, which holds only names and shapes.
-_MAX_PICKLE = 100_000_000
-
-#: Entries that torch reads itself; none of them affects the storages' offsets.
-_READ = ("data.pkl", "version")
-
-#: FakeTensorMode sets a flag of the whole process and restores the previous value on exit, so only
-#: one thread may be in it.
-_faking = threading.Lock()
+#: Bytes per number; one where not listed.
+_ITEM_SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "C64": 8,
+               "U16": 2, "U32": 4, "U64": 8, "complex128": 16}  # fmt: skip
 
 
 def open_torch(path: Path) -> RegionStore:
@@ -57,16 +56,16 @@ def read_places(file: ByteFile) -> dict[str, Region]:
     SourceError
         See :func:`open_torch`.
     """
-    entries = read_directory(file)
-    _check_entries(file, entries)
-    order = next((e for e in entries if e.filename.endswith("/byteorder")), None)
+    entries = {entry.filename: entry for entry in read_directory(file)}
+    pickled = _find_pickle(file, entries)
+    folder = pickled.filename.removesuffix("data.pkl")
+    order = entries.get(f"{folder}byteorder")
     big_endian = order is not None and record_of(file, order).read_at(0, 3).tobytes() == b"big"
-    skeleton, storages = _skeleton(file, entries)
     regions: dict[str, Region] = {}
-    for name, tensor in _tensors(_load(file, skeleton), ""):
-        region = _place(file, storages, name, tensor, big_endian)
-        if region is not None:
-            regions[name] = region
+    for name, tensor in tensors_in(file.name, _load(file, record_of(file, pickled))):
+        entry = entries.get(f"{folder}data/{tensor.storage.key}")
+        if entry is not None:
+            regions[name] = _place(file, record_of(file, entry), name, tensor, big_endian)
     if not regions:
         raise SourceError(
             f"{file.name} holds no tensors.", "Open the file with the model's weights."
@@ -74,56 +73,36 @@ def read_places(file: ByteFile) -> dict[str, Region]:
     return regions
 
 
-def _check_entries(file: ByteFile, entries: list[zipfile.ZipInfo]) -> None:
-    pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]
-    if not pickles:
+def _find_pickle(file: ByteFile, entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    pickled = next((e for name, e in entries.items() if name.endswith("/data.pkl")), None)
+    if pickled is None:
         raise SourceError(
             f"{file.name} is a zip archive without torch weights.",
             "Open the file with the model's weights.",
         )
     # In a compressed archive, tensors have no offsets.
-    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
         raise SourceError(
             f"{file.name} was compressed after it was saved, so single tensors cannot be read.",
             "Save it again with torch.save.",
         )
-    if pickles[0].file_size > _MAX_PICKLE:
+    if pickled.file_size > MAX_PICKLE:
         raise SourceError(
-            f"{file.name} holds a pickle of {pickles[0].file_size} bytes; at most {_MAX_PICKLE} "
+            f"{file.name} holds a pickle of {pickled.file_size} bytes; at most {MAX_PICKLE} "
             "are read.",
             "Check that this is the weights file.",
         )
+    return pickled
 
 
-def _skeleton(
-    file: ByteFile, entries: list[zipfile.ZipInfo]
-) -> tuple[io.BytesIO, dict[int, Record]]:
-    """Copy the archive with empty storages; also return the storage at each offset of the copy."""
-    copy, storages = io.BytesIO(), {}
-    with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as archive:
-        for entry in entries:
-            record, folder = record_of(file, entry), entry.filename.rpartition("/")[0]
-            if entry.filename.endswith(tuple(f"/{name}" for name in _READ)):
-                data = record.read_at(0, record.length)
-                if not record.is_sound(data):
-                    raise SourceError(f"{file.name} is damaged: its checksum is another.", AGAIN)
-                archive.writestr(entry.filename, data.tobytes())
-            elif folder.endswith("/data") or entry.filename.endswith("/constants.pkl"):
-                empty = zipfile.ZipInfo(entry.filename)
-                archive.writestr(empty, b"")
-                place = empty.header_offset + len(empty.FileHeader())
-                storages[place] = record
-    copy.seek(0)
-    return copy, storages
-
-
-def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
+def _load(file: ByteFile, record: Record) -> Any:
+    data = record.read_at(0, record.length)
+    if not record.is_sound(data):
+        raise SourceError(f"{file.name} is damaged: its checksum is another.", AGAIN)
     try:
-        with _faking, FakeTensorMode():
-            return torch.load(skeleton, map_location="cpu", weights_only=True)
+        return load_pickle(data.tobytes())
+    except HelixscopeError:
+        raise
     # A malicious pickle can raise anything; none of it may get through.
     except Exception as error:
         raise SourceError(
@@ -133,47 +112,30 @@ def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
         ) from error
 
 
-def _tensors(content: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors of nested dicts under their dotted names."""
-    import torch
-
-    if isinstance(content, torch.Tensor):
-        yield prefix.removesuffix(".") or "tensor", content
-    elif isinstance(content, Mapping):
-        for key, value in content.items():
-            if isinstance(key, str):
-                yield from _tensors(value, f"{prefix}{key}.")
-
-
 def _place(
-    file: ByteFile, storages: Mapping[int, Record], name: str, tensor: Any, big_endian: bool
-) -> Region | None:
-    """Return the region of a tensor, or None if it is not one block of numbers (sparse, ...)."""
-    import torch
-
-    if tensor.layout is not torch.strided or tensor.is_quantized:
-        return None
-    storage = tensor.untyped_storage()
-    record = storages.get(getattr(storage, "_checkpoint_offset", -1))
-    if record is None:
-        return None
-    if storage.nbytes() > record.length or record.start + record.length > file.size():
+    file: ByteFile, record: Record, name: str, tensor: StoredTensor, big_endian: bool
+) -> Region:
+    """Return the region of a tensor in the record of its storage."""
+    storage, shape, stride = tensor.storage, tensor.shape, tensor.stride
+    dtype = _DTYPES.get(tensor.kind, tensor.kind)
+    itemsize = _ITEM_SIZES.get(dtype, 1)
+    nbytes = storage.size * _ITEM_SIZES.get(_DTYPES.get(storage.kind, storage.kind), 1)
+    if nbytes > record.length or record.start + record.length > file.size():
         raise SourceError(
-            f"{file.name} is truncated: {name!r} is in a part of {storage.nbytes()} bytes, and the "
+            f"{file.name} is truncated: {name!r} is in a part of {nbytes} bytes, and the "
             f"file holds {record.length} of them.",
             AGAIN,
         )
-    kind = str(tensor.dtype).removeprefix("torch.")
-    info = TensorInfo(
-        name,
-        tuple(int(n) for n in tensor.shape),
-        _DTYPES.get(kind, kind),
-        min(tensor.numel() * tensor.element_size(), storage.nbytes()),
+    check_shape(file.name, name, (*shape, *stride, tensor.offset), len(shape))
+    if len(shape) != len(stride):
+        raise SourceError(f"{file.name} is damaged: {name!r} has no place in it.", AGAIN)
+    info = TensorInfo(name, shape, dtype, min(math.prod(shape) * itemsize, nbytes))
+    contiguous = all(
+        size == 1 or step == math.prod(shape[axis + 1 :])
+        for axis, (size, step) in enumerate(zip(shape, stride, strict=True))
     )
-    return Region(
-        record,
-        tensor.storage_offset() * tensor.element_size(),
-        info,
-        None if tensor.is_contiguous() else tuple(tensor.stride()),
-        big_endian,
-    )
+    strides = None if contiguous or 0 in shape else stride
+    region = Region(record, tensor.offset * itemsize, info, strides, big_endian)
+    if region.offset + region.span() * itemsize > nbytes:
+        raise SourceError(f"{file.name} is damaged: {name!r} lies beyond its part.", AGAIN)
+    return region

@@ -62,7 +62,7 @@ class History:
     decays: Array | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.steps) or (np.diff(self.steps) <= 0).any():
+        if not len(self.steps) or (self.steps[1:] <= self.steps[:-1]).any():
             raise SourceError(f"The steps of the history {self.source} do not rise.")
         for values in (self.steps, self.tokens, self.losses, self.decays):
             if values is not None:

@@ -7,7 +7,6 @@ float64 [n], the factor of weight decay alone. Metadata: ``format``, ``version``
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
-from geometry.checkpoints.stores import LocalFile, Region, TensorInfo, numbers, stored_dtype
+from geometry.checkpoints.stores import (
+    LocalFile,
+    Region,
+    TensorInfo,
+    numbers,
+    reading_file,
+    stored_dtype,
+)
 from geometry.history.history import Floats, History
 
 FILE_NAME = "history.safetensors"
@@ -49,6 +56,11 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
     SourceError
         It is not a history, is damaged, or belongs to another model.
     """
+    with reading_file(path, AGAIN):
+        return _read(path, name, shape)
+
+
+def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
     file = LocalFile(path)
     regions = read_header(file)
     _check_format(file)
@@ -73,7 +85,8 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
     told: dict[str, Any] = {key: _column(file, regions, key, *kind) for key, kind in _TOLD.items()}
 
     def read(index: int) -> Floats:
-        return _row(positions, index)
+        with reading_file(path, AGAIN):
+            return _row(positions, index)
 
     return History(name or path.parent.name, str(path), steps, (found[1], found[2]), read, **told)
 
@@ -106,7 +119,8 @@ def _column(
 
 def _check_format(file: LocalFile) -> None:
     length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
-    said = json.loads(file.read_at(8, length).tobytes()).get("__metadata__")
+    said = load_json(f"The header of {file.name}", file.read_at(8, length).tobytes())
+    said = said.get("__metadata__")
     said = said if isinstance(said, dict) else {}
     if said.get("format") != FORMAT:
         raise SourceError(f"{file.path} is no training history.", AGAIN)

@@ -15,6 +15,9 @@ from geometry.checkpoints.errors import SourceError
 
 FILE_NAME = "trainer_state.json"
 
+#: Numbers in the log are below this, and whole ones exact as floats.
+MAX_LOGGED = 2**53
+
 
 def read_log(
     folders: Sequence[Path], steps: Sequence[int]
@@ -48,14 +51,20 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
     path = folder / FILE_NAME
     try:
         history = read_json(path).get("log_history") if path.is_file() else None
-    except SourceError:  # the tables can be used without a log
+    except (SourceError, OSError):  # the tables can be used without a log
         return []
-    entries = [one for one in history or () if isinstance(one, dict) and _is_number(one, "step")]
+    if not isinstance(history, list):
+        return []
+    entries = [one for one in history if isinstance(one, dict) and _is_number(one, "step")]
     return sorted(entries, key=lambda one: float(one["step"]))
 
 
 def _is_number(entry: dict[str, Any], key: str) -> bool:
-    return isinstance(entry.get(key), int | float) and not isinstance(entry[key], bool)
+    value = entry.get(key)
+    # Compared first: a whole number of hundreds of digits is no float.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -MAX_LOGGED < value < MAX_LOGGED
 
 
 def _noted(

@@ -12,16 +12,21 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import weights_in
-from geometry.checkpoints.sharded_store import read_weight_map
+from geometry.checkpoints.sharded_store import LONGEST_NAME, is_file_name, read_weight_map
+from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.computed import is_computed
 from geometry.models.families import FAMILIES, PARTS
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
+
+#: A size beyond this is that of no table.
+MAX_NUMBERS = 2**28
 
 State = Literal["bundled", "computed", "installed", "cached", "online"]
 
@@ -187,22 +192,24 @@ def _in_cache(name: str, revision: str | None) -> Path | None:
     a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
     """
     model = hub_cache() / f"models--{name.replace('/', '--')}"
-    commit = _resolved(model, revision or "main") or revision or ""
-    folder = model / "snapshots" / commit
+    commit = read_reference(model, revision or "main") or revision or ""
     # A commit that is not a plain name would lead out of the folder.
-    if commit in ("", "..") or Path(commit).name != commit:
+    if not is_file_name(commit):
         return None
+    folder = model / "snapshots" / commit
     if not (folder / "config.json").is_file():
         return None
     return folder if _is_complete(folder) else None
 
 
-def _resolved(model: Path, revision: str) -> str | None:
-    """Return the commit of a branch or tag in the Hub cache."""
+def read_reference(model: Path, revision: str) -> str | None:
+    """Return the commit of a branch or tag of a model's folder in the Hub cache, or None."""
     try:
-        return (model / "refs" / revision).read_text("utf-8").strip()
-    except (OSError, ValueError):
+        with open_regular(model / "refs" / revision) as file:
+            commit = file.read(LONGEST_NAME + 1).decode("utf-8").strip()
+    except (OSError, ValueError, SourceError):
         return None
+    return commit if is_file_name(commit) else None
 
 
 def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None = None) -> bool:
@@ -243,9 +250,9 @@ def _is_complete(folder: Path) -> bool:
         if not weights.name.endswith(".index.json"):
             return True
         shards = set(read_weight_map(weights.name, read_json(weights)).values())
-    except SourceError:
+        return all((folder / shard).is_file() for shard in shards)
+    except (SourceError, OSError):
         return False
-    return all((folder / shard).is_file() for shard in shards)
 
 
 def cached_models() -> tuple[CatalogueEntry, ...]:
@@ -264,15 +271,22 @@ def _cached() -> Iterator[CatalogueEntry]:
     names = sorted(path.name for path in root.glob("models--*")) if root.is_dir() else []
     for name in names:
         identity = name.removeprefix("models--").replace("--", "/")
-        if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
-            continue
         try:
-            config = read_json(folder / "config.json")
-        except SourceError:
+            with reading(name):
+                found = _in_hub_cache(identity)
+        except (SourceError, OSError):
             # Another program's half-written file must not hide the other models.
             continue
-        if _opens(config):
-            yield _describe(HubAddress(identity), config, OTHER_GROUP)
+        if found is not None:
+            yield found
+
+
+def _in_hub_cache(identity: str) -> CatalogueEntry | None:
+    """Describe a model of the user's Hub cache, unless the catalogue has it or it does not open."""
+    if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
+        return None
+    config = read_json(folder / "config.json")
+    return _describe(HubAddress(identity), config, OTHER_GROUP) if _opens(config) else None
 
 
 def _kept() -> Iterator[CatalogueEntry]:
@@ -293,10 +307,16 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
         id=str(address),
         title=address.short,
         group=group,
-        n_positions=first_int(settings, ("n_positions", "max_position_embeddings")) or 0,
-        d_model=first_int(settings, ("n_embd", "hidden_size", "d_model", "dim")) or 0,
+        n_positions=_size(settings, ("n_positions", "max_position_embeddings")),
+        d_model=_size(settings, ("n_embd", "hidden_size", "d_model", "dim")),
         note=f"{f'A {family}' if family else 'A'} model that is on this machine already.",
     )
+
+
+def _size(settings: dict[str, Any], keys: tuple[str, ...]) -> int:
+    """Return the size under one of the keys; 0 for none, and for one that no table has."""
+    size = first_int(settings, keys) or 0
+    return size if 0 < size <= MAX_NUMBERS else 0
 
 
 def _opens(config: dict[str, Any]) -> bool:

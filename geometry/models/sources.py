@@ -12,7 +12,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
 from geometry.checkpoints.identity import FolderFiles
-from geometry.checkpoints.stores import cannot_read
+from geometry.checkpoints.stores import cannot_read, reading_file
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.architecture import UnknownArchitecture, find_architecture
 from geometry.models.catalogue import (
@@ -22,6 +22,7 @@ from geometry.models.catalogue import (
     locate,
     locate_address,
     read_catalogue,
+    read_reference,
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.model import PositionalModel
@@ -129,10 +130,11 @@ def _address(text: str) -> HubAddress | None:
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
     """Open local files; again if they are replaced meanwhile, as a training run does."""
-    for _ in range(_ATTEMPTS - 1):
-        with suppress(FileChanged):
-            return _open_once(path, source, name, table)
-    return _open_once(path, source, name, table)
+    with reading_file(path):
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(FileChanged):
+                return _open_once(path, source, name, table)
+        return _open_once(path, source, name, table)
 
 
 def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
@@ -211,15 +213,15 @@ def _model_of(
 
 def _snapshot(path: Path) -> Path:
     """Return the newest snapshot of a model's folder in the Hub cache; other folders unchanged."""
-    if not (path / "snapshots").is_dir() or (path / "config.json").is_file():
-        return path
-    main = path / "refs" / "main"
-    snapshots = sorted((path / "snapshots").iterdir(), key=lambda item: item.stat().st_mtime)
-    if main.is_file():
-        wanted = path / "snapshots" / main.read_text("utf-8").strip()
-        if wanted.is_dir():
+    with reading_file(path):
+        if not (path / "snapshots").is_dir() or (path / "config.json").is_file():
+            return path
+        commit = read_reference(path, "main")
+        if commit is not None and (wanted := path / "snapshots" / commit).is_dir():
             return wanted
-    return snapshots[-1] if snapshots else path
+        # A link of the cache that leads nowhere is left out.
+        snapshots = [item for item in (path / "snapshots").iterdir() if item.is_dir()]
+        return max(snapshots, key=lambda item: item.stat().st_mtime, default=path)
 
 
 def _name(path: Path) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.whole_files import not_written, parts_in, writing
@@ -71,8 +72,12 @@ class RunFolder:
             raise TrainingError(
                 f"{self.folder} is not empty, and no training run's.", "Choose another folder."
             )
+        damaged = "Choose another folder, or remove this one."
         try:
             about = read_json(self._about)
+        except SourceError as error:
+            raise TrainingError(f"{self._about} is damaged.", damaged) from error
+        with reading(str(self._about), damaged, error=TrainingError):
             self.finished = bool(about["finished"])
             self.schedules = [[int(first), int(steps)] for first, steps in about["schedules"]]
             theirs = about["settings"]
@@ -81,10 +86,6 @@ class RunFolder:
             difference = self._settings.difference(json.dumps(theirs))
             if about["corpus"] != self._corpus and not difference:
                 difference = "another text"
-        except (SourceError, KeyError, AttributeError, TypeError, ValueError) as error:
-            raise TrainingError(
-                f"{self._about} is damaged.", "Choose another folder, or remove this one."
-            ) from error
         if not self.finished and not self.tokens.is_file():
             # The previous run was refused or stopped before its first saved state.
             self.schedules = [[0, self._settings.steps]]

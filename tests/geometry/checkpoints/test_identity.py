@@ -215,8 +215,8 @@ def test_a_link_to_another_file_is_another_file(folder):
         (write_safetensors_file, "fromfile"),
         (write_torch_file, "fromfile"),
         (write_npy, "fromfile"),
-        (write_npz, "load"),
-        (write_compressed_npz, "load"),
+        (write_npz, "frombuffer"),
+        (write_compressed_npz, "frombuffer"),
         (write_shards, "fromfile"),
     ],
 )

@@ -308,7 +308,7 @@ def test_unreadable_file_says_so(checkpoint, monkeypatch):
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     error = refusal(checkpoint)
     assert "model.safetensors may not be read: permission denied." in str(error)
     monkeypatch.setattr(np, "fromfile", refuse)
