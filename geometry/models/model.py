@@ -241,6 +241,10 @@ class PositionalModel:
         scaled = place.config.get("scale_embedding", place.stack.scaled_tokens)
         return float(np.sqrt(self.d_model)) if scaled is True else 1.0
 
+    def forget_embeddings(self) -> None:
+        """Free the memory of :attr:`W_E`, which is read again when it is asked for."""
+        self.__dict__.pop("W_E", None)
+
     @cached_property
     def token_type(self) -> npt.NDArray[np.float64] | None:
         """The first row of the token types, which BERT-like models add to every token of a text.

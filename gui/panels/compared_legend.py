@@ -209,6 +209,8 @@ def _ranged(curve: ComparedCurve) -> str:
 def _state(curve: ComparedCurve) -> tuple[str, str]:
     """Return a sign and a sentence for a model without a curve; else empty texts."""
     answer = curve.answer
+    if curve.failed:
+        return "–", curve.failed
     if curve.model is None:
         return "…", "The model is being read."
     if answer is None or answer.state == "working":

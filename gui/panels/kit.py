@@ -52,6 +52,7 @@ class Shown:
     model: PositionalModel | None
     positions: tuple[int, int]
     components: tuple[int, ...]
+    failed: bool = False  # Whether it could not be opened
 
 
 @dataclass(frozen=True, eq=False, slots=True)

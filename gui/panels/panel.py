@@ -877,7 +877,10 @@ def _imported(path: str) -> Any:
 
 def _scope(session: Session) -> Scope:
     assert session.model is not None
-    shown = [_shown(one.key, one.name, one.session) for one in session.compared]
+    shown = [
+        replace(_shown(one.key, one.name, one.session), failed=bool(one.failed))
+        for one in session.compared
+    ]
     shown.insert(session.main_at, _shown(MAIN, session.model.name, session))
     return Scope(session.model, session.positions, session.components, session.pca, tuple(shown))
 

@@ -157,7 +157,9 @@ class CurveAligner:
         other = self._compared()
         theirs = None if other is None else other.session
         if other is None or theirs is None or theirs.model is None or theirs.curve is None:
-            raise NotAligned(f"{'It' if other is None else other.name} is being read…")
+            name = "It" if other is None else other.name
+            failed = other is not None and other.failed
+            raise NotAligned(f"{name} could not be opened." if failed else f"{name} is being read…")
         shown = theirs.curve
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
 

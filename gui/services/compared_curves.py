@@ -30,6 +30,7 @@ class ComparedCurve:
     model: PositionalModel | None
     positions: tuple[int, int]
     answer: Answer | None  # Answer to the panel's current question; None while there is none
+    failed: str = ""  # Why the model could not be opened, as a sentence
 
     @property
     def result(self) -> Any:
@@ -159,6 +160,7 @@ def compared_curves(
                 other.model,
                 other.positions,
                 answer,
+                compared.failed,
             )
         )
     return tuple(found)
@@ -204,5 +206,5 @@ def _still_fits(answered: object, question: object) -> bool:
 
 def _looks(curve: ComparedCurve) -> tuple[object, ...]:
     """Return what determines a curve's look, for comparison with the previous one."""
-    named = (curve.key, curve.name, curve.color, curve.shown, curve.positions)
+    named = (curve.key, curve.name, curve.color, curve.shown, curve.positions, curve.failed)
     return (*named, id(curve.model), id(curve.answer))

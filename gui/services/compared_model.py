@@ -112,7 +112,7 @@ class ComparedKeeper:
             transfer=None,
             status="Ready",
         )
-        self.compared = replace(self.compared, source=wanted.source, name=model.name)
+        self.compared = replace(self.compared, source=wanted.source, name=model.name, failed="")
         # Preparing fast fits takes time and memory, so it waits for the first drag.
         self._fitter.use(opened.fast, ahead=False)
         self._on_shown(self.compared.key, read)

@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
+from gui.services.arrangement import ArrangedModel, Arrangement, arranged_fields
 from gui.services.compared_model import ComparedKeeper, OpenModel
 from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs
-from gui.services.loading import OpenRequest, remembered_name
+from gui.services.linked_marks import LinkedMarks
+from gui.services.loading import Opened, OpenRequest, remembered_name, short_name
 from gui.services.notices import compared_notice
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import MAIN, Session
@@ -25,84 +28,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-
-
-class LinkedMarks:
-    """Selects and hovers the same positions in several models, as far as their tables have them.
-
-    Parameters
-    ----------
-    session
-        The open model's session, whose selection and hover the others follow.
-    others
-        Returns the sessions of the others.
-    """
-
-    def __init__(self, session: Session, others: Callable[[], list[Session]]) -> None:
-        self._session, self._others = session, others
-        self._selected: tuple[int, ...] = ()
-        self._hovered: int | None = None
-        self._showing = False
-        self._listening = Listening()
-        self._listening.to(session.events.selection, self._on_selected)
-        self._listening.to(session.events.hover, self._on_hovered)
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._listening.stop()
-
-    @property
-    def selected(self) -> tuple[int, ...]:
-        """The selected positions, including those outside the open model's table."""
-        return self._selected
-
-    def select(self, positions: tuple[int, ...]) -> None:
-        """Select positions in each model that has them, keeping the hover."""
-        self._selected = positions
-        self.show()
-
-    def hover(self, position: int | None) -> None:
-        """Hover a position in each model that has it, keeping the selection."""
-        self._hovered = position
-        self.show()
-
-    def show(self) -> None:
-        """Apply selection and hover to all models, after one has changed."""
-        self._showing = True
-        for session in (self._session, *self._others()):
-            n = 0 if session.model is None else session.model.n_positions
-            session.selection = tuple(p for p in self._selected if p < n)
-            hover = self._hovered
-            session.hover = hover if hover is not None and hover < n else None
-        self._showing = False
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Restore selection and hover at the end of the block."""
-        selected, hovered = self._selected, self._hovered
-        yield
-        self._selected, self._hovered = selected, hovered
-        self.show()
-
-    def narrow(self) -> None:
-        """Reduce the selection to the open model's positions, when it is alone."""
-        self._selected, self._hovered = self._session.selection, self._session.hover
-
-    def _on_selected(self) -> None:
-        self._follow(self._session.selection)
-
-    def _on_hovered(self) -> None:
-        # The selection is kept even beyond the open model's table.
-        self._follow(self._selected)
-
-    def _follow(self, selected: tuple[int, ...]) -> None:
-        if self._showing:
-            return
-        if self._others():
-            self._selected, self._hovered = selected, self._session.hover
-            self.show()
-        else:
-            self.narrow()
+    from gui.state.camera import Place
 
 
 log = logging.getLogger(__name__)
@@ -133,6 +59,11 @@ class Comparing:
     ----------
     marks
         Their common selection and hover.
+    on_step
+        Called after each change that the user may undo, with its name and the arrangements before
+        and after it.
+    camera_place
+        Returns the place of the open model's camera, for arrangements.
     """
 
     def __init__(
@@ -148,6 +79,9 @@ class Comparing:
         self._open_model, self._show_main, self._opener = open_model, show, opener
         self._keepers: dict[int, ComparedKeeper] = {}
         self._newest = MAIN
+        self._step = ""
+        self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
+        self.camera_place: Callable[[], Place | None] = lambda: None
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
         for names, slot in (
@@ -207,7 +141,8 @@ class Comparing:
     ) -> int | None:
         """Show another model beside the open one; it is loaded in the background.
 
-        If it cannot be opened, a notice gives the reason. Whole files are not downloaded.
+        If it cannot be opened, it stays, and a notice gives the reason; :meth:`retry` tries again.
+        Whole files are not downloaded.
 
         Parameters
         ----------
@@ -222,7 +157,7 @@ class Comparing:
         Returns
         -------
         int or None
-            Its key; None if there is no room, or if it cannot be opened, which a notice explains.
+            Its key; None if there is no room, which a notice explains.
         """
         session = self._session
         if not self.room:
@@ -233,27 +168,23 @@ class Comparing:
             )
             return None
         self._newest = key = self._newest + 1
-        keeper = self._keepers[key] = ComparedKeeper(
-            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener,
-            in_grid=in_grid,
-        )  # fmt: skip
-        self._follow(keeper.session)
-        keeper.session.components = components or session.components
-        self._coloring[key] = Listening()
-        for name in _COLORED_BY:
-            self._coloring[key].to(keeper.session.events[name], self._share_colors)
-        self._arrange([*self.keys, key])
-        keeper.opening.open(OpenRequest(source, table, positions))
-        return key if key in self._keepers else None
+        with self.step(f"adding {short_name(source)}"):
+            keeper = self._keep(key, source, in_grid=in_grid)
+            keeper.session.components = components or session.components
+            self._arrange([*self.keys, key])
+            keeper.opening.open(OpenRequest(source, table, positions))
+        return key
 
     def add_all(self, sources: Iterable[str]) -> None:
         """Show further models beside the open one, except those already shown."""
-        for source in sources:
-            key = self.find(source)
-            if key is None and self.room:
-                self.add(source)
-            elif key is not None and key != MAIN:
-                self.give_view(key)
+        with self.step("adding models"):
+            for source in sources:
+                key = self.find(source)
+                if key is None and self.room:
+                    self.add(source)
+                elif key is not None and key != MAIN:
+                    self.give_view(key)
+                    self.retry(key)
 
     def find(self, source: str) -> int | None:
         """Return the key of the model that was opened from a source; None if there is none."""
@@ -267,30 +198,41 @@ class Comparing:
         """Give a model that only panels show a view of its own."""
         keeper = self._keepers.get(key)
         if keeper is not None and not keeper.compared.in_grid:
-            keeper.compared = replace(keeper.compared, in_grid=True)
-            self._arrange(list(self.keys))
+            with self.step(f"view of {keeper.compared.name}"):
+                keeper.compared = replace(keeper.compared, in_grid=True)
+                self._arrange(list(self.keys))
+
+    def retry(self, key: int | None = None) -> None:
+        """Open a model again that could not be opened; with None all of these."""
+        for keeper in [one for one in self._keepers.values() if key in (None, one.compared.key)]:
+            if keeper.compared.failed:
+                keeper.compared = replace(keeper.compared, failed="")
+                self._arrange(list(self.keys))
+                keeper.opening.retry(whole=False)
 
     def remove(self, key: int) -> None:
         """Remove a model. If it is the open one, a neighbour becomes the open one.
 
         The neighbour is the nearest loaded one in the grid, preferably the next.
         """
-        if key == MAIN:
-            places, at = self.keys, self._session.main_at
-            near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
-            key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
-        if key in self._keepers:
-            keys = [other for other in self.keys if other != key]
-            self._let_go(key)
-            self._arrange(keys)
-            self._share_colors()
-            if not self._keepers:  # relevant for another table only
-                self.marks.narrow()
+        with self.step(f"closing {self._name_of(key)}"):
+            if key == MAIN:
+                places, at = self.keys, self._session.main_at
+                near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
+                key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
+            if key in self._keepers:
+                keys = [other for other in self.keys if other != key]
+                self._let_go(key)
+                self._arrange(keys)
+                self._share_colors()
+                if not self._keepers:  # relevant for another table only
+                    self.marks.narrow()
 
     def clear(self) -> None:
         """Remove all models but the open one."""
-        for key in tuple(self._keepers):
-            self.remove(key)
+        with self.step("closing the others"):
+            for key in tuple(self._keepers):
+                self.remove(key)
 
     def move(self, key: int, step: int) -> None:
         """Move a model by some places in the grid, at most to its ends."""
@@ -298,7 +240,8 @@ class Comparing:
         if key in keys:
             at = keys.index(key)
             keys.insert(min(max(at + step, 0), len(keys) - 1), keys.pop(at))
-            self._arrange(keys)
+            with self.step("order of the models"):
+                self._arrange(keys)
 
     def make_main(self, key: int) -> bool:
         """Make a model the open one, to which the panels refer from now on.
@@ -313,13 +256,119 @@ class Comparing:
         if keeper.compared.in_grid:
             here, there = keys.index(MAIN), keys.index(key)
             keys[here], keys[there] = key, MAIN
-        linked, self._session.ranges_linked = self._session.ranges_linked, False
-        with self.marks.kept():
+        with self.step(f"{keeper.compared.name} in the panels"), self._unlinked():
             keeper.take(ours)
             self._show_main(theirs)
-            self._session.ranges_linked = linked
             self._arrange(keys)
         return True
+
+    @contextmanager
+    def _unlinked(self) -> Iterator[None]:
+        """Keep selection, hover and each model's own range while models change places."""
+        linked, self._session.ranges_linked = self._session.ranges_linked, False
+        with self.marks.kept():
+            yield
+            self._session.ranges_linked = linked
+
+    def _name_of(self, key: int) -> str:
+        if key in self._keepers:
+            return self._keepers[key].compared.name
+        return "" if self._session.model is None else self._session.model.name
+
+    def _keep(self, key: int, source: str, *, in_grid: bool) -> ComparedKeeper:
+        keeper = self._keepers[key] = ComparedKeeper(
+            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener,
+            in_grid=in_grid,
+        )  # fmt: skip
+        self._follow(keeper.session)
+        self._coloring[key] = Listening()
+        for name in _COLORED_BY:
+            self._coloring[key].to(keeper.session.events[name], self._share_colors)
+        return keeper
+
+    # ---- undo --------------------------------------------------------------------------
+
+    @property
+    def in_step(self) -> bool:
+        """Whether a step is under way: the fields that change now belong to it."""
+        return bool(self._step)
+
+    @contextmanager
+    def step(self, name: str, *, renames: bool = False) -> Iterator[None]:
+        """Report what the block changes as one step; steps within it belong to it.
+
+        With ``renames`` a step around it gets this name.
+        """
+        before = None if self._step else self.arrangement()
+        if before is None:
+            self._step = name if self._step and renames else self._step
+            yield
+            return
+        self._step = name
+        try:
+            yield
+        finally:
+            name, self._step = self._step, ""
+        after = self.arrangement()
+        if after is not None and not after.same_models(before):
+            self.on_step(name, before, after)
+
+    def arrangement(self) -> Arrangement | None:
+        """Return the models side by side, for :meth:`restore`; None if no model is open."""
+        if self._open_model() is None:
+            return None
+        models = tuple(map(self._arranged, self.keys))
+        return Arrangement(models, arranged_fields(self._session), self.camera_place())
+
+    def _arranged(self, key: int) -> ArrangedModel:
+        keeper = self._keepers.get(key)
+        session = self._session if keeper is None else keeper.session
+        shown = self._open_model() if keeper is None else keeper.open_model
+        in_grid = keeper is None or keeper.compared.in_grid
+        if shown is not None:
+            opened = shown.opened
+            return ArrangedModel(
+                key, shown.wanted, session.components, in_grid, opened.model, opened.curve,
+                opened.norms,
+            )  # fmt: skip
+        assert keeper is not None
+        wanted = keeper.opening.wanted or OpenRequest(keeper.compared.source)
+        return ArrangedModel(key, wanted, session.components, in_grid)
+
+    def restore(self, arrangement: Arrangement) -> None:
+        """Show the models of an earlier arrangement; models that are still there are kept.
+
+        Those that were loading are opened again. It is no step of its own.
+        """
+        self._step = self._step or "restoring"
+        try:
+            with self._unlinked():
+                self._restore(arrangement)
+        finally:
+            self._step = ""
+        self._share_range()
+        self._share_colors()
+
+    def _restore(self, arrangement: Arrangement) -> None:
+        keys = [one.key for one in arrangement.models]
+        main = _openable(arrangement.main)
+        if main is not None and main.opened.model is not self._session.model:
+            self._show_main(main)
+        for key in self._keepers.keys() - set(keys):
+            self._let_go(key)
+        for one in (one for one in arrangement.models if one.key != MAIN):
+            keeper = self._keepers.get(one.key) or self._keep(
+                one.key, one.wanted.source, in_grid=one.in_grid
+            )
+            keeper.compared = replace(keeper.compared, in_grid=one.in_grid)
+        self._arrange(keys)
+        for one in (one for one in arrangement.models if one.key != MAIN):
+            keeper, theirs = self._keepers[one.key], _openable(one)
+            if theirs is not None and keeper.session.model is not theirs.opened.model:
+                keeper.take(theirs)
+            elif theirs is None and keeper.opening.wanted is None:
+                keeper.session.components = one.components
+                keeper.opening.open(one.wanted)
 
     def _let_go(self, key: int) -> None:
         self._coloring.pop(key).stop()
@@ -347,11 +396,14 @@ class Comparing:
     def _on_failed(self, key: int, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
         keeper = self._keepers.get(key)
-        if keeper is not None and keeper.session.model is not None:
-            what = f"{what} for {keeper.compared.name}"
-        else:
-            self.remove(key)  # there is nothing to show
-        self._session.notice = compared_notice(error, what)
+        if keeper is None:
+            return
+        again = keeper.session.model is None
+        notice = compared_notice(error, what if again else f"{what} for {keeper.compared.name}")
+        if again:
+            keeper.compared = replace(keeper.compared, failed=notice.text)
+            self._arrange(list(self.keys))
+        self._session.notice = notice
 
     # ---- links ---------------------------------------------------------------------------
 
@@ -397,3 +449,10 @@ class Comparing:
         limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
         for session in self._sessions():
             session.color_limits = limits
+
+
+def _openable(one: ArrangedModel) -> OpenModel | None:
+    """Return a model for a session; None if it has to be opened first."""
+    if one.model is None or one.curve is None or one.norms is None:
+        return None
+    return OpenModel(one.wanted, Opened(one.model, RangePCA(one.model.W_pos), one.curve, one.norms))

@@ -191,7 +191,9 @@ class Controller:
     def retry(self, *, whole: bool = False) -> None:
         """Retry what the notice reports as failed; ``whole`` agrees to the whole download."""
         notice, self.session.notice = self.session.notice, None
-        if notice is not None and not notice.source:
+        if notice is not None and notice.beside:
+            self.comparing.retry()
+        elif notice is not None and not notice.source:
             self._prompting.tokenize()
         else:
             self._opening.retry(whole=whole)
@@ -246,10 +248,17 @@ class Controller:
         self._opening.cancel()
         self._opening.take(open_model.wanted)
         self._show(
-            open_model.wanted, open_model.opened, components=open_model.opened.curve.components
+            open_model.wanted,
+            open_model.opened,
+            components=open_model.opened.curve.components,
+            work_file=self.session.work_file,  # the same work goes on
         )
 
     def _show(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
+        with self.comparing.step(f"opening {opened.model.name}"):
+            self._show_now(wanted, opened, **more)
+
+    def _show_now(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(
@@ -268,7 +277,7 @@ class Controller:
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
             norms=self._measuring.as_wanted(opened.norms, model),
-            **more,
+            **{"work_file": "", **more},
         )
         session.change(opening="", transfer=None)
         remember(session, remembered_name(wanted.source))

@@ -62,9 +62,9 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
 def compared_notice(error: Exception, what: str) -> Notice:
     """Return the notice for an error while opening a compared model.
 
-    Without buttons, which would replace the open model.
+    Without buttons that would replace the open model.
     """
-    return replace(notice_of(error, what), candidates=(), retry=False, whole=0)
+    return replace(notice_of(error, what), candidates=(), beside=True, whole=0)
 
 
 def _inside(sentence: str) -> str:

@@ -53,6 +53,7 @@ class Opening:
         self._opener = opener
         self._shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
+        self._wanted: OpenRequest | None = None
         self._progress: TransferProgress | None = None
 
     def open(self, wanted: OpenRequest, *, instead: str | None = None) -> None:
@@ -84,9 +85,14 @@ class Opening:
         """The request behind the shown model."""
         return self._shown
 
+    @property
+    def wanted(self) -> OpenRequest | None:
+        """The last request, whether it is under way, has failed, or is shown; None before it."""
+        return self._wanted
+
     def take(self, wanted: OpenRequest) -> None:
         """Record that a model opened elsewhere is shown."""
-        self._shown = wanted
+        self._shown = self._wanted = wanted
 
     def retry(self, *, whole: bool) -> None:
         """Retry what failed last; ``whole`` agrees to a whole download."""
@@ -124,7 +130,7 @@ class Opening:
         look = InitialView(session.components, session.norms_centred)
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         said = f"{verb} {short_name(wanted.source)}…"
-        self._progress = None
+        self._progress, self._wanted = None, wanted
 
         def announce() -> None:
             session.change(opening=wanted.source, status=said, transfer=self._progress)

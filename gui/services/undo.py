@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gui.state.camera import Place
 from gui.state.session import Session
 from gui.state.values import Fields
 from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from gui.services.arrangement import Arrangement
+    from gui.services.comparing import Comparing
 
 NAMES = {
     "positions": "range",
@@ -32,31 +36,38 @@ NAMES = {
 }
 """Fields that can be undone, and their names in the menu."""
 CAMERA = "camera"
+MODELS = "models"
+"""The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
 MOST = 200
 """Maximum number of remembered changes."""
+MOST_MODELS = 18
+"""Maximum number of models kept open for undo alone: two full grids, as their tables and token
+embeddings stay in memory."""
 AT_ONCE, IN_ONE_GO = 0.05, 0.7
 """Seconds within which changes of any fields, and of the same fields, are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change: fields with their values before and after, or the camera's."""
+    """A change: fields with their values before and after, the camera's, or the models."""
 
     before: Fields
     after: Fields
     at: float
     dragged: bool = False
+    step: str = ""  # The name of a change of the models
 
     @property
     def name(self) -> str:
-        return NAMES.get(next(iter(self.before)), CAMERA)
+        return self.step or NAMES.get(next(iter(self.before)), CAMERA)
 
 
 class Undo:
-    """Undo history of the view and the selection, for one model.
+    """Undo history of the view, the selection, and the models side by side.
 
-    Continuous changes, by a drag or a key held down, are undone together. Opening another model
-    clears the history.
+    Continuous changes, by a drag or a key held down, are undone together. With ``comparing``,
+    opening another model is a change like any other: the one before, with those beside it, comes
+    back. Otherwise it clears the history.
     """
 
     def __init__(
@@ -65,7 +76,11 @@ class Undo:
         camera_place: Callable[[], Place],
         move_camera: Callable[[Place], None],
         clock: Callable[[], float] = time.monotonic,
+        comparing: Comparing | None = None,
     ) -> None:
+        self._comparing = comparing
+        if comparing is not None:
+            comparing.on_step, comparing.camera_place = self._on_step, camera_place
         self._session, self._clock = session, clock
         self._camera_place, self._move_camera = camera_place, move_camera
         self._done: list[_Change] = []
@@ -118,24 +133,64 @@ class Undo:
 
     def _show(self, values: Fields) -> Fields:
         """Show values, and return the previous ones."""
-        session = self._session
+        session, comparing = self._session, self._comparing
+        fields = {name: v for name, v in values.items() if name not in (CAMERA, MODELS)}
+        now: Fields = {name: getattr(session, name) for name in fields}
         self._replaying = True
         try:
             if CAMERA in values:
-                now: Fields = {CAMERA: self._camera_place()}
+                now = {**now, CAMERA: self._camera_place()}
+            if MODELS in values and comparing is not None:
+                now = {MODELS: comparing.arrangement(), **now}
+                comparing.restore(cast("Arrangement", values[MODELS]))
+            session.change(**fields)
+            if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
-                return now
-            now = {name: getattr(session, name) for name in values}
-            session.change(**values)
             return now
         finally:
             self._replaying = False
 
     def _on_field_changed(self, name: str, value: object, before: object) -> None:
-        if not self._replaying and value != before:
+        in_step = self._comparing is not None and self._comparing.in_step
+        if not self._replaying and not in_step and value != before:
             self._remember(name, before, value)
 
+    def _on_step(self, name: str, before: Arrangement, after: Arrangement) -> None:
+        """Remember a change of the models, with the fields that it changed."""
+        if self._replaying:
+            return
+        self._undone.clear()
+        was: dict[str, object] = {MODELS: before, **before.differing(after)}
+        now: Fields = {MODELS: after, **after.differing(before)}
+        if before.main.model is not after.main.model:
+            was[CAMERA] = before.place
+        there = {id(one.model) for one in after.models}
+        for one in before.models:
+            if one.model is not None and id(one.model) not in there:
+                one.model.forget_embeddings()
+        self._done.append(_Change(was, now, self._clock(), step=name))
+        del self._done[:-MOST]
+        self._bound_models()
+        self.on_changed()
+
+    def _bound_models(self) -> None:
+        """Forget the oldest changes if more models than allowed are kept for undo alone."""
+        kept: set[int] = set()
+        for at in reversed(range(len(self._done))):
+            arrangement = self._done[at].before.get(MODELS)
+            if arrangement is not None:
+                kept.update(id(one.model) for one in cast("Arrangement", arrangement).models)
+            if len(kept) > MOST_MODELS:
+                del self._done[: at + 1]
+                return
+
     def _on_model_shown(self) -> None:
+        in_step = self._comparing is not None and self._comparing.in_step
+        if not in_step:
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget all changes."""
         self._done.clear()
         self._undone.clear()
         self.on_changed()
@@ -158,7 +213,7 @@ class Undo:
 
     def _continues(self, last: _Change, name: str, now: float, dragged: bool) -> bool:
         """Return whether a change is merged with the last one."""
-        if (name == CAMERA) != (CAMERA in last.before):
+        if last.step or (name == CAMERA) != (CAMERA in last.before):
             return False
         if dragged or (name in last.before and last.dragged and now - last.at < IN_ONE_GO):
             return name in last.before and last.dragged

@@ -125,6 +125,8 @@ class Open:
     # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
     work: Work | None = None  # The saved work opened last; emitted when the session shows it
+    # The file of saved work that is shown, as an absolute path; "" for work without a file.
+    work_file: str = ""
     bookmarks: tuple[Bookmark, ...] = ()  # Saved views, once they have been read
     # The available lessons; the user's current or last place in one, None before the first.
     lessons: tuple[Lesson, ...] = ()
@@ -269,3 +271,4 @@ class ComparedModel:
     # selection and hover follow the open model's session, as far as its table has these positions.
     session: Session
     in_grid: bool = True  # Whether it has a view of its own; otherwise only panels show it
+    failed: str = ""  # Why it could not be opened, as a sentence; "" while it is loading or open

@@ -49,3 +49,4 @@ class Notice:
     # Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
     # unknown.
     whole: int = 0
+    beside: bool = False  # Whether it is about models beside the open one

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gui.services.compared_curves import compared_color
 from gui.services.comparing import Comparing
+from gui.state.camera import Outlook
 from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
@@ -23,6 +24,9 @@ from gui.widgets.boxes import hbox, vbox
 
 SHAPE = 4 / 3
 """Preferred aspect ratio of views."""
+
+MOST_LEFT = 50
+"""Maximum number of remembered cameras of removed views; more models are not brought back."""
 
 
 class ViewGrid(QWidget):
@@ -45,6 +49,7 @@ class ViewGrid(QWidget):
         self.cells: dict[int, GridCell] = {}
         self._alone: int | None = None
         self._joined: set[int] = set()
+        self._left: dict[int, tuple[Outlook, bool]] = {}
         self._laid_out: tuple[object, ...] = ()
         self.bar = GridBar(session)
         self.bar.addRequested.connect(add)
@@ -138,6 +143,7 @@ class ViewGrid(QWidget):
         cell.mainRequested.connect(lambda: self._comparing.make_main(key))
         cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
         cell.closeRequested.connect(lambda: self._comparing.remove(key))
+        cell.retryRequested.connect(lambda: self._comparing.retry(key))
         cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
         cell.dragged.connect(lambda at: self._on_dragged(key, at))
         cell.dropped.connect(lambda at: self._on_dropped(key, at))
@@ -153,6 +159,11 @@ class ViewGrid(QWidget):
 
     def _remove_cell(self, key: int) -> None:
         cell = self.cells.pop(key)
+        camera = cell.viewport.camera
+        if (outlook := camera.outlook) is not None:
+            self._left[key] = outlook, camera.place.follows
+            for old in list(self._left)[:-MOST_LEFT]:
+                del self._left[old]
         self._joined.discard(key)
         cell.release()
         self._layout.removeWidget(cell)
@@ -168,6 +179,7 @@ class ViewGrid(QWidget):
             if key not in self.cells:
                 self._add_cell(Viewport(one.session, self._theme), key)
             self.cells[key].set_title(one.name)
+            self.cells[key].set_failed(one.failed)
         self._show_marks()
         if self._alone not in self.cells or len(self.cells) == 1:
             self._alone = None
@@ -241,7 +253,10 @@ class ViewGrid(QWidget):
     def _on_camera_moved(self, key: int) -> None:
         first = key not in self._joined
         self._joined.add(key)
+        left = self._left.pop(key, None) if first else None
         if not self._session.cameras_linked or len(self.cells) == 1:
+            if left is not None:  # its removal was undone
+                self.cells[key].viewport.camera.look(left[0], follows=left[1])
             return
         if first:
             # The new view follows the others.

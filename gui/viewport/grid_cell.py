@@ -65,6 +65,7 @@ class GridCell(QWidget):
     mainRequested = Signal()
     largerRequested = Signal()
     closeRequested = Signal()
+    retryRequested = Signal()  # Open it again, after that has failed
     moveRequested = Signal(int)  # Move it by some places
     # QPoint or None: the header is dragged to this point of the screen; None at the end.
     dragged = Signal(object)
@@ -75,6 +76,7 @@ class GridCell(QWidget):
         self.viewport, self.key, self._main = viewport, key, main
         self._press: QPoint | None = None
         self._neighbours = (False, False)
+        self._failed = ""
         self.header = QWidget()
         self.header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header.setProperty("role", "main view" if main else "other view")
@@ -121,6 +123,12 @@ class GridCell(QWidget):
         """Show a name while the model is loading."""
         if self.session.model is None:
             self.name.setText(name)
+
+    def set_failed(self, why: str) -> None:
+        """Show why the model could not be opened; "" if that has not failed."""
+        if why != self._failed:
+            self._failed = why
+            self._on_changed()
 
     def set_framed(self, on: bool) -> None:
         """Show the header and a border, as one of several views."""
@@ -185,6 +193,8 @@ class GridCell(QWidget):
         main = menu.addAction("Show in the panels")
         main.setEnabled(not self._main and self.session.model is not None)
         main.triggered.connect(self.mainRequested)
+        if self._failed:
+            menu.addAction("Try again").triggered.connect(self.retryRequested)
         larger = "Show all views" if self.larger.isChecked() else "Fill the grid"
         menu.addAction(larger).triggered.connect(self.largerRequested)
         menu.addSeparator()
@@ -226,7 +236,8 @@ class GridCell(QWidget):
         if session.opening:
             self.facts.setText("opening…" if narrow else session.status)
         elif model is None or curve is None:
-            self.facts.setText("")
+            self.facts.setText("could not be opened" if self._failed else "")
+            self.facts.setToolTip(wrapped(self._failed) if self._failed else "")
         else:
             first, last = curve.pca.positions
             total = format_percent(sum(curve.explained_variance_ratio))

@@ -87,7 +87,7 @@ COMMANDS = (
             "What is kept of models from the Hub, and whether the network is used"),
     Command("quit", "File", "Quit", "Ctrl+Q", "Close the window"),
     Command("undo", "Edit", "Undo", "Ctrl+Z",
-            "Take back the last change of the view or the selection"),
+            "Take back the last change of the view, the selection or the models"),
     Command("redo", "Edit", "Redo", "Ctrl+Shift+Z",
             "Do again what was taken back"),
     Command("copy_window", "Edit-", "Copy the window as Python", "Ctrl+Alt+C",

@@ -127,7 +127,9 @@ class MainWindow(HostWindow):
         )
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         camera = self.viewport.camera
-        self.undo = Undo(session, lambda: camera.place, camera.return_to)
+        self.undo = Undo(
+            session, lambda: camera.place, camera.return_to, comparing=controller.comparing
+        )
         self.commands = Actions(self, handlers(self))
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()

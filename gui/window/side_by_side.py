@@ -20,6 +20,8 @@ from gui.viewport.grid import ViewGrid
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
+NINE = "the nine GPT-2s"
+"""Name of the command in the Edit menu."""
 ARTICLE = ("OpenAI's GPT-2", "Stanford's GPT-2 small")
 """Catalogue groups of the nine models in the helix article."""
 MAX_RECENT = 4
@@ -111,31 +113,38 @@ class SideBySide:
             )
             return
         opened = "" if session.model is None else remembered_name(session.model.source)
-        self._comparing.clear()
         self._waiting.stop()
         if opened in map(remembered_name, here):
-            self._comparing.add_all(here)
+            self._show_nine(here)
             return
-        first, *others = here
-        if opened:
-            controller.open(first)
-            self._comparing.add_all(others)
-            return
-        # A grid needs an open model, so the others wait for the first one.
-        self._others = first, others
+        # The others wait for the first one: a grid needs an open model, and what is shown stays if
+        # that cannot be opened.
+        self._others = here[0], here
         self._waiting.to(session.events.shown, self._on_first_shown)
         self._waiting.to(session.events.opening, self._on_opening_changed)
-        controller.open(first)
+        self._waiting.to(session.events.notice, self._on_notice)
+        controller.open(here[0])
+
+    def _show_nine(self, nine: list[str]) -> None:
+        with self._comparing.step(NINE, renames=True):
+            self._comparing.clear()
+            self._comparing.add_all(nine)
 
     def _on_first_shown(self) -> None:
         self._waiting.stop()
-        model, (first, others) = self._window.session.model, self._others
+        model, (first, nine) = self._window.session.model, self._others
         if model is not None and remembered_name(model.source) == remembered_name(first):
-            self._comparing.add_all(others)
+            self._show_nine(nine)
 
     def _on_opening_changed(self, opening: str) -> None:
-        if not opening and self._window.session.model is None:
+        model, (first, _) = self._window.session.model, self._others
+        there = model is not None and remembered_name(model.source) == remembered_name(first)
+        if not opening and not there:
             self._waiting.stop()  # the opening was cancelled
+
+    def _on_notice(self, notice: Notice | None) -> None:
+        if notice is not None and notice.source == self._others[0]:
+            self._waiting.stop()  # it could not be opened
 
     def go_on(self, step: int) -> None:
         """Make the next model of the grid, or the previous one, the open one."""

@@ -118,6 +118,7 @@ class SharedWindow:
         (self._focus or window).setFocus(Qt.FocusReason.OtherFocusReason)
         wait(made)
         session.events.shown.disconnect(look_as_at_first)
+        window.undo.clear()
 
     @staticmethod
     def _forget_panels(window: Any) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 MOST_KEPT = 512
-READING = "it is still being read"
+READING, FAILED = "it is still being read", "it could not be opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class RowOf:
         The model, as a weak reference; None while it is loading.
     positions, components
         What is shown of it.
+    failed
+        Whether it could not be opened.
     """
 
     key: int
@@ -41,6 +43,7 @@ class RowOf:
     model: ref[PositionalModel] | None
     positions: tuple[int, int]
     components: tuple[int, ...]
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,7 +95,7 @@ class ComparisonOf:
 
         model = None if row.model is None else row.model()
         if model is None:
-            return MeasuredRow(row, why=READING)
+            return MeasuredRow(row, why=FAILED if row.failed else READING)
 
         def find() -> tuple[Scalar, ...]:
             return scalar_results(model, row.positions, row.components, check=about.check)

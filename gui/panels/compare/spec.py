@@ -78,6 +78,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
                 None if one.model is None else ref(one.model),
                 one.positions,
                 one.components,
+                one.failed,
             )
             for one in scope.grid
         )

@@ -78,7 +78,7 @@ def cells(line: MeasuredRow) -> tuple[str, ...]:
     """Return the texts of a row."""
     span, empty, scalars = shown(line), NO_NUMBER, line.scalars
     if line.row.model is None:
-        span = "being read…"
+        span = "could not be opened" if line.row.failed else "being read…"
     elif line.why:
         span += " · not measured"
     elif scalars is None:

@@ -189,7 +189,8 @@ class Reopening:
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
         if path is not None:
-            remember(session, str(path.resolve()))
+            session.work_file = str(path.resolve())
+            remember(session, session.work_file)
         elif said:
             session.notice = Notice(said)
         if path is not None or said:  # the window's last state, and not a bookmark

@@ -91,12 +91,22 @@ def test_nothing_is_compared_with_nothing(session, controller, short):
     assert session.compared == ()
 
 
-def test_what_cannot_be_opened_leaves_no_empty_place_and_what_cannot_be_worked_out_stays(
-    opened, comparing, tmp_path, controller, short, monkeypatch
+def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_worked_out(
+    opened, comparing, tmp_path, controller, short, monkeypatch, write_table, helix
 ):
-    assert comparing.add(str(tmp_path / "nowhere")) is None
+    key = comparing.add(str(tmp_path / "late.npy"))
     assert "There is nothing at" in opened.notice.text
-    assert not opened.notice.retry
+    assert opened.compared[0].failed == opened.notice.text
+    assert not comparing.make_main(key)
+    assert comparing.opened == ()
+    comparing.retry(key)
+    assert opened.compared[0].failed == opened.notice.text
+    write_table(helix(60), "late")
+    opened.notice = replace(opened.notice, retry=True)  # as of a model of the Hub
+    controller.retry()
+    assert opened.notice is None
+    assert [(one.name, one.failed) for one in opened.compared] == [("late", "")]
+    comparing.remove(key)
     assert opened.compared == ()
     key = comparing.add(short, (10, 50))
     opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")

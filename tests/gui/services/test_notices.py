@@ -59,5 +59,6 @@ def test_what_to_do_offline_depends_on_who_forbids_the_network(monkeypatch):
 def test_what_cannot_be_shown_beside_offers_nothing_that_would_open_it(error):
     notice, plain = compared_notice(error, WHAT), notice_of(error, WHAT)
     assert (notice.text, notice.advice) == (plain.text, plain.advice)
-    assert (notice.candidates, notice.retry, notice.whole) == ((), False, 0)
+    assert (notice.candidates, notice.whole) == ((), 0)
+    assert (notice.retry, notice.beside) == (plain.retry, True)
     assert plain.retry or plain.whole

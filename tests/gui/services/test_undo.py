@@ -7,7 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.services.undo import MOST, NAMES, Undo
+from gui.services.undo import MOST, MOST_MODELS, NAMES, Undo
+from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.session import MAIN
 from tests.gui.result_stage import CONTROL, SHIFT
 
 
@@ -141,6 +143,129 @@ def test_another_model_is_another_story(opened, undo, clock, controller, write_t
     undo.undo()
     controller.open(str(write_table(helix(60), "other")))
     assert (undo.undoes, undo.redoes) == ("", "")
+
+
+# ---- models side by side -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def comparing(controller):
+    return controller.comparing
+
+
+@pytest.fixture
+def with_models(opened, clock, camera, comparing):
+    """Undo of the models side by side too."""
+
+    def move(place):
+        camera[0] = place
+
+    made = Undo(opened, lambda: camera[0], move, lambda: clock.now, comparing)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def table(write_table, helix):
+    """Write a table of so many positions, named by them."""
+    return lambda n: str(write_table(helix(n, 16, seed=n), f"of {n}"))
+
+
+def models(session):
+    """The models in the order of the grid, with their ranges and components."""
+    found = [(one.name, one.session.positions, one.session.components) for one in session.compared]
+    found.insert(session.main_at, (session.model.name, session.positions, session.components))
+    return found
+
+
+def test_models_come_and_go_and_change_places(opened, comparing, with_models, table):
+    undo, seen = with_models, [models(opened)]
+
+    def did(name):
+        assert undo.undoes == name
+        seen.append(models(opened))
+
+    first = comparing.add(table(50), (3, 40), (2, 1, 3))
+    did("adding of 50.npy")
+    second = comparing.add(table(60), in_grid=False)
+    did("adding of 60.npy")
+    comparing.request_positions(first, 5, 30)  # not remembered, and kept
+    seen[1:] = [[*seen[1][:1], ("of 50", (5, 30), (2, 1, 3)), *one[2:]] for one in seen[1:]]
+    comparing.give_view(second)
+    did("view of of 60")
+    comparing.move(second, -2)
+    did("order of the models")
+    opened.alignment = alignment = CurveAlignment(OfCompared(first), "scaled")
+    did("curve laid over")
+    comparing.make_main(second)
+    did("of 60 in the panels")
+    comparing.remove(first)
+    did("closing of 50")
+    assert opened.alignment is None
+    comparing.remove(MAIN)
+    did("closing of 60")
+    comparing.add_all([table(50), table(70)])
+    did("adding models")
+    comparing.clear()
+    did("closing the others")
+    last = seen.pop()
+    for before in reversed(seen):
+        undo.undo()
+        assert models(opened) == before
+        if undo.redoes == "closing of 50":
+            assert opened.alignment == alignment
+    assert undo.undoes == ""
+    for after in [*seen[1:], last]:
+        undo.redo()
+        assert models(opened) == after
+    assert undo.redoes == ""
+    assert opened.notice is None
+
+
+def test_opening_another_model_is_undone_with_those_beside_it(
+    opened, comparing, with_models, controller, table, clock, camera, tmp_path
+):
+    undo, key = with_models, comparing.add(table(50))
+    do(opened, clock, selection=(7,), prompt="hello", work_file="talk.helix")
+    before, hidden = models(opened), frozenset({("norms", key)})
+    opened.hidden_curves = hidden
+    controller.open(table(60))
+    comparing.remove(key)
+    assert (opened.work_file, opened.hidden_curves) == ("", frozenset())
+    opened.prompt, camera[0] = "more", "elsewhere"
+    undo.undo()
+    assert undo.undoes == "opening of 60"
+    assert undo.redoes == "closing of 50"
+    undo.undo()
+    assert models(opened) == before
+    assert (opened.selection, opened.prompt) == ((7,), "more")  # which was typed later
+    assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
+    undo.undo()
+    assert opened.selection == ()
+    for _ in range(3):
+        undo.redo()
+    assert [name for name, *_ in models(opened)] == ["of 60"]
+    assert (opened.work_file, camera) == ("", ["elsewhere"])
+
+
+def test_what_was_still_loading_is_opened_again(opened, with_models, comparing, table, tmp_path):
+    late = tmp_path / "of 50.npy"
+    comparing.add(str(late), (3, 40))
+    comparing.clear()
+    table(50)
+    with_models.undo()
+    assert models(opened)[1] == ("of 50", (3, 40), (1, 2, 3))
+
+
+def test_only_so_many_models_are_kept_for_it(opened, with_models, controller, table):
+    for n in range(20, 60):
+        controller.open(table(n))
+    undone = 0
+    while with_models.undoes:
+        with_models.undo()
+        undone += 1
+    assert undone == MOST_MODELS
+    assert opened.model.n_positions == 59 - MOST_MODELS
 
 
 def test_in_the_window_by_keys(application, qtbot, wait_until_idle):

@@ -199,9 +199,11 @@ def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
     session.recent = (*session.recent, str(broken), str(write_table(helix(260), "other")))
     pick(overlay_menu(window), "broken.npy")
     settle()
-    assert session.compared == ()
+    assert [one.failed for one in session.compared] == ["broken.npy is not a weights file."]
     assert window.notice_bar.isVisible()
     assert "broken.npy" in session.notice.text
+    pick(overlay_menu(window), "broken.npy")
+    assert session.compared == ()
     pick(overlay_menu(window), "other.npy")
     settle()
     (one,) = session.compared

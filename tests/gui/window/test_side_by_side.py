@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -69,6 +70,64 @@ def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_t
     show_nine(application)
     wait_until_idle(application)
     assert names(application) == ["gpt2-1", "gpt2-0", "gpt2-2"]
+
+
+@pytest.mark.parametrize("opened", ["one of them", "another"])
+def test_they_take_the_place_of_a_comparison_which_comes_back_by_one_undo(
+    start, sources, write_gpt2, write_table, helix, wait_until_idle, opened
+):
+    source = sources[0] if opened == "one of them" else str(write_gpt2())
+    application = start(source, offline=True)
+    session, window = application.session, application.window
+    window.grid.link_cameras(False)
+    key = application.controller.comparing.add(str(write_table(helix(90), "mine")), (5, 80))
+    wait_until_idle(application)
+    session.compared[0].session.components = (2, 1, 3)
+    window.grid.cells[key].viewport.camera.view("xy")
+    wait_until_idle(application)
+    before, looks = names(application), places(window)
+    show_nine(application)
+    wait_until_idle(application)
+    after = names(application)
+    assert after == ["gpt2-0", "gpt2-1", "gpt2-2"]
+    assert window.commands.by_name["undo"].text() == "Undo: the nine GPT-2s"
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    wait_until_idle(application)
+    assert names(application) == before
+    (mine,) = session.compared
+    assert (mine.session.positions, mine.session.components) == ((5, 80), (2, 1, 3))
+    np.testing.assert_allclose(places(window), looks, atol=1e-6)
+    assert window.commands.by_name["undo"].text() == "Undo: adding mine.npy"
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    wait_until_idle(application)
+    assert names(application) == after
+
+
+def places(window):
+    return [cell.viewport.camera.place.pose.position for cell in window.grid.shown_cells]
+
+
+def test_what_cannot_be_opened_in_the_grid_says_so_and_is_tried_again_or_closed(
+    start, sources, write_table, tmp_path, helix, wait_until_idle
+):
+    application = start(sources[0])
+    session, window = application.session, application.window
+    window.start_in("compare")
+    key = application.controller.comparing.add(str(tmp_path / "late.npy"))
+    wait_until_idle(application)
+    cell = window.grid.cells[key]
+    assert cell.facts.text() == "could not be opened"
+    rows = window.panels["compare"].content.table.rows
+    span = [rows.index(row, 2).data() for row in range(2)]
+    assert span == ["1–119", "could not be opened"]
+    write_table(helix(60), "late")
+    menu = cell.make_menu()
+    next(one for one in menu.actions() if one.text() == "Try again").trigger()
+    wait_until_idle(application)
+    assert names(application) == ["gpt2-0", "late"]
+    assert session.compared[0].failed == ""
+    assert [rows.index(row, 2).data() for row in range(2)] == ["1–119", "1–59"]
+    assert "Try again" not in [one.text() for one in cell.make_menu().actions()]
 
 
 @pytest.mark.parametrize("how", ["cancelled", "another one"])

@@ -243,15 +243,18 @@ def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tm
     np.testing.assert_allclose(session.aligned.coordinates, aligned, atol=1e-9)
 
 
-def test_one_that_is_gone_is_not_laid_over(session, controller, two, take, tmp_path):
+def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
+    session, controller, two, take, tmp_path
+):
     session.alignment = CurveAlignment(OfCompared(two[0]))
     path = tmp_path / "a.helix"
     write_work(take(path), path)
     (tmp_path / "long.npy").unlink()
     controller.open(str(path))
-    assert [one.name for one in session.compared] == ["short"]
-    assert session.alignment is None
+    assert [one.name for one in session.compared] == ["long.npy", "short"]
+    assert "There is nothing at" in session.compared[0].failed
     assert session.aligned is None
+    assert session.not_aligned == "long.npy could not be opened."
 
 
 def test_one_that_is_still_being_read_is_not_taken_down():
