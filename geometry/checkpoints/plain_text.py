@@ -26,6 +26,13 @@ def visible(text: str) -> str:
     return _UNSHOWABLE.sub(REPLACEMENT, re.sub(r"[\t\n\r\v\f]+", " ", text))
 
 
+def visible_lines(text: str) -> str:
+    """Return a text with its line breaks, and each line as of `visible`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
 def shortened(text: str, longest: int = LONGEST_SENTENCE) -> str:
     """Return a text of at most ``longest`` characters.
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.plain_text import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ class PlainStream(io.TextIOBase):
         return self.stream.fileno()
 
     def write(self, text: str) -> int:
-        shown = text if self._escapes else "\n".join(visible(line) for line in text.split("\n"))
+        shown = text if self._escapes else visible_lines(text)
         shown = shown.encode(self.encoding, "replace").decode(self.encoding)
         with self._failures():
             self.stream.write(shown)
@@ -208,6 +208,5 @@ def console(stream: TextIO, width: int | None = None) -> Console:
 
 def _write(stream: TextIO | None, text: str) -> None:
     if stream is not None:
-        lines = (visible(line) for line in text.split("\n"))
-        stream.write("\n".join(lines) + "\n")
+        stream.write(f"{visible_lines(text)}\n")
         stream.flush()

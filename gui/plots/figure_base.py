@@ -13,7 +13,7 @@ from matplotlib.axis import Axis, Tick
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.plain_text import visible_lines
 from geometry.checkpoints.whole_files import write_bytes
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
@@ -122,4 +122,4 @@ def _show_as_it_is(figure: Figure) -> None:
         if isinstance(text, Text) and text not in numbers:
             text.set_parse_math(False)
             # Control characters may not stand in an SVG at all, and no font has them.
-            text.set_text("\n".join(visible(line) for line in text.get_text().split("\n")))
+            text.set_text(visible_lines(text.get_text()))
