@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QPushButton
 
 from gui.panels.base import Panel
@@ -19,6 +18,7 @@ from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.links import open_web_page
 from gui.widgets.tooltips import wrapped
 
 NO_MODEL = (
@@ -197,7 +197,7 @@ class LessonPanel(Panel):
         elif url.scheme() == PANEL_LINK:
             self.showRequested.emit(url.path())
         else:
-            QDesktopServices.openUrl(url)
+            open_web_page(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
     # ---- the parts -----------------------------------------------------------------------
 

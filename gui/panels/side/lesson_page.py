@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from PySide6.QtCore import Qt, QUrl, Signal
@@ -17,8 +18,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextBrowser
 
-from gui.state.lessons import Section
+from geometry.checkpoints.plain_text import visible
+from gui.state.lessons import PANEL_LINK, Section
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.links import is_web_page
+from gui.widgets.tooltips import wrapped
 
 ANSWER = "answer:"
 """The link that shows the answer."""
@@ -29,6 +33,8 @@ LINE_HEIGHT = 125
 """Percentage of the font's line height, for legible longer texts."""
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
+# The "!" before a link that makes a picture of it, unless a backslash takes that meaning away.
+_PICTURE = re.compile(r"(?<!\\)((?:\\\\)*)!(?=\[)")
 
 
 class LessonPage(QTextBrowser):
@@ -93,7 +99,8 @@ class LessonPage(QTextBrowser):
                 continue
             if section in HEADINGS:
                 yield f"#### {HEADINGS[section]}"
-            yield text
+            # A picture would be read from any place on this machine: it becomes a link.
+            yield _PICTURE.sub(r"\1\!", text)
 
     def _dress(self, block: QTextBlock) -> None:
         """Format a paragraph."""
@@ -104,10 +111,15 @@ class LessonPage(QTextBrowser):
         space.setBottomMargin(0 if heading else GRID)
         space.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.mergeBlockFormat(space)
-        for start, length, link in _runs(block):
+        for start, length, target in _runs(block):
+            link = _leads_somewhere(target)
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
             look = QTextCharFormat()
+            look.setToolTip(wrapped(visible(target)))
+            if not link:
+                look.setAnchor(False)
+                look.setAnchorHref("")
             look.setForeground(QColor(self._theme.muted if heading else self._theme.text))
             look.setFontUnderline(link)
             if heading:  # instead of Markdown's format
@@ -125,11 +137,16 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
         block = block.next()
 
 
-def _runs(block: QTextBlock) -> list[tuple[int, int, bool]]:
-    """Return position and length of each text fragment of a block, and whether it is a link."""
+def _leads_somewhere(target: str) -> bool:
+    """Return whether a link does something: other ones, and what is no link, are shown as text."""
+    return target == ANSWER or target.startswith(f"{PANEL_LINK}:") or is_web_page(target)
+
+
+def _runs(block: QTextBlock) -> list[tuple[int, int, str]]:
+    """Return position and length of each text fragment of a block, and the target of a link."""
     found, runs = [], block.begin()
     while not runs.atEnd():
         run = runs.fragment()
-        found.append((run.position(), run.length(), run.charFormat().isAnchor()))
+        found.append((run.position(), run.length(), run.charFormat().anchorHref()))
         runs += 1
     return found

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.plain_text import visible
 from gui.services.lessons.facts import FEATURES
 from gui.state.lesson_setup import Condition, ConditionTerm, Setup, range_of
 from gui.state.lessons import PLACEHOLDER, SECTIONS, Lesson, Section, Step
@@ -19,7 +20,7 @@ Facts = Mapping[Wanted, str | bool | None]
 """Formatted numbers, None if the model has none; and values of conditions."""
 UNKNOWN = "…"
 """Placeholder of a number that is not known yet."""
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
 
 def steps_for(lesson: Lesson, model: PositionalModel | None) -> tuple[Step, ...]:
@@ -104,5 +105,5 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
 def _filled(text: str, numbers: Mapping[tuple[str, str], object]) -> str:
     # A token may be "*" or "<s>", so inserted text is escaped.
     return PLACEHOLDER.sub(
-        lambda found: _MARKUP.sub(r"\\\1", str(numbers[found[1], found[2] or ""])), text
+        lambda found: _MARKUP.sub(r"\\\1", visible(str(numbers[found[1], found[2] or ""]))), text
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -31,7 +30,8 @@ from gui.services.kept_models import (
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
 from gui.widgets.boxes import hbox, vbox
-from gui.widgets.label import label
+from gui.widgets.label import label, message_box
+from gui.widgets.links import open_folder
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE
@@ -148,7 +148,7 @@ class KeptPage(QWidget):
         share = kept.usage / self._cache.max_bytes
         self.usage.setText(f"{format_bytes(kept.usage)} of at most")
         self.bar.setValue(min(round(1000 * share), 1000))
-        self.bar.setToolTip(f"{format_percent(share)} of the limit")
+        self.bar.setToolTip(wrapped(f"{format_percent(share)} of the limit"))
         self.table.show_commits(kept.commits)
         self.table.say("" if kept.commits else EMPTY)
         self._show_note()
@@ -194,7 +194,7 @@ class KeptPage(QWidget):
     # ---- changes by the user -----------------------------------------------------------
 
     def _open_folder(self) -> None:
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._cache.root))):
+        if not open_folder(self._cache.root):
             self.said.setText("No file manager was found: copy the path instead.")
 
     def _on_limit_chosen(self, nbytes: int) -> None:
@@ -209,10 +209,9 @@ class KeptPage(QWidget):
     def _ask_to_clear(self) -> None:
         count = len(self._kept.commits)
         models = "the one model" if count == 1 else f"all {count} models"
-        box = QMessageBox(self)
+        size = format_bytes(self._kept.usage)
+        box = message_box(self, "Clear all", f"Remove {models} from this folder, {size}?")
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("Clear all")
-        box.setText(f"Remove {models} from this folder, {format_bytes(self._kept.usage)}?")
         box.setInformativeText("What you open again is fetched again, which needs the network.")
         yes = box.addButton("Remove all", QMessageBox.ButtonRole.AcceptRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
