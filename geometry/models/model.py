@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.identity import FolderFiles
+from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
@@ -81,7 +82,7 @@ class PositionalModel:
         self._architecture = architecture
         self._bring_folder = folder
         self.source = source
-        self.name = name
+        self.name = visible(name)
         self.commit = commit
         self.family = architecture.family
         self.table = architecture.table or "computed sinusoid"

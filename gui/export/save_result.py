@@ -24,7 +24,7 @@ from geometry.checkpoints.whole_files import write_text, writing
 from gui.services.jobs.jobs import T
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
-from gui.widgets.label import label
+from gui.widgets.label import label, message_box
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -189,9 +189,7 @@ def _with_ending(path: Path, kinds: Mapping[str, str], chosen: str) -> Path:
 
 
 def _may_replace(path: Path, parent: QWidget, title: str) -> bool:
-    box = QMessageBox(parent)
-    box.setWindowTitle(title)
-    box.setText(f"{path.name} is there already. Replace it?")
+    box = message_box(parent, title, f"{path.name} is there already. Replace it?")
     yes = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
     box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
     box.exec()

@@ -61,7 +61,7 @@ class ComparedLegend(QWidget):
         """
         self._curves, self._text_of = tuple(curves), text_of
         self.words.setText(f"{words}:")
-        self.setToolTip(words)
+        self.setToolTip(wrapped(words))
         keys = [curve.key for curve in curves]
         if keys != list(self.chips):
             self._arrange(keys)
@@ -161,7 +161,7 @@ class ComparedChip(QToolButton):
         lines.append(why or text_of(curve))
         if not why or curve.result is not None:
             lines.append(f"Press to {verb.lower()} its curve")
-        self.setToolTip("\n".join(wrapped(line) for line in lines if line))
+        self.setToolTip(wrapped("\n".join(line for line in lines if line)))
         self.setAccessibleName(f"{verb} {text}")
 
     @property

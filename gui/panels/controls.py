@@ -214,5 +214,5 @@ def _offer_layers(menu: DropDown, control: Layer, count: int) -> None:
         for layer in range(count):
             menu.addItem(f"Layer {layer}", layer)
             if control.note is not None:
-                menu.setItemData(layer, control.note(layer), Qt.ItemDataRole.ToolTipRole)
+                menu.setItemData(layer, wrapped(control.note(layer)), Qt.ItemDataRole.ToolTipRole)
         menu.setCurrentIndex(max(menu.findData(before), 0))

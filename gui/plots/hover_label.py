@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
+from geometry.checkpoints.plain_text import visible_lines
 from gui.style.theme import SMALL, Theme
+from gui.widgets.label import PlainLabel
 
 PADDING = 16
 """Horizontal padding of the label, in pixels."""
@@ -13,15 +15,14 @@ GAP = 8
 """Gap between the point and the label, in pixels."""
 
 
-class HoverLabel(QLabel):
+class HoverLabel(PlainLabel):
     """A label beside a point, transparent to the mouse.
 
     Points are in the parent's coordinates.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setTextFormat(Qt.TextFormat.PlainText)
+        super().__init__(parent=parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.set_theme(theme)
         self.hide()
@@ -43,7 +44,7 @@ class HoverLabel(QLabel):
             return
         room = int(area.width()) - PADDING
         lines = (self._elided(line, room) for line in text.split("\n"))
-        shown = "\n".join(lines)
+        shown = visible_lines("\n".join(lines))
         if self.text() != shown:
             self.setText(shown)
             self.adjustSize()

@@ -410,7 +410,7 @@ class PaintedLegend(QScrollArea):
         button = QToolButton()
         button.setText("✕")
         button.setProperty("role", "title button")
-        button.setToolTip(f"Take {entry.name} out")
+        button.setToolTip(wrapped(f"Take {entry.name} out"))
         button.setAccessibleName(f"Take {entry.name} out")
         button.clicked.connect(lambda: self.chosen.emit(self._legend.removes, entry.without))
         grid.addWidget(button, row, 2 + titles)

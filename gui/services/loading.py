@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
@@ -200,4 +201,4 @@ def short_name(source: str) -> str:
     # A Hub snapshot's folder is named by its commit; the model's name is two folders up.
     if len(parts) > 2 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return parts[-3].rsplit("--", 1)[-1]
-    return source if parts[-1][-1:] in ("", ":") else parts[-1]
+    return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])

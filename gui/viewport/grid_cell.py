@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -12,7 +12,7 @@ from gui.style.sentences import titled
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox
-from gui.widgets.label import label
+from gui.widgets.label import PlainLabel, label
 from gui.widgets.tooltips import wrapped
 
 MARK = 8
@@ -30,7 +30,7 @@ DRAG_SLACK = 8
 """A press that moved less than this (logical pixels) before its release is a click."""
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(PlainLabel):
     """A name, elided where there is too little room."""
 
     @property
@@ -82,10 +82,9 @@ class GridCell(QWidget):
         self.header.setProperty("role", "main view" if main else "other view")
         self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
         self.header.installEventFilter(self)
-        self.mark = QLabel()
+        self.mark = label()
         self.mark.setFixedSize(MARK, MARK)
         self.name, self.facts = ElidedLabel(), label(role="small")
-        self.name.setTextFormat(Qt.TextFormat.PlainText)
         self.name.setProperty("role", "view name")
         self.larger = self._button("⤢", FILL_TIP)
         self.larger.setCheckable(True)
@@ -219,7 +218,7 @@ class GridCell(QWidget):
     def _button(self, sign: str, tip: str) -> QToolButton:
         button = QToolButton()
         button.setText(sign)
-        button.setToolTip(tip)
+        button.setToolTip(wrapped(tip))
         button.setProperty("role", "title button")
         return button
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, TEXT, Theme, format_bytes, format_part
 from gui.widgets.boxes import hbox, vbox
@@ -62,6 +63,8 @@ class FixedText(QWidget):
         self._room, self._pixels, self._elide = lines, pixels, elide
         self._lines: tuple[str, ...] = ()
         self._color = QColor()
+        self.tip = ""
+        """What the tooltip has below the text."""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
@@ -70,7 +73,7 @@ class FixedText(QWidget):
 
     def set_text(self, *lines: str) -> None:
         """Set the lines."""
-        lines = tuple(filter(None, lines))
+        lines = tuple(visible(line) for line in lines if line)
         if lines != self._lines:
             self._lines = lines
             self.setAccessibleName(" ".join(lines))
@@ -89,7 +92,7 @@ class FixedText(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            words = "\n".join(filter(None, (self.text(), self.toolTip())))
+            words = "\n".join(filter(None, (self.text(), self.tip)))
             QToolTip.showText(event.globalPos(), wrapped(words), self)
             return True
         return super().event(event)
@@ -143,17 +146,17 @@ class OpeningRow(QWidget):
     def show_source(self, title: str, source: str) -> None:
         """Show the source being opened."""
         self.name.set_text(f"Opening {title}…")
-        self.name.setToolTip("" if source == title else source)
+        self.name.tip = "" if source == title else source
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
         """Show the progress; None for no download, or not yet."""
         self.details.set_text(*transfer_lines(progress))
         if progress is None or not is_measured(progress):
-            self.details.setToolTip("")
+            self.details.tip = ""
             if self.bar.maximum():
                 self.bar.setRange(0, 0)
             return
-        self.details.setToolTip(progress.what)
+        self.details.tip = progress.what
         if self.bar.maximum() != _STEPS:
             self.bar.setRange(0, _STEPS)
         self.bar.setValue(min(_STEPS, _STEPS * progress.done // progress.total))

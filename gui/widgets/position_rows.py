@@ -120,6 +120,6 @@ class PositionRows(TitledRows):
                 return self.alignment(column)
             case Qt.ItemDataRole.ToolTipRole:
                 if text == REMOVE:
-                    return f"Take position {row.position} out of the selection (Delete)"
-                return self._tip.format(position=row.position)
+                    return wrapped(f"Take position {row.position} out of the selection (Delete)")
+                return wrapped(self._tip.format(position=row.position))
         return None

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolButton
 
 from gui.style.theme import Theme
+from gui.widgets.tooltips import wrapped
 
 Sign = Literal["play", "pause", "back", "on"]
 
@@ -26,7 +27,7 @@ class SignButton(QToolButton):
     def show_sign(self, sign: Sign, tip: str) -> None:
         """Set the symbol and the tooltip."""
         self.sign: Sign = sign
-        self.setToolTip(tip)
+        self.setToolTip(wrapped(tip))
         self.setAccessibleName(tip)
         self.update()
 

@@ -126,7 +126,7 @@ class TokenFlow(QAbstractScrollArea):
             self._set_under_mouse(None)
         elif event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             position = self._position_at(event.pos())
-            QToolTip.showText(event.globalPos(), self.tip(position), self.viewport())
+            QToolTip.showText(event.globalPos(), wrapped(self.tip(position)), self.viewport())
             return True
         return super().viewportEvent(event)
 

@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QListWidget,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
+from geometry.checkpoints.plain_text import visible, visible_lines
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
@@ -105,7 +105,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     """Create the dialog with the version and the sources of ideas."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("About Helixscope")
-    icon = QLabel()
+    icon = label()
     icon.setPixmap(QApplication.windowIcon().pixmap(64, 64))
     words = QVBoxLayout()
     words.setSpacing(GRID)
@@ -125,7 +125,7 @@ def show_text(parent: QWidget, title: str, text: str) -> None:
     dialog = QDialog(parent)
     dialog.setWindowTitle(title)
     dialog.resize(720, 400)
-    field = QPlainTextEdit(text)
+    field = QPlainTextEdit(visible_lines(text))
     field.setReadOnly(True)
     field.setTabChangesFocus(True)
     field.setAccessibleName(title)
@@ -140,13 +140,13 @@ def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -
     dialog.resize(480, 320)
     rows = QListWidget()
     rows.setAccessibleName(question)
-    rows.addItems(list(options))
+    rows.addItems([visible(option) for option in options])
     rows.setCurrentRow(0)
     rows.itemActivated.connect(dialog.accept)
     _finish(dialog, vbox(label(question), rows, spacing=GRID), accept="Choose")
     rows.setFocus()
     accepted = _run(dialog) == QDialog.DialogCode.Accepted
-    return rows.currentItem().text() if accepted and rows.currentItem() else None
+    return options[rows.currentRow()] if accepted and rows.currentItem() else None
 
 
 def _keys_of(menu: str) -> Rows:

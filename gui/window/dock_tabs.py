@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style.theme import GRID
+from gui.widgets.tooltips import wrapped
 from gui.window.docks import DockTitle
 
 _ENDINGS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
@@ -173,7 +174,7 @@ class _Buttons(QWidget):
             (self.closed, "✕", "Close this panel; the Panels menu brings it back"),
         ):
             button.setText(sign)
-            button.setToolTip(tip)
+            button.setToolTip(wrapped(tip))
             button.setAccessibleName(tip)
             button.setProperty("role", "title button")
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)

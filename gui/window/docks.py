@@ -14,6 +14,7 @@ from gui.panels.table import PANELS, PanelEntry
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import label
+from gui.widgets.tooltips import wrapped
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -42,7 +43,7 @@ class DockTitle(QWidget):
         ):
             button = QToolButton()
             button.setText(sign)
-            button.setToolTip(tip)
+            button.setToolTip(wrapped(tip))
             button.setAccessibleName(tip)
             button.setProperty("role", "title button")
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)

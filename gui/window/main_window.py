@@ -298,7 +298,9 @@ class MainWindow(HostWindow):
         by_name = self.commands.by_name
         by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
         by_name["check_update"].setEnabled(model is not None and has_versions(model))
-        self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
+        # Qt takes "[*]" for the place of its mark of changes, and shows "[*][*]" as "[*]".
+        name = "" if model is None else model.name.replace("[*]", "[*][*]")
+        self.setWindowTitle(f"{name} – Helixscope" if model else "Helixscope")
 
     def make_panel(self, dock: str) -> Panel:
         (found,) = (one for one in DOCKS if one.name == dock)

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 from gui.services.loading import short_name
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
+from gui.widgets.label import label
 from gui.window.actions import COMMANDS
 from gui.window.docks import DOCKS
 
@@ -122,7 +122,7 @@ class Palette(QFrame):
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.list.itemClicked.connect(self._run)
-        self.nothing = QLabel(NOTHING)
+        self.nothing = label(NOTHING)
         self.nothing.setProperty("role", "muted")
         parts, margins = (self.field, self.list, self.nothing), (GRID, GRID, GRID, GRID)
         vbox(*parts, parent=self, spacing=GRID, margins=margins)

@@ -16,6 +16,7 @@ from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.grid import ViewGrid
+from gui.widgets.label import without_keys
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -56,7 +57,7 @@ class SideBySide:
         menu, comparing = QMenu(self._window), self._comparing
         shown = {remembered_name(one.source) for one in self._window.session.compared}
         for source, title in models_at_hand(self._window.session):
-            action = menu.addAction(title.replace("&", "&&"))
+            action = menu.addAction(without_keys(title))
             action.setCheckable(True)
             action.setChecked(remembered_name(source) in shown)
             action.setEnabled(bool(comparing.room))
@@ -82,7 +83,7 @@ class SideBySide:
         drawn = [one.key for one in session.compared if not one.in_grid]
         for source, title in models_at_hand(session):
             key = comparing.find(source)
-            action = menu.addAction(title.replace("&", "&&"))
+            action = menu.addAction(without_keys(title))
             action.setCheckable(True)
             action.setChecked(key is not None)
             action.setEnabled(bool(comparing.room) if key is None else key in drawn)

@@ -174,7 +174,7 @@ class AlignedRow(Panel):
         items = cast(QStandardItemModel, box.model())
         items.item(box.count() - 1).setEnabled(history is not None)
         why = "" if history is not None else "Open Training once, so that its steps are read"
-        box.setItemData(box.count() - 1, why, Qt.ItemDataRole.ToolTipRole)
+        box.setItemData(box.count() - 1, wrapped(why), Qt.ItemDataRole.ToolTipRole)
         box.setCurrentIndex(max(box.findData(_kind(alignment)), 0))
 
     def _fill_range(self) -> None:

@@ -90,7 +90,7 @@ class SumField(QObject):
         with QSignalBlocker(self.position):
             self.position.setRange(0, last)
         self.position.setToolTip(
-            f"Position, 0–{last}: type, or step with the arrow keys or the wheel"
+            wrapped(f"Position, 0–{last}: type, or step with the arrow keys or the wheel")
         )
 
     def show_meant(self, term: Term) -> None:

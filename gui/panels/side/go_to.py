@@ -118,7 +118,7 @@ class GoTo(QWidget):
         button = QToolButton()
         button.setArrowType(arrow)
         button.setIconSize(QSize(12, 12))
-        button.setToolTip(tip)
+        button.setToolTip(wrapped(tip))
         button.setAccessibleName(tip.split(" (")[0])
         button.setAutoRepeat(True)
         button.setFixedSize(24, 26)

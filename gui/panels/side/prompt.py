@@ -19,6 +19,7 @@ from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.token_flow import TokenFlow
+from gui.widgets.tooltips import wrapped
 
 TYPING_PAUSE_MS = 150
 """Delay after the last key before the text is used; Enter uses it at once."""
@@ -210,8 +211,10 @@ class PromptPanel(Panel):
         self.count.setToolTip("Positions that have a token;\nthe first token stands at position 0")
         self.surplus.setText(f"{format_count(truncated)} too many" if truncated else "")
         self.surplus.setToolTip(
-            f"The table ends at position {model.n_positions - 1}:\n"
-            f"{format_count(truncated)} further tokens of the text have no position."
+            wrapped(
+                f"The table ends at position {model.n_positions - 1}:\n"
+                f"{format_count(truncated)} further tokens of the text have no position."
+            )
         )
 
     def _show_marks(self) -> None:

@@ -131,7 +131,7 @@ class ViewPanel(Panel):
             cells.addWidget(title, row, 0)
             if isinstance(control, QWidget):
                 cells.addWidget(control, row, 1)
-                title.setToolTip(control.accessibleName())
+                title.setToolTip(wrapped(control.accessibleName()))
             else:
                 cells.addLayout(control, row, 1)
                 title.setToolTip("What the colours of the curve mean")

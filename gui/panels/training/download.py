@@ -138,7 +138,7 @@ class DownloadForm(Panel):
         if skipped:
             text, tip = skipped_text(skipped)
             self.skipped.setText(text)
-            self.skipped.setToolTip(tip)
+            self.skipped.setToolTip(wrapped(tip))
 
     # ---- what the user wants ---------------------------------------------------------------
 

@@ -23,11 +23,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geometry.checkpoints.plain_text import visible
 from gui.services.kept_models import short_name, when
 from gui.style.theme import GRID, format_bytes, format_count
 from gui.widgets.label import label
 from gui.widgets.position_rows import Index, TitledRows, set_up_rows
 from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
@@ -68,7 +70,7 @@ class KeptRows(TitledRows):
         if role == Role.UserRole:
             return (one.repo.lower(), ", ".join(one.revisions), one.nbytes, one.last_used)[column]
         if role == Role.ToolTipRole:
-            return _tip(one)
+            return wrapped(_tip(one))
         if role == Role.TextAlignmentRole:
             return self.alignment(column)
         return None
@@ -163,8 +165,8 @@ class KeptTable(QTableView):
 
 def _texts(one: CachedCommit) -> tuple[str, ...]:
     return (
-        short_name(one),
-        ", ".join(one.revisions),
+        visible(short_name(one)),
+        visible(", ".join(one.revisions)),
         format_bytes(one.nbytes),
         when(one.last_used, time.time()),
     )

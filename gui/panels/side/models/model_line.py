@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from geometry.checkpoints.plain_text import visible
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import canonical
 
@@ -48,6 +49,10 @@ class ModelLine:
     wraps: bool = False
     is_open: bool = False
     preferred: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("title", "state"):  # folders and ids of the Hub are called anything
+            object.__setattr__(self, name, visible(getattr(self, name)))
 
     @property
     def key(self) -> tuple[Kind, str]:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from gui.panels.side.models.model_line import ModelLine
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 
 HEIGHT = 25
@@ -53,4 +54,4 @@ class StickyOffer(QPushButton):
             room = self.width() - _INDENT - GRID
             metrics = self.fontMetrics()
             text = metrics.elidedText(self.line.title, Qt.TextElideMode.ElideMiddle, room)
-            self.setText(text.replace("&", "&&"))
+            self.setText(without_keys(text))
