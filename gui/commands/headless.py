@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from configparser import ConfigParser
-from configparser import Error as ConfigError
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from geometry.models.matrices import WEIGHTS
@@ -78,16 +76,11 @@ def open_for_command(
 
 def user_cache() -> TensorCache:
     """Return the cache, with the size limit set in the window."""
-    from platformdirs import user_config_path
-
     from geometry.hub.tensor_cache import default_cache
+    from gui.window.settings.settings import Settings, settings_path
 
     cache = default_cache()
-    settings = ConfigParser(interpolation=None, strict=False)
-    # Written by Qt, which is not imported here; see gui.window.settings.settings.
-    with suppress(ConfigError, OSError, ValueError):
-        settings.read(user_config_path("helixscope", appauthor=False) / "settings.ini", "utf-8")
-        cache.max_bytes = settings.getint("network", "cache_limit", fallback=cache.max_bytes)
+    cache.max_bytes = Settings(settings_path()).cache_limit
     return cache
 
 

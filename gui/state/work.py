@@ -10,6 +10,7 @@ import numpy as np
 
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
+from gui.state.layout import Layout
 from gui.state.values import ColorBy, Fields, Outside, Projection, Quantity
 from gui.style.theme import COLORMAPS
 
@@ -56,10 +57,7 @@ class Work:
     panel: str = ""  # Name of the front dock; "" for none
     # Width and height of the window, in logical pixels; None if unknown.
     size: tuple[int, int] | None = None
-    # Qt's state of the docks, empty if unknown; and its version, see
-    # :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files without one.
-    layout: bytes = b""
-    layout_version: int = 2
+    layout: Layout | None = None  # The places of the docks; None if unknown
     bookmarks: tuple[Bookmark, ...] = ()  # Saved views
     # The models beside this one in order, and its place among them.
     others: tuple[OtherView, ...] = ()

@@ -37,6 +37,7 @@ from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
 from gui.window.host import HostWindow
+from gui.window.layout import apply_layout, put, resize_docks, take_layout, take_place
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
@@ -204,10 +205,11 @@ class MainWindow(HostWindow):
     def _restore_layout(self) -> None:
         self.resize(first_size(self.screen().availableSize()))
         self.arrange()
-        layout = self.settings.layout
-        if layout is not None:
-            self.restoreGeometry(layout[0])
-            self.restoreState(layout[1])
+        stored = self.settings.layout
+        self._layout = None if stored is None else stored[1]
+        if stored is not None:
+            put(self, stored[0])
+            apply_layout(self, stored[1])
         self.docks[LESSON].hide()  # an interrupted lesson is not continued
         self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
@@ -312,6 +314,8 @@ class MainWindow(HostWindow):
         """Build what was not needed for the first frame."""
         if self.isVisible():  # not if it was closed meanwhile
             self._build_panels()
+            if self._layout is not None:
+                resize_docks(self, self._layout)
 
     # ---- events ------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ class MainWindow(HostWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.lesson_player.stop()
-        self.settings.layout = (self.saveGeometry(), self.saveState())
+        self.settings.layout = take_place(self), take_layout(self)
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSize
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -27,7 +27,7 @@ from gui.state.aligned_curve import OfStep
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
-from gui.window.settings.settings import LAYOUT_VERSION
+from gui.window.layout import apply_layout, take_layout
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work
@@ -78,8 +78,7 @@ class WorkSaver:
             work,
             panel=self._front(),
             size=window.size().toTuple(),
-            layout=bytes(window.saveState().data()),
-            layout_version=LAYOUT_VERSION,
+            layout=take_layout(window),
             others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
             alignment=take_alignment(window.session, there),
@@ -161,8 +160,8 @@ class WorkSaver:
             room = window.screen().availableSize()
             window.resize(QSize(*work.size).boundedTo(room))
         window.results.restore(work.panels)
-        if work.layout and work.layout_version == LAYOUT_VERSION:
-            window.restoreState(QByteArray(work.layout))
+        if work.layout is not None:
+            apply_layout(window, work.layout)
         if work.panel in window.docks:
             window.bring(work.panel)
         for one, other in zip(window.session.compared, work.others, strict=False):

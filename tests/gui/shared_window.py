@@ -23,6 +23,11 @@ FRONT = "norms"
 """The panel in front of those below the viewport."""
 
 
+def _clear(settings: Settings) -> None:
+    settings._values.clear()
+    settings._file.unlink(missing_ok=True)
+
+
 class SharedWindow:
     """Starts the application with a model, and brings it back to how it was then.
 
@@ -46,7 +51,7 @@ class SharedWindow:
         if made is None or not self._can_be_reset(made):
             self.close()
             settings = Settings(self._settings)
-            settings._store.clear()
+            _clear(settings)
             made = Application(self._qt, settings, str(self._model))
             self._application = made
             wait(made)
@@ -94,7 +99,7 @@ class SharedWindow:
         controller.search_hub("")
         window.grid.show_alone(None)
         controller.comparing.clear()
-        made.settings._store.clear()
+        _clear(made.settings)
         if made.theme.name != "light":
             made.choose_theme("system")
         if window.isFullScreen():

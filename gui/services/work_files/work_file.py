@@ -4,12 +4,12 @@ A zip archive: ``helix.json`` has all named values, ``arrays.npz`` the camera; b
 are described below. The JSON starts with the format and its version. Files of a later version are
 refused, since they could be shown only in part; fields that an earlier one lacks take their
 defaults. Version 2 added bookmarks, 3 models side by side, 4 the aligned curve and the panels'
-options; a file has the first version that supports its content.
+options; a file has the first version that supports its content. The docks' places are in "docks";
+0.1 ignores them, and opens the rest.
 """
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import logging
@@ -35,6 +35,7 @@ from gui.services.work_files.work_parts import (
     unpack_alignment,
     unpack_place,
 )
+from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.values import Fields
 from gui.state.work import (
     FIELDS,
@@ -93,9 +94,9 @@ def pack_work(work: Work) -> bytes:
         "follows": work.place is not None and work.place.follows,
         "panel": work.panel,
         "window": None if work.size is None else list(work.size),
-        "layout": base64.b64encode(work.layout).decode(),
-        "layout_version": work.layout_version,
     }
+    if work.layout is not None:
+        said["docks"] = pack_layout(work.layout)
     arrays = {"turn": work.turn, **pack_place(work.place)}
     if work.others:
         said |= {
@@ -252,8 +253,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         turn=numbers(arrays, "turn", (3, 3)),
         panel=text(said.get("panel", "")),
         size=_size(said.get("window")),
-        layout=base64.b64decode(text(said.get("layout", "")), validate=True),
-        layout_version=_layout_version(said),
+        layout=_layout(said),
     )
 
 
@@ -294,11 +294,18 @@ def _range(said: Fields) -> tuple[int, int]:
     return first, last
 
 
-def _layout_version(said: Fields) -> int:
-    version = said.get("layout_version", 2)
-    if not whole(version, 1):
-        raise ValueError(f"the version of its layout is {version!r}")
-    return version
+def _layout(said: Fields) -> Layout | None:
+    """Return the places of docks; None without any, or if they are damaged.
+
+    What 0.1 wrote as "layout" are bytes for Qt, which does not check them.
+    """
+    if "docks" not in said:
+        return None
+    try:
+        return unpack_layout(said["docks"])
+    except ValueError as error:
+        log.warning("A layout is left out: %s", error)
+        return None
 
 
 def _size(value: object) -> tuple[int, int] | None:

@@ -1,64 +1,129 @@
-"""Persistent settings: a typed wrapper around an INI file."""
+"""Persistent settings: a typed wrapper around a JSON file."""
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 from typing import cast, get_args
 
 from platformdirs import user_config_path
-from PySide6.QtCore import QByteArray, QSettings
 
+from geometry.checkpoints.errors import HelixscopeError
+from gui.state.layout import (
+    Layout,
+    WindowPlace,
+    pack_layout,
+    pack_place,
+    unpack_layout,
+    unpack_place,
+)
 from gui.state.session import Session
-from gui.state.values import Outside, Projection
+from gui.state.values import Notice, Outside, Projection
 from gui.style.theme import COLORMAPS, ThemeChoice
+from gui.window.settings.settings_file import (
+    BROKEN,
+    OLD,
+    put_aside,
+    read_old_settings,
+    read_settings,
+    write_settings,
+)
+
+log = logging.getLogger(__name__)
 
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
 USUAL_CACHE = 2_000_000_000
 """Default size limit: that of the cache, whose modules are not needed at start."""
-LAYOUT_VERSION = 2
-"""Increased when the docks change, so that old layouts are not applied to a new window."""
 
 
 def settings_path() -> Path:
     """Return the path of the settings file."""
-    return user_config_path(APP, appauthor=False) / "settings.ini"
+    return user_config_path(APP, appauthor=False) / "settings.json"
 
 
 class Settings:
     """Stored values; invalid or unknown ones fall back to their defaults.
 
-    The INI file is created on the first write.
+    Without a file, the values of 0.1 are read from the INI file beside it, which is never written.
+
+    Parameters
+    ----------
+    path
+        The file, by any suffix; it is created on the first write, with the suffix ``.json``.
     """
 
     def __init__(self, path: Path) -> None:
-        self._store = QSettings(str(path), QSettings.Format.IniFormat)
+        self._file, self._old = path.with_suffix(".json"), path.with_suffix(".ini")
+        self._damaged: tuple[Path, Exception] | None = None
+        self._changed: dict[str, object] = {}
+        self._values = self._read()
+
+    def _read(self) -> dict[str, object]:
+        for file, read in ((self._file, read_settings), (self._old, read_old_settings)):
+            try:
+                return read(file)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except (HelixscopeError, OSError) as error:
+                log.warning("%s cannot be read", file, exc_info=error)
+                self._damaged = file, error
+                break
+        return {}
+
+    def put_damaged_aside(self) -> Notice | None:
+        """Move a damaged file aside; return what to report, None if there was none."""
+        if self._damaged is None:
+            return None
+        (file, error), self._damaged = self._damaged, None
+        why = f"The settings cannot be read, so they are back to their defaults: {error}"
+        try:
+            aside = put_aside(file, BROKEN)
+        except OSError:
+            log.exception("%s cannot be moved aside", file)
+            return Notice(why, f"The file is {file}.")
+        return Notice(why, f"The file is kept as {aside}.")
+
+    def _text(self, key: str, default: str = "") -> str:
+        """Return a text; bare commas of a file that was edited by hand separate no texts."""
+        value = self._values.get(key, default)
+        if isinstance(value, list):
+            return ", ".join(one for one in value if isinstance(one, str))
+        return value if isinstance(value, str) else default
 
     def _choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = str(self._store.value(key, allowed[0]))
-        return value if value in allowed else allowed[0]
+        value = self._values.get(key)
+        return value if isinstance(value, str) and value in allowed else allowed[0]
 
     def _texts(self, key: str) -> tuple[str, ...]:
-        # Qt reads a list of one as its only item, and text with bare commas as a list.
-        value = self._store.value(key)
+        value = self._values.get(key)
         values = value if isinstance(value, list) else [value]
         return tuple(text for text in values if isinstance(text, str))
+
+    def _set(self, key: str, value: object) -> None:
+        self._values[key] = self._changed[key] = value
+
+    @property
+    def folder(self) -> Path:
+        """The folder of everything that is kept between starts, which may not exist."""
+        return self._file.parent
 
     @property
     def lessons(self) -> Path:
         """The folder of the user's own lessons, which may not exist."""
-        return Path(self._store.fileName()).parent / "lessons"
+        return self.folder / "lessons"
 
     @property
     def unsaved(self) -> Path:
         """The folder of unsaved work, which may not exist."""
-        return Path(self._store.fileName()).parent / "unsaved"
+        return self.folder / "unsaved"
 
     @property
     def bookmarks(self) -> Path:
         """The file of bookmarks, which may not exist."""
-        return Path(self._store.fileName()).parent / "bookmarks.zip"
+        return self.folder / "bookmarks.zip"
 
     @property
     def theme(self) -> ThemeChoice:
@@ -67,34 +132,36 @@ class Settings:
 
     @theme.setter
     def theme(self, value: ThemeChoice) -> None:
-        self._store.setValue("look/theme", value)
+        self._set("look/theme", value)
+        self.sync()
 
     @property
     def last_source(self) -> str:
         """The source open last, or ""."""
-        return ", ".join(self._texts("model/last"))
+        return self._text("model/last")
 
     @property
     def offline(self) -> bool:
         """Whether the user chose to work offline."""
-        return str(self._store.value("network/offline", "false")) == "true"
+        return self._values.get("network/offline") == "true"
 
     @offline.setter
     def offline(self, value: bool) -> None:
-        self._store.setValue("network/offline", "true" if value else "false")
+        self._set("network/offline", "true" if value else "false")
+        self.sync()
 
     @property
     def cache_limit(self) -> int:
         """Size limit of the cache in bytes."""
-        try:
-            value = int(str(self._store.value("network/cache_limit", USUAL_CACHE)))
-        except ValueError:
-            return USUAL_CACHE
+        text = self._text("network/cache_limit")
+        digits = len(str(MOST_CACHE))
+        value = int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else 0
         return value if LEAST_CACHE <= value <= MOST_CACHE else USUAL_CACHE
 
     @cache_limit.setter
     def cache_limit(self, value: int) -> None:
-        self._store.setValue("network/cache_limit", str(value))
+        self._set("network/cache_limit", str(value))
+        self.sync()
 
     def new_session(self) -> Session:
         """Return a session with its remembered fields."""
@@ -102,38 +169,61 @@ class Settings:
             colormap=self._choice("view/colormap", COLORMAPS),
             outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
             projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
-            keep_turned=str(self._store.value("view/keep_turned", "false")) == "true",
+            keep_turned=self._values.get("view/keep_turned") == "true",
             offline=self.offline,
             recent=self._texts("model/recent"),
-            prompt=", ".join(self._texts("prompt")),
+            prompt=self._text("prompt"),
         )
 
     def save_session(self, session: Session) -> None:
-        """Store the session's fields for the next start."""
-        self._store.setValue("view/colormap", session.colormap)
-        self._store.setValue("view/outside", session.outside)
-        self._store.setValue("view/projection", session.projection)
-        self._store.setValue("view/keep_turned", "true" if session.keep_turned else "false")
-        self._store.setValue("model/recent", list(session.recent))
-        self._store.setValue("model/last", session.recent[0] if session.recent else "")
-        self._store.setValue("prompt", session.prompt)
+        """Set the session's fields for the next start."""
+        self._set("view/colormap", session.colormap)
+        self._set("view/outside", session.outside)
+        self._set("view/projection", session.projection)
+        self._set("view/keep_turned", "true" if session.keep_turned else "false")
+        self._set("model/recent", list(session.recent))
+        self._set("model/last", session.recent[0] if session.recent else "")
+        self._set("prompt", session.prompt)
 
     @property
-    def layout(self) -> tuple[QByteArray, QByteArray] | None:
-        """Geometry and dock state of the window, or None at the first start."""
-        if str(self._store.value("window/version", "")) != str(LAYOUT_VERSION):
+    def layout(self) -> tuple[WindowPlace, Layout] | None:
+        """Places of the window and of its docks, or None at the first start."""
+        if "window" not in self._values:
             return None
-        geometry, state = self._store.value("window/geometry"), self._store.value("window/state")
-        if not isinstance(geometry, QByteArray) or not isinstance(state, QByteArray):
+        try:
+            place = unpack_place(self._values["window"])
+            return place, unpack_layout(self._values.get("docks"))
+        except ValueError as error:
+            log.warning("The layout is left out: %s", error)
             return None
-        return geometry, state
 
     @layout.setter
-    def layout(self, value: tuple[QByteArray, QByteArray]) -> None:
-        self._store.setValue("window/version", LAYOUT_VERSION)
-        self._store.setValue("window/geometry", value[0])
-        self._store.setValue("window/state", value[1])
+    def layout(self, value: tuple[WindowPlace, Layout]) -> None:
+        self._set("window", pack_place(value[0]))
+        self._set("docks", pack_layout(value[1]))
 
     def sync(self) -> None:
-        """Write everything to the file now."""
-        self._store.sync()
+        """Write what was set into the file; other values there, of another window, stay."""
+        try:
+            there = read_settings(self._file)
+        except FileNotFoundError:
+            there = dict(self._values)
+        except (HelixscopeError, OSError) as error:
+            self._damaged, there = (self._file, error), dict(self._values)
+        self.put_damaged_aside()
+        try:
+            write_settings({**there, **self._changed}, self._file)
+        except OSError:
+            log.exception("the settings cannot be written")
+        else:
+            self._changed.clear()
+
+    def reset(self) -> list[Path]:
+        """Set everything back to its default; return where the files are kept now.
+
+        Raises OSError: a file cannot be renamed.
+        """
+        there = [file for file in (self._file, self._old) if os.path.lexists(file)]
+        kept = [put_aside(file, OLD) for file in there]
+        self._values, self._changed, self._damaged = {}, {}, None
+        return kept

@@ -21,7 +21,10 @@ def test_the_bound_that_was_set_in_the_window_holds(settings):
 
 
 @pytest.mark.parametrize("content", ["", "no section", "[network]\ncache_limit=much\n", "\x00[="])
-def test_settings_that_cannot_be_read(settings, content):
-    settings_path().parent.mkdir(exist_ok=True)
-    settings_path().write_text(content, "utf-8")
+@pytest.mark.parametrize("suffix", [".json", ".ini"])
+def test_settings_that_cannot_be_read(settings, content, suffix):
+    file = settings_path().with_suffix(suffix)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(content, "utf-8")
     assert user_cache().max_bytes == MAX_BYTES
+    assert file.read_text("utf-8") == content  # to be put aside by the window, which reports it

@@ -12,7 +12,7 @@ from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
-from gui.window.settings.settings import LAYOUT_VERSION, Settings
+from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import UnsavedWork
 from tests.gui.dialogs import answer_file, press_key
 from tests.gui.result_stage import write_small_gpt2
@@ -122,18 +122,6 @@ def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_
     assert session.selection == (9,)
     assert work.file == path
     assert str(path) in session.recent
-
-
-def test_a_layout_of_other_docks_is_not_forced_on_the_window(application, tmp_path, settle):
-    window, path = application.window, tmp_path / "mine.helix"
-    for version in (LAYOUT_VERSION, LAYOUT_VERSION + 1):
-        window.docks["inspector"].hide()
-        write_work(replace(window.work.take(path), layout_version=version), path)
-        window.docks["inspector"].show()
-        application.controller.open(str(path))
-        settle()
-        assert window.work.file == path
-        assert window.docks["inspector"].isHidden() is (version == LAYOUT_VERSION)
 
 
 @pytest.fixture

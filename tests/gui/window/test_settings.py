@@ -1,12 +1,18 @@
 """What is remembered between starts; garbage in the file falls back to the defaults."""
 
+import json
+import random
+import subprocess
+import sys
+
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QByteArray
+from PySide6.QtCore import QByteArray, QRect, QSettings
 
 from geometry.hub.tensor_cache import MAX_BYTES
+from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS
 from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE, Settings
@@ -19,7 +25,21 @@ REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "pro
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "settings.ini"
+    return tmp_path / "settings.json"
+
+
+@pytest.fixture
+def ini(path):
+    """The file of 0.1."""
+    return path.with_suffix(".ini")
+
+
+LAYOUT = Layout(
+    {"left": Split("column", (Tabs(("a",), "a", 40), Tabs(("b", "c"), "c", 60)), 200)},
+    {"d": "bottom"},
+    {"e": Floating("right", (-3, 9, 300, 200))},
+)
+PLACE = WindowPlace((10, -20, 900, 700), "maximised")
 
 
 def saved(path, session):
@@ -36,7 +56,7 @@ def remembered(session):
     return {name: getattr(session, name) for name in REMEMBERED}
 
 
-def test_everything_comes_back_and_so_do_bare_commas_of_a_file_edited_by_hand(path):
+def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
         colormap="viridis", outside="faint", projection="parallel", keep_turned=True,
         recent=("/models/a, b", "openai-community/gpt2"), prompt="Hello, “Adam” = 100 %;",
@@ -44,13 +64,13 @@ def test_everything_comes_back_and_so_do_bare_commas_of_a_file_edited_by_hand(pa
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
     assert Settings(path).last_source == "/models/a, b"
-    path.write_text("[General]\nprompt=Hello, my name\n[model]\nrecent=a\n", "utf-8")
+    path.write_text('{"prompt": ["Hello", "my name"], "model/recent": "a"}', "utf-8")
     assert (loaded(path).prompt, loaded(path).recent) == ("Hello, my name", ("a",))
 
 
 @given(
-    recent=st.lists(st.text(st.characters(exclude_categories=("Cs",))), max_size=4),
-    prompt=st.text(st.characters(exclude_categories=("Cs",))),
+    recent=st.lists(st.text(st.characters(exclude_categories=())), max_size=4),
+    prompt=st.text(st.characters(exclude_categories=())),
 )
 @IN_ONE_FILE
 def test_any_text_comes_back(path, recent, prompt):
@@ -62,7 +82,7 @@ def test_any_text_comes_back(path, recent, prompt):
 
 
 @pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
-def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, limit):
+def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, ini, limit):
     for offline in (True, False):
         settings = Settings(path)
         settings.offline, settings.cache_limit = offline, limit
@@ -72,19 +92,17 @@ def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path
         assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
     none = "much", "", "-1", "0", LEAST_CACHE - 1, MOST_CACHE + 1, "1e9", "nan", "9" * 99
     for text in none:
-        path.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
+        path.unlink(missing_ok=True)
+        ini.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
         assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
 
 
-def test_the_theme_and_a_layout_of_this_version_are_remembered(path):
+def test_the_theme_and_the_layout_are_remembered(path):
     for theme in ("dark", "light", "system"):
         settings = Settings(path)
-        settings.theme = theme
-        settings.layout = layout = QByteArray(b"\x00\x01geometry\xff"), QByteArray(b"state;=,\n")
+        settings.theme, settings.layout = theme, (PLACE, LAYOUT)
         settings.sync()
-        assert (Settings(path).theme, Settings(path).layout) == (theme, layout)
-    path.write_text(path.read_text("utf-8").replace("version=", "version=9"), "utf-8")
-    assert Settings(path).layout is None
+        assert (Settings(path).theme, Settings(path).layout) == (theme, (PLACE, LAYOUT))
 
 
 GARBAGE = (
@@ -102,32 +120,177 @@ GARBAGE = (
 )
 
 
-@pytest.mark.parametrize("text", GARBAGE)
-def test_nothing_and_garbage_fall_back_to_the_defaults(path, text):
-    if text is not None:
-        path.write_text(text, "latin-1")
-    settings = Settings(path)
-    assert remembered(loaded(path)) == remembered(Session())
+def check_defaults(settings):
+    assert remembered(settings.new_session()) == remembered(Session())
     assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
     assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
+
+
+@pytest.mark.parametrize("text", GARBAGE)
+def test_nothing_and_garbage_of_0_1_fall_back_to_the_defaults(path, ini, text):
+    if text is not None:
+        ini.write_text(text, "latin-1")
+    settings = Settings(path)
+    check_defaults(settings)
+    assert settings.put_damaged_aside() is None
     saved(path, loaded(path))
-    assert remembered(loaded(path)) == remembered(Session())
+    check_defaults(Settings(path))
 
 
-@given(st.binary(max_size=300))
+@given(
+    texts=st.lists(st.text(st.characters(exclude_categories=("Cs",))), min_size=2, max_size=4),
+    prompt=st.text(st.characters(exclude_categories=("Cs",))),
+)
 @IN_ONE_FILE
-def test_no_file_stops_the_start(path, data):
-    path.write_bytes(b"[view]\n" + data)
-    session = loaded(path)
+def test_what_0_1_wrote_with_qt_is_read_without_it_and_kept(path, ini, texts, prompt):
+    for file in (path, ini):
+        file.unlink(missing_ok=True)
+    old = QSettings(str(ini), QSettings.Format.IniFormat)
+    old.setValue("prompt", prompt)
+    old.setValue("model/recent", texts)
+    old.setValue("model/last", texts[0])
+    old.setValue("look/theme", "dark")
+    old.setValue("window/geometry", QByteArray(prompt.encode()))
+    old.setValue("window/other", QRect(1, 2, 3, 4))
+    old.sync()
+    written = ini.read_bytes()
+    settings = Settings(path)
+    session = settings.new_session()
+    assert (session.prompt, session.recent) == (prompt, tuple(texts))
+    assert (settings.last_source, settings.theme, settings.layout) == (texts[0], "dark", None)
+    settings.offline = True
+    assert (Settings(path).theme, Settings(path).offline) == ("dark", True)
+    assert ini.read_bytes() == written
+
+
+DAMAGED = {
+    "binary": bytes(range(256)),
+    "empty": b"",
+    "cut": b'{"look/theme": "da',
+    "list": b"[]",
+    "deep": b"[" * 200_000,
+    "long": b'{"prompt": "' + b"a" * 3_000_000 + b'"}',
+    "folder": None,
+}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".ini"])
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_put_aside_with_a_sentence(path, name, suffix):
+    content, file = DAMAGED[name], path.with_suffix(suffix)
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+    path.with_name(f"{file.name}.broken").write_text("an earlier one")
+    settings = Settings(path)
+    check_defaults(settings)
+    notice = settings.put_damaged_aside()
+    if suffix == ".ini" and name not in ("long", "folder"):
+        assert notice is None  # nothing that 0.1 could not read either
+        return
+    aside = path.with_name(f"{file.name}.2.broken")
+    assert str(aside) in notice.advice
+    assert "settings cannot be read" in notice.text
+    assert aside.is_dir() if content is None else aside.read_bytes() == content
+    assert settings.put_damaged_aside() is None
+    saved(path, Session(colormap="viridis"))
+    assert loaded(path).colormap == "viridis"
+
+
+WRONG = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5),
+    st.lists(st.integers(), max_size=3), st.dictionaries(st.text(max_size=3), st.integers()),
+)  # fmt: skip
+KEYS = (
+    "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
+    "view/colormap", "view/keep_turned", "view/outside", "view/projection", "window", "docks",
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), WRONG))
+@IN_ONE_FILE
+def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
+    path.write_text(json.dumps(values), "utf-8")
+    settings = Settings(path)
+    session = settings.new_session()
     assert session.colormap in COLORMAPS
     assert isinstance(session.prompt, str)
     assert all(isinstance(r, str) for r in session.recent)
-    assert isinstance(Settings(path).last_source, str)
-    assert LEAST_CACHE <= Settings(path).cache_limit <= MOST_CACHE
+    assert isinstance(settings.last_source, str)
+    assert settings.layout is None
+    assert LEAST_CACHE <= settings.cache_limit <= MOST_CACHE
+
+
+def test_no_changed_byte_stops_the_start(path):
+    """Of a file with everything in it, each byte is changed once."""
+    saved(path, Session(recent=("a", "b"), prompt="hi"))
+    settings = Settings(path)
+    settings.layout = PLACE, LAYOUT
+    settings.sync()
+    written, chosen = path.read_bytes(), random.Random(5)
+    for at in range(len(written)):
+        changed = bytearray(written)
+        changed[at] ^= chosen.randrange(1, 256)
+        path.write_bytes(changed)
+        settings = Settings(path)
+        settings.new_session()
+        place, layout = settings.layout or (PLACE, LAYOUT)
+        assert isinstance(place, WindowPlace)
+        assert isinstance(layout, Layout)
+
+
+def test_what_another_window_set_stays(path):
+    one, other = Settings(path), Settings(path)
+    one.theme = "dark"
+    other.offline = True
+    assert (Settings(path).theme, Settings(path).offline) == ("dark", True)
+    path.write_bytes(b"damaged meanwhile")
+    one.cache_limit = LEAST_CACHE
+    assert Settings(path).theme == "dark"
+    assert path.with_name("settings.json.broken").read_bytes() == b"damaged meanwhile"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from gui.state.session import Session
+from gui.window.settings.settings import Settings
+path, letter = Path(sys.argv[1]), sys.argv[2]
+for _ in range(60):
+    settings = Settings(path)
+    settings.save_session(Session(prompt=letter * 20_000))
+    settings.sync()
+"""
+
+
+def test_two_processes_never_mix_their_settings(path):
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, sign]) for sign in "ab"]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        if path.exists():
+            prompt = loaded(path).prompt
+            seen.add(prompt[:1])
+            assert prompt == prompt[:1] * 20_000
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen <= {"a", "b"}
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_reset_keeps_the_files_by_other_names(path, ini):
+    ini.write_text("[look]\ntheme=dark\n", "utf-8")
+    for number, colormap in (("", "viridis"), (".2", "plasma")):
+        saved(path, Session(colormap=colormap))
+        kept = Settings(path).reset()
+        assert kept[0] == path.with_name(f"settings.json{number}.old")
+        assert loaded(path).colormap == Session().colormap
+        assert f'"{colormap}"' in kept[0].read_text("utf-8")
+    assert path.with_name("settings.ini.old").exists()
+    assert Settings(path).reset() == []
 
 
 def test_a_place_that_cannot_be_written_stops_nothing(tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
-    path = tmp_path / "file" / "settings.ini"
+    path = tmp_path / "file" / "settings.json"
     saved(path, Session(colormap="viridis"))
-    assert loaded(path).colormap == "jet"
+    assert loaded(path).colormap == Session().colormap

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from PySide6.QtCore import QByteArray, QSettings
+
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
@@ -60,3 +62,29 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     )
     assert printed.splitlines() == [f"{GPT2} None True", "set()"]
     assert loopback_hub.requests == []
+
+
+def test_a_changed_byte_of_qt_s_in_the_settings_of_0_1_does_not_end_the_process(
+    tmp_path, run_python
+):
+    """It ended every start: Qt reads its own bytes without a check."""
+    old = Path(__file__).resolve().parents[2] / "fixtures" / "0.1" / "settings" / "light.ini"
+    ini = tmp_path / "settings.ini"
+    ini.write_bytes(old.read_bytes())
+    store = QSettings(str(ini), QSettings.Format.IniFormat)
+    state = bytearray(store.value("window/state").data())
+    state[137] ^= 0xFF
+    store.setValue("window/state", QByteArray(bytes(state)))
+    store.sync()
+    printed = run_python(
+        "from pathlib import Path\n"
+        "from gui.commands.application import Application, prepare_qt\n"
+        "from gui.window.settings.settings import Settings\n"
+        "qt = prepare_qt()\n"
+        f"application = Application(qt, Settings(Path({str(ini)!r})), 'sample')\n"
+        "while application.session.model is None or not application.idle:\n"
+        "    qt.processEvents()\n"
+        "print(application.settings.theme, application.session.notice)\n"
+        "application.close()\n"
+    )
+    assert printed == "light None\n"

@@ -396,7 +396,7 @@ def test_a_start_asks_nobody_and_reopens_what_was_fetched_or_says_why_not(
     assert again.window.viewport.scene.state.caption[0].startswith("long")
     assert again.session.recent == (LONG,)
     again.close()
-    settings._store.setValue("model/last", MEDIUM)
+    settings._set("model/last", MEDIUM)
     window = start().window
     assert window.notice_bar.text.startswith("gpt2-medium could not be opened: ")
     assert window.notice_bar.retry_button.isVisible()

@@ -28,11 +28,20 @@ from gui.services.work_files.work_file import (
 )
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
+from gui.state.layout import Floating, Layout, Split, Tabs
 from gui.state.session import Session
 from gui.state.work import FIELDS, OtherView, Work
 
 POSE = CameraPose(
     np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
+)
+LAYOUT = Layout(
+    {
+        "left": Split("column", (Tabs(("models",), "models", 40), Tabs(("view",), "view", 60)), 9),
+        "bottom": Tabs(("norms", "shape"), "shape", 280),
+    },
+    {"lesson": "right"},
+    {"spectra": Floating("bottom", (-3, 9, 300, 200), hidden=True)},
 )
 WORK = Work(
     source="/models/gpt2",
@@ -47,7 +56,7 @@ WORK = Work(
     turn=np.eye(3)[[1, 2, 0]],
     panel="norms",
     size=(1280, 800),
-    layout=bytes(range(256)),
+    layout=LAYOUT,
 )
 
 
@@ -94,13 +103,12 @@ def path(tmp_path):
     "work",
     [
         WORK,
-        replace(WORK, place=None, table=None, commit=None, size=None, layout=b""),
+        replace(WORK, place=None, table=None, commit=None, size=None, layout=None),
         BESIDE,
         *(replace(BESIDE, alignment=alignment) for alignment in LAYINGS),
         replace(WORK, alignment=LAYINGS[1], panels=PANELS),
-        replace(WORK, layout_version=7),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -116,9 +124,16 @@ def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
             assert json.loads(archive.read(JSON))["version"] == version
 
 
-def test_a_layout_of_no_version_is_of_the_second_and_what_is_added_is_left_out(path):
-    rewrite(path, lambda said: said.pop("layout_version"), replace(WORK, layout_version=7))
-    assert same(read_work(path), WORK)
+def test_bytes_for_qt_and_a_damaged_layout_are_left_out_and_so_is_what_is_added(path):
+    for docks in ({}, {"docks": 7}, {"docks": {"left": {"tabs": []}}}):
+        old = {"layout": "no base64", "layout_version": "two"} | docks
+
+        def change(said, old=old):
+            del said["docks"]
+            said.update(old)
+
+        rewrite(path, change)
+        assert same(read_work(path), replace(WORK, layout=None))
     rewrite(path, lambda said: said["session"].update(something_new=1))
     assert "something_new" not in read_work(path).fields
 
@@ -145,7 +160,7 @@ def rewrite(path, change, work=WORK) -> None:
 
 def test_what_an_older_version_did_not_know_takes_its_default(path):
     def forget(said):
-        for name in ("panel", "window", "layout", "follows"):
+        for name in ("panel", "window", "docks", "follows"):
             del said[name]
         del said["model"]["beside"]
         said["session"] = {"prompt": "hi"}
@@ -153,15 +168,11 @@ def test_what_an_older_version_did_not_know_takes_its_default(path):
     rewrite(path, forget)
     work = read_work(path)
     assert work.fields == {"prompt": "hi"}
-    assert (work.panel, work.size, work.layout, work.beside) == ("", None, b"", "")
+    assert (work.panel, work.size, work.layout, work.beside) == ("", None, None, "")
 
 
 ALIGNED = replace(BESIDE, alignment=LAYINGS[0])
 DAMAGED = [
-    *(
-        (WORK, lambda said, version=version: said.update(layout_version=version))
-        for version in (0, "2", None, True)
-    ),
     (BESIDE, lambda said: said.update(main_at=3)),
     (BESIDE, lambda said: said.update(main_at=-1)),
     (BESIDE, lambda said: said["others"][0].update(components=[1, 2])),
@@ -201,7 +212,6 @@ DAMAGED = [
     (WORK, lambda said: said["session"].update(sphere=1)),
     (WORK, lambda said: said["session"].update(colormap="none")),
     (WORK, lambda said: said.update(window=[0, 10])),
-    (WORK, lambda said: said.update(layout="no base64")),
     (WORK, lambda said: said.update(session=[])),
 ]
 
@@ -299,7 +309,7 @@ from gui.services.work_files.work_file import read_work, write_work
 path = Path(sys.argv[1])
 work = read_work(path)
 for n in count(work.positions[0] + 1):
-    write_work(replace(work, positions=(n, n + 5), layout=bytes([n % 251]) * 200_000), path)
+    write_work(replace(work, positions=(n, n + 5), fingerprint=f'{n % 251} ' * 60_000), path)
     print(n, flush=True)
 """
 KILLS = 4
@@ -321,13 +331,13 @@ def run_until_killed(writer, path, most, rng):
 
 def test_killed_at_any_moment_nothing_saved_is_lost(path):
     rng = np.random.default_rng(0)
-    write_work(replace(WORK, positions=(0, 5), layout=bytes(200_000)), path)
+    write_work(replace(WORK, positions=(0, 5), fingerprint="0 " * 60_000), path)
     for _ in range(KILLS):
         told = run_until_killed(WRITER, path, 40, rng)
         work = read_work(path)
         first, last = work.positions
         assert last == first + 5
-        assert work.layout == bytes([first % 251]) * 200_000
+        assert work.fingerprint == f"{first % 251} " * 60_000
         assert first >= told > 0  # what it said is saved is saved
     # What a killed writer leaves is written over by the next one.
     write_work(WORK, path)

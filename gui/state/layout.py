@@ -1,0 +1,358 @@
+"""Where the window and its panels are: plain values, and their checked form as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, cast, get_args
+
+from gui.state.values import Fields
+
+Area = Literal["left", "right", "top", "bottom"]
+Direction = Literal["row", "column"]
+"""Side by side, or one above the other."""
+WindowState = Literal["normal", "maximised", "full screen"]
+Rectangle: TypeAlias = tuple[int, int, int, int]
+"""Left, top, width, height in logical pixels."""
+
+LARGEST = 32_767
+"""Largest coordinate and size in pixels: that of X11, more than four of the widest screens."""
+MOST_DOCKS = 200
+"""More than ten times the number of panels."""
+DEEPEST = 8
+"""Largest depth of splits within splits; dragging makes two."""
+LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """Docks that share a place.
+
+    A ``size`` is along the split that the place is a part of; of the outermost of an area it is the
+    area's width at the left and right, and its height at the top and bottom. 0 if unknown.
+    """
+
+    docks: tuple[str, ...]  # In the order of their tabs, at least one
+    front: str
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Places beside each other, at least one."""
+
+    direction: Direction
+    parts: tuple[Node, ...]
+    size: int = 0  # As in Tabs
+
+
+Node: TypeAlias = Tabs | Split
+
+
+@dataclass(frozen=True, slots=True)
+class Floating:
+    """A dock that is a window of its own."""
+
+    area: Area  # Where it was docked
+    rectangle: Rectangle  # On the screen
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of docks, each named at most once; docks that it lacks have their first place."""
+
+    areas: Mapping[Area, Node] = field(default_factory=dict)  # Docks that are not hidden
+    hidden: Mapping[str, Area] = field(default_factory=dict)
+    floating: Mapping[str, Floating] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlace:
+    """Place, size and state of the window; the first two as it is when not maximised."""
+
+    rectangle: Rectangle
+    state: WindowState = "normal"
+
+
+def docks_in(node: Node) -> Iterator[str]:
+    """Iterate over the names of a node's docks."""
+    if isinstance(node, Tabs):
+        yield from node.docks
+    else:
+        for part in node.parts:
+            yield from docks_in(part)
+
+
+def along(area: Area) -> Direction:
+    """Return the direction in which docks of an area follow each other at first."""
+    return "column" if area in ("left", "right") else "row"
+
+
+# ---- from rectangles to splits ----
+
+
+def nested(placed: Sequence[tuple[Tabs, Rectangle]], direction: Direction) -> Node:
+    """Return the splits that rectangles are the result of.
+
+    Parameters
+    ----------
+    placed
+        At least one place, with its rectangle. Those that overlap are taken to be beside each
+        other.
+    direction
+        The preferred direction of the outermost split.
+
+    Returns
+    -------
+    Node
+        With the sizes of all parts; its own is that across the direction.
+    """
+    axis = 0 if direction == "column" else 1
+    return replace(_nested(placed, direction), size=_extent(placed, axis))
+
+
+def _extent(placed: Sequence[tuple[Tabs, Rectangle]], axis: int) -> int:
+    start = min(rectangle[axis] for _, rectangle in placed)
+    end = max(rectangle[axis] + rectangle[axis + 2] for _, rectangle in placed)
+    return max(0, min(end - start, LARGEST))
+
+
+def _nested(placed: Sequence[tuple[Tabs, Rectangle]], direction: Direction) -> Node:
+    if len(placed) == 1:
+        return placed[0][0]
+    other: Direction = "row" if direction == "column" else "column"
+    # Docks that do not fit overlap, but by less than half of one.
+    for share in (1.0, 0.5):
+        for one in (direction, other):
+            strips = _strips(placed, one, share)
+            if len(strips) > 1:
+                return _split(strips, one)
+    return _split([[one] for one in placed], direction)
+
+
+def _split(strips: Sequence[Sequence[tuple[Tabs, Rectangle]]], direction: Direction) -> Split:
+    axis = 1 if direction == "column" else 0
+    other: Direction = "row" if direction == "column" else "column"
+    parts: list[Node] = []
+    for strip in strips:
+        part = _nested(strip, other)
+        if isinstance(part, Split) and part.direction == direction:
+            parts += part.parts
+        else:
+            parts.append(replace(part, size=_extent(strip, axis)))
+    return Split(direction, tuple(parts))
+
+
+def _strips(
+    placed: Sequence[tuple[Tabs, Rectangle]], direction: Direction, share: float
+) -> list[list[tuple[Tabs, Rectangle]]]:
+    """Return the rectangles between straight cuts through all; ``share`` of each is not cut."""
+    axis = 1 if direction == "column" else 0
+    strips: list[list[tuple[Tabs, Rectangle]]] = []
+    end = 0.0
+    for tabs, rectangle in sorted(placed, key=lambda one: one[1][axis]):
+        if not strips or rectangle[axis] >= end:
+            strips.append([])
+            end = rectangle[axis]
+        strips[-1].append((tabs, rectangle))
+        end = max(end, rectangle[axis] + share * rectangle[axis + 2])
+    return strips
+
+
+# ---- docks that a layout names and the window lacks, and the other way round ----
+
+
+def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -> Layout:
+    """Return a layout whose areas have all docks, and no others.
+
+    Parameters
+    ----------
+    homes
+        The first area of each dock, in the order in which they follow each other.
+    tabbed
+        Areas in which an additional dock is a tab of its neighbour; in others it is beside it.
+    """
+    areas = {area: kept for area, node in layout.areas.items() if (kept := _only(node, homes))}
+    there = {name for node in areas.values() for name in docks_in(node)}
+    order, tabbed = list(homes), frozenset(tabbed)
+    for name in order:
+        if name in there:
+            continue
+        floats = layout.floating.get(name)
+        area = floats.area if floats is not None else layout.hidden.get(name, homes[name])
+        node = areas.get(area)
+        if node is None:
+            areas[area] = Tabs((name,), name)
+        elif area in tabbed:
+            areas[area] = _as_tab(node, name, order)
+        else:
+            areas[area] = _beside(node, name, order, along(area))
+    return Layout(
+        areas,
+        {name: area for name, area in layout.hidden.items() if name in homes},
+        {name: one for name, one in layout.floating.items() if name in homes},
+    )
+
+
+def _only(node: Node, names: Mapping[str, Area]) -> Node | None:
+    """Return a node with some of its docks."""
+    if isinstance(node, Tabs):
+        docks = tuple(name for name in node.docks if name in names)
+        front = node.front if node.front in docks else "".join(docks[:1])
+        return Tabs(docks, front, node.size) if docks else None
+    parts = tuple(kept for part in node.parts if (kept := _only(part, names)) is not None)
+    return replace(node, parts=parts) if parts else None
+
+
+def _neighbour(node: Node, name: str, order: Sequence[str]) -> tuple[str, int]:
+    """Return a dock's neighbour: the last one before it, 1, or the first one after it, 0."""
+    there = sorted(docks_in(node), key=order.index)
+    before = [one for one in there if order.index(one) < order.index(name)]
+    return (before[-1], 1) if before else (there[0], 0)
+
+
+def _as_tab(node: Node, name: str, order: Sequence[str]) -> Node:
+    neighbour, after = _neighbour(node, name, order)
+
+    def insert(one: Node) -> Node:
+        if isinstance(one, Split):
+            return replace(one, parts=tuple(map(insert, one.parts)))
+        if neighbour not in one.docks:
+            return one
+        at = one.docks.index(neighbour) + after
+        return replace(one, docks=(*one.docks[:at], name, *one.docks[at:]))
+
+    return insert(node)
+
+
+def _beside(node: Node, name: str, order: Sequence[str], direction: Direction) -> Node:
+    if isinstance(node, Tabs) or node.direction != direction:
+        node = Split(direction, (replace(node, size=0),), node.size)
+    neighbour, after = _neighbour(node, name, order)
+    found = next(n for n, part in enumerate(node.parts) if neighbour in docks_in(part))
+    at = found + after
+    return replace(node, parts=(*node.parts[:at], Tabs((name,), name), *node.parts[at:]))
+
+
+# ---- JSON ----
+
+
+def pack_layout(layout: Layout) -> Fields:
+    """Return a layout as a JSON object."""
+    return {
+        **{area: _pack(node) for area, node in layout.areas.items()},
+        "hidden": dict(layout.hidden),
+        "floating": {
+            name: {
+                "area": one.area, "rectangle": list(one.rectangle), "hidden": one.hidden,
+            }
+            for name, one in layout.floating.items()
+        },
+    }  # fmt: skip
+
+
+def _pack(node: Node) -> Fields:
+    if isinstance(node, Tabs):
+        return {"tabs": list(node.docks), "front": node.front, "size": node.size}
+    return {node.direction: [_pack(part) for part in node.parts], "size": node.size}
+
+
+def unpack_layout(said: object) -> Layout:
+    """Return the layout in a JSON object.
+
+    Raises ValueError: it is not of the form that :func:`pack_layout` writes.
+    """
+    parts = _object(said)
+    areas: dict[Area, Node] = {}
+    for area in get_args(Area):
+        if area in parts:
+            areas[area] = _node(parts[area], 0)
+    hidden = {_name(name): _area(area) for name, area in _object(parts.get("hidden", {})).items()}
+    floating = {
+        _name(name): _floating(_object(one))
+        for name, one in _object(parts.get("floating", {})).items()
+    }
+    names = [name for node in areas.values() for name in docks_in(node)] + [*hidden, *floating]
+    if len(names) > MOST_DOCKS or len(names) != len(set(names)):
+        raise ValueError("a dock has two places, or there are too many docks")
+    return Layout(areas, hidden, floating)
+
+
+def pack_place(place: WindowPlace) -> Fields:
+    """Return a window's place as a JSON object."""
+    return {"rectangle": list(place.rectangle), "state": place.state}
+
+
+def unpack_place(said: object) -> WindowPlace:
+    """Return the window's place in a JSON object.
+
+    Raises ValueError: it is not of the form that :func:`pack_place` writes.
+    """
+    parts = _object(said)
+    state = parts.get("state")
+    if state not in get_args(WindowState):
+        raise ValueError(f"a window cannot be {state!r}")
+    return WindowPlace(_rectangle(parts.get("rectangle")), cast(WindowState, state))
+
+
+def _node(said: object, depth: int) -> Node:
+    parts = _object(said)
+    size = _pixels(parts.get("size"), 0)
+    if "tabs" in parts:
+        docks = tuple(map(_name, _list(parts["tabs"])))
+        front = parts.get("front")
+        if front not in docks:
+            raise ValueError(f"{front!r} is none of the tabs")
+        return Tabs(docks, _name(front), size)
+    directions: tuple[Direction, ...] = get_args(Direction)
+    found = [direction for direction in directions if direction in parts]
+    if len(found) != 1 or depth >= DEEPEST:
+        raise ValueError("a place is neither tabs nor a split, or is too deep")
+    nodes = tuple(_node(one, depth + 1) for one in _list(parts[found[0]]))
+    return Split(found[0], nodes, size)
+
+
+def _floating(said: Fields) -> Floating:
+    hidden = said.get("hidden")
+    if not isinstance(hidden, bool):
+        raise ValueError(f"a dock cannot be hidden: {hidden!r}")
+    return Floating(_area(said.get("area")), _rectangle(said.get("rectangle")), hidden)
+
+
+def _rectangle(said: object) -> Rectangle:
+    if not isinstance(said, list) or len(said) != 4:
+        raise ValueError(f"{said!r} is no rectangle")
+    left, top = (_pixels(one, -LARGEST) for one in said[:2])
+    width, height = (_pixels(one, 1) for one in said[2:])
+    return left, top, width, height
+
+
+def _pixels(said: object, least: int) -> int:
+    if not isinstance(said, int) or isinstance(said, bool) or not least <= said <= LARGEST:
+        raise ValueError(f"{said!r} is no number of pixels")
+    return said
+
+
+def _area(said: object) -> Area:
+    if said not in get_args(Area):
+        raise ValueError(f"{said!r} is no area")
+    return cast(Area, said)
+
+
+def _name(said: object) -> str:
+    if not isinstance(said, str) or not 0 < len(said) <= LONGEST_NAME:
+        raise ValueError(f"{said!r} is no name of a dock")
+    return said
+
+
+def _list(said: object) -> list[object]:
+    if not isinstance(said, list) or not 0 < len(said) <= MOST_DOCKS:
+        raise ValueError(f"{said!r} is no list of places")
+    return said
+
+
+def _object(said: object) -> Fields:
+    if not isinstance(said, dict):
+        raise ValueError(f"{said!r} is no object")
+    return said

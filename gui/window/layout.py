@@ -1,0 +1,245 @@
+"""Where the window and its docks are: read from them as plain values, and given back.
+
+Qt's own bytes are never taken from a file: it does not check them, and a single changed byte can
+end the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, get_args
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
+
+from gui.state.layout import (
+    LARGEST,
+    Area,
+    Floating,
+    Layout,
+    Node,
+    Rectangle,
+    Tabs,
+    WindowPlace,
+    along,
+    docks_in,
+    nested,
+    settled,
+)
+from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT
+
+if TYPE_CHECKING:
+    from gui.window.host import HostWindow
+
+AREAS: Mapping[Area, Qt.DockWidgetArea] = {
+    "left": LEFT, "right": RIGHT, "top": Qt.DockWidgetArea.TopDockWidgetArea, "bottom": BOTTOM,
+}  # fmt: skip
+_NAMES = {area: name for name, area in AREAS.items()}
+_ORIENTATIONS = {"row": Qt.Orientation.Horizontal, "column": Qt.Orientation.Vertical}
+LEAST_SEEN = 64
+"""Pixels of a window's top edge that have to be on a screen, so that it can be moved."""
+
+
+def take_place(window: QMainWindow) -> WindowPlace:
+    """Return where a window is on the screen."""
+    normal = window.normalGeometry()
+    if window.isFullScreen():
+        return WindowPlace(_bounded(normal), "full screen")
+    if window.isMaximized():
+        return WindowPlace(_bounded(normal), "maximised")
+    return WindowPlace(_bounded(window.geometry()))
+
+
+def put(window: QMainWindow, place: WindowPlace) -> None:
+    """Put a window where it was, as far as there is a screen."""
+    window.setGeometry(_on_screen(place.rectangle, window))
+    if place.state == "full screen":
+        window.setWindowState(Qt.WindowState.WindowFullScreen)
+    elif place.state == "maximised":
+        window.setWindowState(Qt.WindowState.WindowMaximized)
+
+
+def take_layout(window: HostWindow) -> Layout:
+    """Return the places of a window's docks."""
+    docks = window.docks
+    hidden: dict[str, Area] = {}
+    floating: dict[str, Floating] = {}
+    shown: dict[Area, list[str]] = {area: [] for area in get_args(Area)}
+    for name, dock in docks.items():
+        area = _NAMES.get(window.dockWidgetArea(dock))
+        if area is None:
+            continue
+        if dock.isFloating():
+            floating[name] = Floating(area, _bounded(dock.geometry()), dock.isHidden())
+        elif dock.isHidden():
+            hidden[name] = area
+        else:
+            shown[area].append(name)
+    areas: dict[Area, Node] = {}
+    for area, names in shown.items():
+        if names:
+            areas[area] = nested(_groups(window, names), along(area))
+    return Layout(areas, hidden, floating)
+
+
+def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]]:
+    """Return the groups of docks that are tabs of each other, with their rectangles."""
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    titles = {window.docks[name].windowTitle(): name for name in names}
+    found, rest = [], list(names)
+    while rest:
+        tabbed = {one.objectName() for one in window.tabifiedDockWidgets(window.docks[rest[0]])}
+        group = [name for name in rest if name == rest[0] or name in tabbed]
+        rest = [name for name in rest if name not in group]
+        tabs, room = Tabs(tuple(group), group[0]), QRect()
+        for bar in bars:
+            order = [titles.get(bar.tabText(at), "") for at in range(bar.count())]
+            if len(group) > 1 and set(order) == set(group):
+                tabs, room = Tabs(tuple(order), order[bar.currentIndex()]), bar.geometry()
+        found.append((tabs, _bounded(room.united(window.docks[tabs.front].geometry()))))
+    return found
+
+
+def apply_layout(window: HostWindow, layout: Layout) -> None:
+    """Put a window's docks where they were; docks that the layout lacks are where they are first.
+
+    Docks are put in their places while they are hidden, and of tabs the front one is shown first:
+    so only panels that will be seen are built.
+    """
+    docks = window.docks
+    named = {*layout.hidden, *layout.floating, *chain(*map(docks_in, layout.areas.values()))}
+    away = {
+        *layout.hidden,
+        *(dock.name for dock in DOCKS if dock.closed and dock.name not in named),
+        *layout.floating,
+    }
+    layout = settled(layout, {dock.name: _NAMES[dock.area] for dock in DOCKS}, ("bottom",))
+    updates = window.updatesEnabled()
+    window.setUpdatesEnabled(False)
+    try:
+        for dock in docks.values():
+            if dock.isFloating():
+                dock.setFloating(False)
+            window.removeDockWidget(dock)
+        for area, node in layout.areas.items():
+            window.addDockWidget(AREAS[area], docks[_first(node)])
+            _grow(window, node)
+        for name, floats in layout.floating.items():
+            docks[name].setFloating(True)
+            docks[name].setGeometry(_on_screen(floats.rectangle, docks[name]))
+            docks[name].setVisible(not floats.hidden)
+        for node in layout.areas.values():
+            for tabs in _leaves(node):
+                _show([name for name in tabs.docks if name not in away], tabs.front, docks)
+        window.results.tabs.update()  # of title bars, which take room
+        _lay_out(window)
+        for node in layout.areas.values():
+            for tabs in _leaves(node):
+                if tabs.front not in away:
+                    docks[tabs.front].raise_()
+        resize_docks(window, layout)
+    finally:
+        window.setUpdatesEnabled(updates)
+
+
+def _first(node: Node) -> str:
+    return next(docks_in(node))
+
+
+def _leaves(node: Node) -> list[Tabs]:
+    return [node] if isinstance(node, Tabs) else [*chain(*map(_leaves, node.parts))]
+
+
+def _grow(window: HostWindow, node: Node) -> None:
+    """Put all docks of a node beside its first one, which is in its place."""
+    docks = window.docks
+    if isinstance(node, Tabs):
+        for before, name in pairwise(node.docks):
+            window.tabifyDockWidget(docks[before], docks[name])
+        return
+    # First all parts: a dock that has tabs can no longer be split.
+    for one, other in pairwise(node.parts):
+        orientation = _ORIENTATIONS[node.direction]
+        window.splitDockWidget(docks[_first(one)], docks[_first(other)], orientation)
+    for part in node.parts:
+        _grow(window, part)
+
+
+def _show(names: list[str], front: str, docks: Mapping[str, QDockWidget]) -> None:
+    """Show docks that share a place."""
+    for name in sorted(names, key=lambda name: name != front):
+        docks[name].show()
+    if front in names:
+        docks[front].raise_()
+
+
+def _lay_out(window: QMainWindow) -> None:
+    layout = window.layout()
+    assert layout is not None
+    layout.activate()
+
+
+def resize_docks(window: HostWindow, layout: Layout) -> None:
+    """Give docks their sizes: once more when panels are built, whose minimum sizes change them."""
+    docks = window.docks
+    _lay_out(window)
+    shown = {n for n, dock in docks.items() if not (dock.isHidden() or dock.isFloating())}
+    for area, node in layout.areas.items():
+        fronts = _fronts(node, shown)
+        if fronts and node.size:
+            across = along(area) == "column"
+            orientation = Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical
+            window.resizeDocks([docks[fronts[0]]], [node.size], orientation)
+        _resize_parts(window, node, shown)
+
+
+def _resize_parts(window: HostWindow, node: Node, shown: Collection[str]) -> None:
+    """Set the sizes of a node's parts, from the outside to the inside."""
+    if isinstance(node, Tabs):
+        return
+    found, sizes = [], []
+    for part in node.parts:
+        fronts = _fronts(part, shown)
+        if fronts and part.size:
+            found.append(window.docks[fronts[0]])
+            sizes.append(part.size)
+    window.resizeDocks(found, sizes, _ORIENTATIONS[node.direction])
+    for part in node.parts:
+        _resize_parts(window, part, shown)
+
+
+def _fronts(node: Node, shown: Collection[str]) -> list[str]:
+    """Return one dock of each place in which any are shown: the front one, if it is."""
+    fronts = []
+    for tabs in _leaves(node):
+        there = [name for name in tabs.docks if name in shown]
+        if there:
+            fronts.append(tabs.front if tabs.front in there else there[0])
+    return fronts
+
+
+def _bounded(rectangle: QRect) -> Rectangle:
+    """Return a rectangle as it can be saved."""
+    left, top = (max(-LARGEST, min(one, LARGEST)) for one in (rectangle.x(), rectangle.y()))
+    width, height = (max(1, min(one, LARGEST)) for one in (rectangle.width(), rectangle.height()))
+    return left, top, width, height
+
+
+def _on_screen(rectangle: Rectangle, window: QWidget) -> QRect:
+    """Return a rectangle of a window that can be reached on the screens that there are."""
+    wanted = QRect(*rectangle)
+    wanted.setSize(wanted.size().expandedTo(window.minimumSizeHint()))
+    screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+    primary = QGuiApplication.primaryScreen().availableGeometry()
+    room = primary
+    for one in screens:
+        room = room.united(one)
+    wanted.setSize(wanted.size().boundedTo(room.size()))
+    edge = QRect(wanted.left(), wanted.top(), wanted.width(), 1)
+    least = min(LEAST_SEEN, wanted.width())
+    if not any(one.intersected(edge).width() >= least for one in screens):
+        wanted.setSize(wanted.size().boundedTo(primary.size()))
+        wanted.moveCenter(primary.center())
+    return wanted

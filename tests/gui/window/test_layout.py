@@ -1,0 +1,147 @@
+"""The arrangement of the window, as it is closed and started again."""
+
+import pytest
+from PySide6.QtCore import QRect, Qt
+
+from gui.state.layout import Layout, Tabs, WindowPlace
+from gui.window.docks import DOCKS
+from gui.window.layout import apply_layout, put, take_layout, take_place
+
+H, V = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
+TOP = Qt.DockWidgetArea.TopDockWidgetArea
+NEAR = 4
+"""Pixels by which a panel's first minimum height differs from its later one."""
+
+
+def first(window):
+    pass
+
+
+def moved(window):
+    docks = window.docks
+    window.tabifyDockWidget(docks["models"], docks["view"])
+    docks["models"].raise_()
+    window.addDockWidget(RIGHT, docks["positions"])
+    docks["prompt"].hide()
+    docks["spectra"].raise_()
+    window.resizeDocks([docks["models"], docks["inspector"]], [310, 250], H)
+    window.resizeDocks([docks["norms"]], [230], V)
+
+
+def split(window):
+    docks = window.docks
+    window.splitDockWidget(docks["norms"], docks["shape"], H)
+    window.tabifyDockWidget(docks["shape"], docks["spectra"])
+    docks["shape"].raise_()
+    window.addDockWidget(TOP, docks["prompt"])
+    docks["capture"].hide()
+    window.resizeDocks([docks["norms"], docks["shape"]], [430, 300], H)
+
+
+def floating(window):
+    docks = window.docks
+    docks["norms"].setFloating(True)
+    docks["norms"].setGeometry(QRect(60, 90, 420, 300))
+    docks["inspector"].setFloating(True)
+    docks["inspector"].setGeometry(QRect(500, 100, 260, 333))
+    docks["inspector"].hide()
+    docks["bookmarks"].show()
+
+
+def closed(window):
+    for dock in window.docks.values():
+        dock.hide()
+    window.docks["shape"].show()
+
+
+def seen(window):
+    """What a user sees of each dock."""
+    return {
+        name: (
+            window.dockWidgetArea(dock),
+            dock.isFloating(),
+            dock.isHidden(),
+            dock.isVisible() and not dock.visibleRegion().isEmpty(),
+            tuple(dock.geometry().getRect()) if not dock.visibleRegion().isEmpty() else None,
+        )
+        for name, dock in window.docks.items()
+    }
+
+
+def assert_looks_the_same(after, before):
+    for name, (*state, rectangle) in before.items():
+        *found, other = after[name]
+        assert (name, found) == (name, state)
+        if rectangle is not None:
+            assert other == pytest.approx(rectangle, abs=NEAR), name
+
+
+@pytest.mark.parametrize("arrange", [first, moved, split, floating, closed])
+def test_a_window_starts_as_it_was_closed(
+    arrange, start_application, settings, write_gpt2, wait_until_idle
+):
+    model = write_gpt2()
+    application = start_application(model)
+    window = application.window
+    window.resize(1200, 760)
+    arrange(window)
+    wait_until_idle(application)
+    before, size, layout = seen(window), window.size(), take_layout(window)
+    application.close()
+    application = start_application(model, settings=type(settings)(settings._file))
+    window = application.window
+    assert window.size().toTuple() == pytest.approx(size.toTuple(), abs=NEAR)
+    assert_looks_the_same(seen(window), before)
+    again = take_layout(window)
+    assert (again.hidden, set(again.floating)) == (layout.hidden, set(layout.floating))
+    assert application.session.notice is None
+
+
+@pytest.mark.parametrize("arrange", [moved, split, floating])
+def test_saved_work_arranges_an_open_window(
+    arrange, application, tmp_path, settle, wait_until_idle
+):
+    window, path = application.window, tmp_path / "mine.helix"
+    window.arrange()
+    settle()
+    arrange(window)
+    settle()
+    before = seen(window)
+    window.work._write(path)
+    window.arrange()
+    settle()
+    built = set(window._panels)
+    application.controller.open(str(path))
+    settle()
+    assert_looks_the_same(seen(window), before)
+    assert set(window._panels) <= built | {name for name, one in before.items() if one[3]}
+    window.arrange()
+
+
+def test_a_layout_that_knows_no_dock_of_the_window_arranges_it_as_at_first(application, settle):
+    window = application.window
+    window.arrange()
+    settle()
+    before = seen(window)
+    apply_layout(window, Layout({"left": Tabs(("gone",), "gone", 500)}, {"old": "top"}))
+    settle()
+    for name, (area, floats, hidden, *_) in seen(window).items():
+        assert (area, floats, hidden) == before[name][:3]
+    (bottom,) = {node for area, node in take_layout(window).areas.items() if area == "bottom"}
+    assert bottom.docks == tuple(dock.name for dock in DOCKS if dock.lazy and not dock.closed)
+    window.arrange()
+
+
+@pytest.mark.parametrize(
+    "rectangle", [(30_000, 20, 900, 700), (-32_000, -32_000, 32_767, 32_767), (40, 5_000, 1, 1)]
+)
+def test_a_window_of_a_screen_that_is_gone_comes_to_one_that_is_there(application, rectangle):
+    window = application.window
+    before = take_place(window)
+    put(window, WindowPlace(rectangle))
+    room = window.screen().availableGeometry()
+    assert room.contains(window.geometry())
+    put(window, before)
+    assert take_place(window) == before
