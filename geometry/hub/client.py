@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from geometry.checkpoints.transfer import Transfer
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import load_json
+from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.hub.address import HubAddress, without_login
 from geometry.hub.address import endpoint as endpoint_now
+from geometry.hub.budgets import Budgets
 from geometry.hub.connections import Connections, offline_by_environment
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError
+from geometry.hub.listings import (
+    FoundModel,
+    Listing,
+    Revision,
+    read_found,
+    read_listing,
+    read_revisions,
+)
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.retry_policy import Retries, RetryPolicy
+
+log = logging.getLogger(__name__)
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
@@ -26,33 +38,6 @@ HEAD_BYTES = 98_304
 
 #: The longest file downloaded whole without asking: an index of a sharded checkpoint.
 FETCH_BYTES = 64_000_000
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Listing:
-    """Files of a repository at a commit: names and sizes in bytes, None if unknown."""
-
-    commit: str
-    files: Mapping[str, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A branch or a tag of a repository, and its commit."""
-
-    name: str
-    commit: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoundModel:
-    """A search result. Downloads are those of the last month; unknown texts are ""."""
-
-    id: str
-    downloads: int
-    likes: int
-    task: str
-    library: str
 
 
 class Hub:
@@ -73,6 +58,8 @@ class Hub:
         When failed requests are retried.
     timeout_s
         Read timeout in seconds; huggingface_hub's setting (10 s) if None.
+    budgets
+        Bounds on answers.
     """
 
     def __init__(
@@ -82,9 +69,10 @@ class Hub:
         offline: bool = False,
         retries: Retries = Retries(),  # noqa: B008, it is frozen
         timeout_s: float | None = None,
+        budgets: Budgets = Budgets(),  # noqa: B008, it is frozen
     ) -> None:
         self._endpoint = endpoint
-        self._connections = Connections(retries, timeout_s, offline)
+        self._connections = Connections(retries, timeout_s, offline, budgets)
 
     @property
     def endpoint(self) -> str:
@@ -139,9 +127,7 @@ class Hub:
         Cancelled
             ``transfer`` was cancelled.
         """
-        file = RangedFile(
-            self._connections, self.endpoint, address, filename, transfer, whole=whole
-        )
+        file = self._file(address, filename, transfer, whole=whole)
         file.start(head)
         return file
 
@@ -153,11 +139,18 @@ class Hub:
         HubError, Cancelled
             As in :meth:`open_file`; also if the file is larger.
         """
-        file = RangedFile(
-            self._connections, self.endpoint, address, filename, transfer, whole=False
-        )
+        file = self._file(address, filename, transfer, whole=False)
         file.start(FETCH_BYTES, longest=FETCH_BYTES)
         return file.read_at(0, file.size()).tobytes()
+
+    def _file(
+        self, address: HubAddress, filename: str, transfer: Transfer, *, whole: bool
+    ) -> RangedFile:
+        # A name may be of any characters, even those that no address can hold.
+        with reading(f"{address}", "Open another model.", error=HubError):
+            return RangedFile(
+                self._connections, self.endpoint, address, filename, transfer, whole=whole
+            )
 
     def list_files(self, address: HubAddress, transfer: Transfer) -> Listing:
         """List a repository's files, and the commit of its revision.
@@ -171,8 +164,7 @@ class Hub:
         url = f"/api/models/{address.repo}/revision/{quote(address.revision, safe='')}"
         answer = self._json(url, {"blobs": "true"}, transfer, address)
         with _like_the_hub(self.endpoint):
-            files = {str(one["rfilename"]): one.get("size") for one in answer["siblings"]}
-            return Listing(str(answer["sha"]), MappingProxyType(files))
+            return read_listing(answer)
 
     def list_revisions(self, address: HubAddress, transfer: Transfer) -> tuple[Revision, ...]:
         """List a repository's branches, then its tags, ignoring the address's own revision.
@@ -185,8 +177,7 @@ class Hub:
         transfer.begin("the list of revisions", 0)
         answer = self._json(f"/api/models/{address.repo}/refs", {}, transfer, address)
         with _like_the_hub(self.endpoint):
-            listed = [*answer["branches"], *answer["tags"]]
-            return tuple(Revision(str(one["name"]), str(one["targetCommit"])) for one in listed)
+            return read_revisions(answer)
 
     def search(
         self, text: str, limit: int = 20, transfer: Transfer | None = None
@@ -201,7 +192,7 @@ class Hub:
         wanted: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
         answer = self._json("/api/models", wanted, transfer or Transfer(), None)
         with _like_the_hub(self.endpoint):
-            return tuple(_found(one) for one in answer[:limit])
+            return read_found(answer, limit)
 
     def _json(
         self,
@@ -216,38 +207,36 @@ class Hub:
         up to an hour if the server asks it to.
         """
         import httpx2
-        from huggingface_hub.utils import hf_raise_for_status
 
         url = without_login(self.endpoint) + path
         patience = RetryPolicy(self._connections.retries, transfer)
         while True:
             try:
-                with self._connections.answer(
-                    transfer, url, self.endpoint, address, params=params
-                ) as response:
-                    transfer.skip(len(response.read()))
-                    hf_raise_for_status(response)
-                with _like_the_hub(self.endpoint):
-                    return response.json()
+                with (
+                    _like_the_hub(self.endpoint),
+                    self._connections.answer(
+                        transfer, url, self.endpoint, address, params=params
+                    ) as answer,
+                ):
+                    answer.raise_for_status()
+                    content = answer.content()
+                    transfer.skip(len(content))
+                    return load_json("The answer", content)
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
                 patience.wait_or_raise(explained(error, address, hub=self.endpoint))
 
 
-def _found(one: Mapping[str, Any]) -> FoundModel:
-    return FoundModel(
-        id=str(one["id"]),
-        downloads=int(one.get("downloads") or 0),
-        likes=int(one.get("likes") or 0),
-        task=str(one.get("pipeline_tag") or ""),
-        library=str(one.get("library_name") or ""),
-    )
-
-
 @contextlib.contextmanager
 def _like_the_hub(endpoint: str) -> Iterator[None]:
+    """Turn whatever goes wrong with an answer that the HTTP client took into one error."""
+    import httpx2
+
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (HubError, Cancelled, httpx2.HTTPError, httpx2.InvalidURL, OSError):
+        raise
+    except Exception as error:
+        log.warning("An answer of %s cannot be read", without_login(endpoint), exc_info=True)
         raise BrokenTransfer(
             f"{without_login(endpoint)} does not answer like the Hub.",
             "Log in to the network if it asks for that, and check HF_ENDPOINT.",

@@ -19,13 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.explanations import offline
-from geometry.hub.faults import NoNetwork
+from geometry.hub.answers import HubAnswer, Pace, check_head, next_request
+from geometry.hub.budgets import Budgets
+from geometry.hub.explanations import CONNECTION, host_of, offline
+from geometry.hub.faults import BrokenTransfer, NoNetwork
 from geometry.hub.headers import headers_for
 from geometry.hub.retry_policy import Retries
 
 if TYPE_CHECKING:
     import ssl
+    from http.cookiejar import CookieJar
 
     import httpx2
 
@@ -47,10 +50,15 @@ class Connections:
         Read timeout in seconds; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT if None.
     offline
         Send no requests; HF_HUB_OFFLINE in the environment has the same effect.
+    budgets
+        Bounds on answers.
     """
 
-    def __init__(self, retries: Retries, timeout_s: float | None, offline: bool) -> None:
+    def __init__(
+        self, retries: Retries, timeout_s: float | None, offline: bool, budgets: Budgets
+    ) -> None:
         self.retries = retries
+        self._budgets = budgets
         self._offline = offline
         self._timeout_s = timeout_s
         self._idle: list[_Line] = []
@@ -87,7 +95,7 @@ class Connections:
         *,
         headers: Mapping[str, str] = MappingProxyType({}),
         params: Mapping[str, str | int] | None = None,
-    ) -> Iterator[httpx2.Response]:
+    ) -> Iterator[HubAnswer]:
         """Send a GET request and yield its answer, whose body is not read yet.
 
         Parameters
@@ -111,6 +119,8 @@ class Connections:
             The access token cannot be sent.
         NoNetwork
             The environment names a proxy or certificates that cannot be used.
+        BrokenTransfer
+            The answer is over a budget, or redirects to where nobody should go.
         Cancelled
             ``transfer`` was cancelled, before or meanwhile.
         httpx2.HTTPError
@@ -124,11 +134,11 @@ class Connections:
         line = self._take()
         try:
             with transfer.interruptible(line.stop):
-                response = line.get(url, sent, params, self._timeout(), transfer)
+                answer = line.get(url, sent, params, self._timeout(), transfer)
                 try:
-                    yield response
+                    yield answer
                 finally:
-                    response.close()
+                    answer.response.close()
         # Once the line is shut, the reader may fail with any exception of the client, the socket or
         # its own; others pass through.
         except Exception:
@@ -141,7 +151,7 @@ class Connections:
     def _take(self) -> _Line:
         with self._lock:
             line = self._idle.pop() if self._idle else None
-        line = line or _Line()
+        line = line or _Line(self._budgets)
         with self._lock:
             self._lent.add(line)
             if self._offline:  # switched off since the check above
@@ -167,16 +177,18 @@ class Connections:
 class _Line:
     """An HTTP client whose sockets are known, so that another thread can shut them down."""
 
-    def __init__(self) -> None:
+    def __init__(self, budgets: Budgets) -> None:
         import httpx2
 
         self.stopped = False
+        self._budgets = budgets
+        self._pace = Pace(budgets)
         self._lock = threading.RLock()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._handshake: socket.socket | None = None
         context = _ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         try:
-            self._client = httpx2.Client(verify=context, follow_redirects=True)
+            self._client = httpx2.Client(verify=context, cookies=_no_cookies())
         # Without the original text: the proxy's URL may contain a password.
         except (ImportError, ValueError, httpx2.InvalidURL):
             raise NoNetwork(
@@ -191,13 +203,14 @@ class _Line:
         params: Mapping[str, str | int] | None,
         timeout_s: float,
         transfer: Transfer,
-    ) -> httpx2.Response:
+    ) -> HubAnswer:
         """Send one GET, follow redirects, and return the answer without its body."""
         import httpx2
 
-        def on_request(_: httpx2.Request) -> None:
+        def on_request(request: httpx2.Request) -> None:
             transfer.check()
             transfer.count_request()
+            self._pace.begin(request.url.netloc.decode("ascii", "replace"), timeout_s)
 
         self._client.event_hooks = {"request": [on_request]}
         request = self._client.build_request(
@@ -208,7 +221,33 @@ class _Line:
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S)),
             extensions={"trace": self._on_event},
         )
-        return self._client.send(request, stream=True)
+        return self._follow(request)
+
+    def _follow(self, request: httpx2.Request) -> HubAnswer:
+        history: list[httpx2.Response] = []
+        while True:
+            try:
+                response = self._client.send(request, stream=True, follow_redirects=False)
+            except UnicodeError as error:  # of a name that no name server knows
+                raise NoNetwork(
+                    f"The name {request.url.host} could not be looked up.", CONNECTION
+                ) from error
+            answer = HubAnswer(response, self._pace, self._budgets)
+            try:
+                check_head(response, self._budgets)
+                if not response.has_redirect_location:
+                    response.history = history
+                    return answer
+                if len(history) == self._budgets.redirects:
+                    raise BrokenTransfer(
+                        f"{host_of(response)} sends from one address to the next, without end."
+                    )
+                request = next_request(response, self._budgets)
+            except BaseException:
+                response.close()
+                raise
+            answer.drain()
+            history.append(response)
 
     def stop(self) -> None:
         """Shut down all sockets, from another thread: a blocked reader gets an error at once."""
@@ -231,6 +270,7 @@ class _Line:
             self._handshake = None
         stream = info.get("return_value")
         if name.endswith(("connect_tcp.complete", "start_tls.complete")) and stream is not None:
+            self._pace.watch(stream)
             self._note(stream.get_extra_info("socket"))
 
     def _on_handshake(self) -> None:
@@ -257,6 +297,17 @@ def _shut(one: socket.socket) -> None:
 def _close_all(lines: list[_Line]) -> None:
     while lines:
         lines.pop().close()
+
+
+def _no_cookies() -> CookieJar:
+    """Return a jar that stays empty: the Hub needs no cookies, and a server may set any number."""
+    from http.cookiejar import CookieJar
+
+    class Empty(CookieJar):
+        def extract_cookies(self, response: object, request: object) -> None:
+            pass
+
+    return Empty()
 
 
 @functools.lru_cache(maxsize=1)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
-_CONNECTION = "Check the connection and try again; what was fetched before opens without it."
+#: Advice where the connection is at fault.
+CONNECTION = "Check the connection and try again; what was fetched before opens without it."
 
 
 def explained(
@@ -75,7 +76,7 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
         return _not_stored(error) if elsewhere else _refused(error, address, filename)
     host = host_of(error)
     if isinstance(error, httpx2.TimeoutException):
-        return NoNetwork(f"{host} did not answer in time.", _CONNECTION, passing=True)
+        return NoNetwork(f"{host} did not answer in time.", CONNECTION, passing=True)
     if isinstance(error, httpx2.ProxyError):
         return NoNetwork(
             f"The proxy on the way to {host} refused.", "Check HTTPS_PROXY and the proxy's log-in."
@@ -230,6 +231,8 @@ def _where_a_token_goes() -> str:
 
 def _status(host: str, status: int, response: httpx2.Response) -> HubError:
     """Explain a status that does not concern the model."""
+    from httpx2 import codes
+
     if status == 429:
         wait = wait_asked_for(response.headers)
         later = "later" if wait is None else f"in {duration_text(wait)}"
@@ -239,7 +242,8 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
             wait_s=wait,
         )
     if status >= 500 or status == 408:
-        phrase = f"{status} {response.reason_phrase}".strip()
+        # Not the server's own phrase, which may be any text.
+        phrase = f"{status} {codes.get_reason_phrase(status)}".strip()
         return HubBusy(
             f"{host} is out of order or overloaded: it answered {phrase}.",
             "Try again in a few minutes.",
@@ -272,15 +276,15 @@ def _not_connected(error: Exception, host: str) -> NoNetwork:
                 "Check that HF_ENDPOINT and the proxy speak https.",
             )
         if isinstance(cause, socket.gaierror):
-            return NoNetwork(f"The name {host} could not be looked up.", _CONNECTION)
+            return NoNetwork(f"The name {host} could not be looked up.", CONNECTION)
         if isinstance(cause, ConnectionRefusedError):
             return NoNetwork(
                 f"{host} refuses connections.",
                 "Check HF_ENDPOINT and the proxy, or try again later.",
             )
         if isinstance(cause, OSError) and cause.errno in _NO_WAY:
-            return NoNetwork(f"There is no way to {host}: this machine is offline.", _CONNECTION)
-    return NoNetwork(f"No connection to {host} could be made.", _CONNECTION)
+            return NoNetwork(f"There is no way to {host}: this machine is offline.", CONNECTION)
+    return NoNetwork(f"No connection to {host} could be made.", CONNECTION)
 
 
 _NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from geometry.hub.answers import HubAnswer, check_encoding
 from geometry.hub.explanations import host_of
 from geometry.hub.faults import BrokenTransfer
 
-if TYPE_CHECKING:
-    import httpx2
-
-_CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
+#: Digits of a number of bytes: 19 are enough for any file, and it stays below 2⁶⁴.
+_COUNT = "[0-9]{1,19}"
+_CONTENT_RANGE = re.compile(rf"bytes (?:({_COUNT})-({_COUNT})|\*)/({_COUNT})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class RangeResponse:
     linked_size: str
 
 
-def read_response(response: httpx2.Response, filename: str) -> RangeResponse:
+def read_response(answer: HubAnswer, filename: str) -> RangeResponse:
     """Read an answer's headers.
 
     Raises
@@ -64,7 +63,8 @@ def read_response(response: httpx2.Response, filename: str) -> RangeResponse:
     BrokenTransfer
         The headers are contradictory or incomplete.
     """
-    start, stop, size = _extent(response, filename)
+    response = answer.response
+    start, stop, size = _extent(answer, filename)
     answers = [*response.history, response]
     hub = next((one for one in answers if "X-Repo-Commit" in one.headers), None)
     said: Mapping[str, str] = {} if hub is None else hub.headers
@@ -85,21 +85,15 @@ def read_response(response: httpx2.Response, filename: str) -> RangeResponse:
     )
 
 
-def _extent(
-    response: httpx2.Response, filename: str
-) -> tuple[int, int, int] | tuple[int, None, None]:
+def _extent(answer: HubAnswer, filename: str) -> tuple[int, int, int] | tuple[int, None, None]:
     """Return the range of bytes sent and the length of the file, as far as they are known."""
-    from huggingface_hub.utils import hf_raise_for_status
-
+    response = answer.response
     host, status = host_of(response), response.status_code
     content_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
     if status == 416 and content_range is not None and content_range[3] == "0":
         return 0, 0, 0
-    if status >= 400:
-        response.read()
-        hf_raise_for_status(response)
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise BrokenTransfer(f"{host} sent {filename} in an encoding it was not asked for.")
+    answer.raise_for_status()
+    check_encoding(response, filename)
     length = _count(response.headers.get("Content-Length", ""))
     if status == 200 and length is not None:
         return 0, length, length
@@ -109,6 +103,8 @@ def _extent(
     if status != 206 or content_range is None or content_range[1] is None:
         raise BrokenTransfer(f"{host} does not say which part of {filename} it sends.")
     start, stop, size = int(content_range[1]), int(content_range[2]) + 1, int(content_range[3])
+    if not start < stop <= size:
+        raise BrokenTransfer(f"{host} sends a part of {filename} that is not within it.")
     if length is not None and length != stop - start:
         raise BrokenTransfer(
             f"{host} announced {length} bytes of {filename} where {stop - start} belong."
@@ -118,7 +114,7 @@ def _extent(
 
 def _count(text: str) -> int | None:
     """Parse a number of bytes; None if absent."""
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if re.fullmatch(_COUNT, text) else None
 
 
 def _plain(etag: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, parse_address, without_login
+from geometry.hub.answers import HubAnswer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
@@ -21,10 +23,9 @@ from geometry.hub.pieces import Piece, Sweep
 from geometry.hub.range_response import RangeResponse, read_response
 from geometry.hub.retry_policy import RetryPolicy
 
-if TYPE_CHECKING:
-    import httpx2
-
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+
+_AGAIN = "Try again; if it stays so, open another model."
 
 #: Statuses of a storage host for a signed URL that has expired.
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
@@ -90,11 +91,12 @@ class RangedFile:
         Cancelled
             :attr:`transfer` was cancelled.
         """
-        piece = Piece(0, head)
         self._longest = longest
-        self.transfer.begin(self.name, 0)
-        self._fill(piece)
-        self._head = piece.data
+        with self._reading():
+            piece = Piece(0, head)
+            self.transfer.begin(self.name, 0)
+            self._fill(piece)
+            self._head = piece.data
 
     def size(self) -> int:
         """Length in bytes."""
@@ -119,12 +121,13 @@ class RangedFile:
                 f"{self.size()}.",
                 "The file on the Hub is damaged; tell its authors.",
             )
-        piece = Piece(offset, offset + nbytes)
-        piece.put(self._head[offset : offset + nbytes])
-        if piece.missing:
-            self.transfer.ensure(self.name, piece.missing)
-            self._fill(piece)
-        return piece.data
+        with self._reading():
+            piece = Piece(offset, offset + nbytes)
+            piece.put(self._head[offset : offset + nbytes])
+            if piece.missing:
+                self.transfer.ensure(self.name, piece.missing)
+                self._fill(piece)
+            return piece.data
 
     def sweep(
         self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
@@ -144,9 +147,14 @@ class RangedFile:
         HubError, Cancelled
             As in :meth:`read_at`; parts already passed on are complete.
         """
-        sweep = Sweep(places, on_part)
-        self.transfer.begin(self.name, sweep.missing)
-        self._fill(sweep)
+        with self._reading():
+            sweep = Sweep(places, on_part)
+            self.transfer.begin(self.name, sweep.missing)
+            self._fill(sweep)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        host = without_login(self._endpoint)
+        return reading(f"{self.name} as sent by {host}", error=BrokenTransfer, advice=_AGAIN)
 
     def _fill(self, piece: Piece | Sweep) -> None:
         """Send requests until the piece is complete, resuming after broken connections."""
@@ -176,14 +184,14 @@ class RangedFile:
         part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
         with self._connections.answer(
             self.transfer, self._url, self._endpoint, self.address, headers=part
-        ) as response:
-            answer = read_response(response, self.name)
+        ) as sent:
+            answer = read_response(sent, self.name)
             if not self.commit:
                 self._learn(answer)
             if self._size is None and answer.size is not None:
                 self._learn_size(answer.size, piece)
             self._admit(answer, piece)
-            self._take(response, answer, piece)
+            self._take(sent, answer, piece)
 
     def _learn(self, answer: RangeResponse) -> None:
         """Store what the first answer tells: the commit, and the URL for further requests."""
@@ -249,12 +257,12 @@ class RangedFile:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
-    def _take(self, response: httpx2.Response, answer: RangeResponse, piece: Piece | Sweep) -> None:
+    def _take(self, sent: HubAnswer, answer: RangeResponse, piece: Piece | Sweep) -> None:
         """Read the body into the piece; of a whole file, only the part that belongs there."""
         came, before = 0, piece.at - answer.start
         if before and self._size is not None:
             self.transfer.extend(before)
-        for chunk in response.iter_raw():
+        for chunk in sent.chunks():
             self.transfer.check()
             came += len(chunk)
             unwanted = min(before, len(chunk))

@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+#: Seconds of the longest wait that is shown, 30 days: no server means more.
+_LONGEST_S = 30 * 24 * 3600.0
+
 
 def wait_asked_for(headers: Mapping[str, str]) -> float | None:
     """Return the requested wait in seconds, from Retry-After (seconds or a date) or RateLimit.
 
     See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a wrong
-    local clock does no harm.
+    local clock does no harm. Longer waits than 30 days are cut to that.
     """
+    try:
+        wait = _wait(headers)
+    except (ValueError, OverflowError, TypeError, LookupError):  # of parsers, for odd dates
+        return None
+    return None if wait is None else min(max(wait, 0.0), _LONGEST_S)
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
     from huggingface_hub.utils import parse_ratelimit_headers
 
     text = headers.get("Retry-After", "").strip()
@@ -21,7 +32,7 @@ def wait_asked_for(headers: Mapping[str, str]) -> float | None:
     until = _date(text)
     if until is not None:
         now = _date(headers.get("Date", "")) or datetime.now(UTC)
-        return max(0.0, (until - now).total_seconds())
+        return (until - now).total_seconds()
     limit = parse_ratelimit_headers(headers)
     return float(limit.reset_in_seconds) if limit is not None and not limit.remaining else None
 
@@ -29,6 +40,6 @@ def wait_asked_for(headers: Mapping[str, str]) -> float | None:
 def _date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError, LookupError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -1,0 +1,238 @@
+"""The answer to a request: its headers checked, its body read within bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.sizes import size_text
+from geometry.hub.budgets import Budgets
+from geometry.hub.explanations import CONNECTION, host_of
+from geometry.hub.faults import BrokenTransfer
+
+if TYPE_CHECKING:
+    import httpx2
+
+#: Headers of an error that its explanation needs. The others stay away from huggingface_hub, which
+#: logs some of them, and would read the body.
+_OF_ERRORS = ("X-Error-Code", "X-Error-Message", "Retry-After", "RateLimit", "Date")
+
+#: Characters of such a header; huggingface_hub reads its numbers, however many digits they have.
+_LONGEST_HEADER = 200
+
+#: The longest name of a host, and of each part of it (RFC 1035).
+_LONGEST_HOST, _LONGEST_LABEL = 253, 63
+_LAST_PORT = 65_535
+
+
+class Pace:
+    """Ends an answer that comes too slowly, or whose headers do not end.
+
+    Used by one thread at a time. Only the time spent on waiting for the server counts, not that
+    which the reader of a body takes between its pieces.
+    """
+
+    def __init__(self, budgets: Budgets) -> None:
+        self._budgets = budgets
+        self._host = ""
+        self._limit_s: float | None = None
+        self._in_head = False
+        self._nbytes = 0
+        self._spent_s = 0.0
+        self._since: float | None = None
+
+    def watch(self, stream: Any) -> None:
+        """Count what is read from one of httpcore's streams, from now on."""
+        read = stream.read
+
+        def paced(max_bytes: int, timeout: float | None = None) -> bytes:
+            left = None if self._limit_s is None else max(self._limit_s - self._spent(), 0.001)
+            limits = [limit for limit in (timeout, left) if limit is not None]
+            try:
+                data: bytes = read(max_bytes, min(limits, default=None))
+            except Exception:
+                self._check()  # it ended because the time was over
+                raise
+            if self._in_head:
+                self._nbytes += len(data)
+            self._check()
+            return data
+
+        stream.read = paced
+
+    def begin(self, host: str, timeout_s: float) -> None:
+        """Start with a request to a host, whose answer's headers come first."""
+        self._host, self._in_head = host, True
+        # Waiting for the first byte is what the user's own timeout is for.
+        self._start(max(self._budgets.head_s, timeout_s))
+
+    def chunks(self, response: httpx2.Response, limit_s: float | None) -> Iterator[bytes]:
+        """Yield the body's bytes as sent.
+
+        Parameters
+        ----------
+        response
+            The answer that has begun.
+        limit_s
+            Seconds until its end; if None, the least rate holds instead.
+        """
+        self._in_head = False
+        self._start(limit_s)
+        pieces = response.iter_raw()
+        while True:
+            self._since = time.monotonic()
+            piece = next(pieces, None)
+            if piece is None:
+                return
+            self._nbytes += len(piece)
+            self._check()
+            self._spent_s, self._since = self._spent(), None
+            yield piece
+
+    def _start(self, limit_s: float | None) -> None:
+        self._limit_s = limit_s
+        self._nbytes, self._spent_s, self._since = 0, 0.0, time.monotonic()
+
+    def _spent(self) -> float:
+        since = self._since
+        return self._spent_s + (0.0 if since is None else time.monotonic() - since)
+
+    def _check(self) -> None:
+        spent, budgets = self._spent(), self._budgets
+        if self._in_head and self._nbytes > budgets.head_bytes:
+            raise BrokenTransfer(f"The headers that {self._host} sends do not end.")
+        if self._limit_s is not None:
+            if spent < self._limit_s:
+                return
+        elif spent < budgets.window_s:
+            return
+        elif self._nbytes >= budgets.least_rate * spent:
+            self._start(None)
+            return
+        raise BrokenTransfer(f"{self._host} sends too slowly.", CONNECTION)
+
+
+class HubAnswer:
+    """An answer whose headers have come, and whose body has not been read.
+
+    Attributes
+    ----------
+    response
+        The answer, for its status and headers. Its ``read`` has no bounds and is not used.
+    """
+
+    def __init__(self, response: httpx2.Response, pace: Pace, budgets: Budgets) -> None:
+        self.response = response
+        self._pace = pace
+        self._budgets = budgets
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body of a file, as sent.
+
+        Raises
+        ------
+        BrokenTransfer
+            It comes too slowly.
+        httpx2.HTTPError
+            The connection broke.
+        """
+        return self._pace.chunks(self.response, None)
+
+    def content(self) -> bytes:
+        """Read the body of a small answer.
+
+        Raises
+        ------
+        BrokenTransfer
+            It is encoded, too long or comes too slowly.
+        httpx2.HTTPError
+            The connection broke.
+        """
+        longest, host = self._budgets.answer_bytes, host_of(self.response)
+        check_encoding(self.response, "an answer")
+        content = bytearray()
+        for chunk in self._pace.chunks(self.response, self._budgets.answer_s):
+            content += chunk
+            if len(content) > longest:
+                raise BrokenTransfer(f"{host} sends more than {size_text(longest)} as an answer.")
+        return bytes(content)
+
+    def drain(self) -> None:
+        """Read a body of no interest, or close the connection if it is long; never fails."""
+        import httpx2
+
+        nbytes = 0
+        with suppress(BrokenTransfer, httpx2.HTTPError):
+            for chunk in self._pace.chunks(self.response, self._budgets.unread_s):
+                nbytes += len(chunk)
+                if nbytes > self._budgets.unread_bytes:
+                    break
+        self.response.close()
+
+    def raise_for_status(self) -> None:
+        """Raise HfHubHTTPError if it is an error status, without its body."""
+        import httpx2
+        from huggingface_hub.utils import hf_raise_for_status
+
+        response = self.response
+        if response.status_code < 400:
+            return
+        self.drain()
+        values = ((name, response.headers.get(name, "")) for name in _OF_ERRORS)
+        headers = {name: value for name, value in values if 0 < len(value) <= _LONGEST_HEADER}
+        hf_raise_for_status(
+            httpx2.Response(
+                response.status_code, headers=headers, content=b"", request=response.request
+            )
+        )
+
+
+def check_head(response: httpx2.Response, budgets: Budgets) -> None:
+    """Raise BrokenTransfer if an answer has more headers than any server of use."""
+    raw = response.headers.raw
+    nbytes = sum(len(name) + len(value) for name, value in raw)
+    if len(raw) > budgets.headers or nbytes > budgets.header_bytes:
+        raise BrokenTransfer(
+            f"{host_of(response)} sends {len(raw)} headers of {size_text(nbytes)}, as no Hub does."
+        )
+
+
+def check_encoding(response: httpx2.Response, what: str) -> None:
+    """Raise BrokenTransfer if a body is compressed: that was not asked for, and has no bounds."""
+    encoding = response.headers.get("Content-Encoding", "")
+    if encoding.strip().lower() not in ("", "identity"):
+        raise BrokenTransfer(
+            f"{host_of(response)} sent {what} in an encoding it was not asked for."
+        )
+
+
+def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
+    """Return the request that a redirect asks for.
+
+    Raises
+    ------
+    BrokenTransfer
+        It leads to no web address, from https to http, or to one with a user name in it.
+    """
+    request, host = response.next_request, host_of(response)
+    if request is None or len(response.headers["Location"]) > budgets.address_length:
+        raise BrokenTransfer(f"{host} redirects to an address that cannot be used.")
+    url = request.url
+    name = url.raw_host.decode("ascii", "replace")
+    labels = name.removesuffix(".").split(".")
+    if (
+        url.scheme not in ("http", "https")
+        or not 0 < len(name) <= _LONGEST_HOST
+        or not all(0 < len(label) <= _LONGEST_LABEL for label in labels)
+        or url.userinfo
+        or (url.port or 0) > _LAST_PORT
+    ):
+        raise BrokenTransfer(f"{host} redirects to an address that cannot be used.")
+    if url.scheme == "http" and response.url.scheme == "https":
+        raise BrokenTransfer(
+            f"{host} redirects to an address without https, so anybody could change what comes.",
+            "Check HF_ENDPOINT, and the network that this machine is in.",
+        )
+    return request
