@@ -15,6 +15,10 @@ from geometry.checkpoints.whole_files import whole_file, writing
 
 FORMATS = (".csv", ".npz")
 
+# A cell that begins with one of these is a formula for spreadsheets, quoted or not
+# (https://owasp.org/www-community/attacks/CSV_Injection), in Japanese ones with wide letters too.
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
 
 def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
     """Write named arrays in the format given by the file's suffix.
@@ -39,6 +43,21 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
         write(numbers, part)
 
 
+def cell(value: object) -> object:
+    """Return what to write into a cell of a table for spreadsheets.
+
+    A text that begins like a formula gets an apostrophe in front, as names of models and tokens may
+    be anything. Numbers stay numbers, also as texts.
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
 def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
     columns: dict[str, list[object]] = {}
     for name, values in numbers.items():
@@ -50,8 +69,8 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
             columns |= {f"{name}_{i}": column.tolist() for i, column in enumerate(across, start=1)}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip_longest(*columns.values(), fillvalue=""))
+        writer.writerow(map(cell, columns))
+        writer.writerows(map(cell, row) for row in zip_longest(*columns.values(), fillvalue=""))
 
 
 def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:

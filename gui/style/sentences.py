@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ def as_sentence(words: str) -> str:
     first = words.partition(" ")[0].rstrip(".")
     began = words if "." in first or "_" in first else words[:1].upper() + words[1:]
     return began if began.endswith((".", "…")) else f"{began}."
+
+
+def markdown_text(text: str) -> str:
+    """Return a text for Markdown, in which it begins neither HTML nor a link, code, or a cell."""
+    return re.sub(r"([\\|<\[`])", r"\\\1", text)
 
 
 def titled(model: PositionalModel) -> str:

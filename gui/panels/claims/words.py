@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
+from geometry.checkpoints.number_files import cell
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
+from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
     lines = [
         "# Claims",
         "",
-        f"{title}. {counts(verdicts)}.",
+        f"{markdown_text(title)}. {counts(verdicts)}.",
         "",
         "| | Claim | Quantity | Measured | Expected | Article |",
         "|---|---|---|---:|---|---|",
@@ -84,9 +86,9 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         claim, how = verdict.claim, outcome(verdict)
         quantity = claim.quantity + (f" ({verdict.why_null})" if verdict.why_null else "")
-        cells = (f"{SIGNS[how]} {WORDS[how]}", claim.statement, quantity, measured(verdict),
+        row = (f"{SIGNS[how]} {WORDS[how]}", claim.statement, quantity, measured(verdict),
                  expected(verdict), claim.article)  # fmt: skip
-        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+        lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -99,8 +101,8 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
         claim = verdict.claim
         value = "" if verdict.value is None else repr(verdict.value)
         writer.writerow(
-            (claim.id, claim.article, claim.statement, claim.quantity, str(claim.expected), value,
-             WORDS[outcome(verdict)], verdict.why_null or "")
+            map(cell, (claim.id, claim.article, claim.statement, claim.quantity,
+                       str(claim.expected), value, WORDS[outcome(verdict)], verdict.why_null or ""))
         )  # fmt: skip
     return file.getvalue()
 

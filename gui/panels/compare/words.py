@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geometry.checkpoints.number_files import cell
 from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened
 from gui.state.session import MAIN
+from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
 from gui.widgets.table_text import Column
 
@@ -146,7 +148,7 @@ def _separated(lines: Sequence[MeasuredRow], *, delimiter: str) -> str:
         if line.scalars is not None:
             axes = " ".join(map(str, line.row.components))
             values = ("" if one.value is None else one.value for one in line.scalars)
-            writer.writerow((line.row.name, *line.row.positions, axes, *values))
+            writer.writerow(map(cell, (line.row.name, *line.row.positions, axes, *values)))
     return file.getvalue()
 
 
@@ -184,7 +186,7 @@ def markdown(lines: Sequence[MeasuredRow]) -> str:
     titles, rows = turned(lines)
     ruled = "|---|" + "---:|" * (len(titles) - 1)
     body = [titles, *rows]
-    text = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in body]
+    text = [f"| {' | '.join(map(markdown_text, row))} |" for row in body]
     return "\n".join([text[0], ruled, *text[1:]]) + "\n"
 
 
@@ -262,9 +264,9 @@ def compare_figure(lines: Sequence[MeasuredRow], theme: Theme = LIGHT) -> Figure
     at -= 1.8 * LINE
     for row in (titles, *rows):
         write(MARGIN, row[0], theme.muted)
-        for number, cell in enumerate(row[1:], start=1):
+        for number, text in enumerate(row[1:], start=1):
             color = theme.muted if row is titles else theme.text
-            write(MARGIN + NAMES + MODEL * number, _short(cell), color, side="right")
+            write(MARGIN + NAMES + MODEL * number, _short(text), color, side="right")
         at -= LINE
     return figure
 

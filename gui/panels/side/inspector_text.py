@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from geometry.checkpoints.number_files import cell
 from geometry.measures.neighbours import PositionDetails
 from gui.state.session import Session
 
@@ -44,4 +45,5 @@ def _number(value: float) -> str:
 
 
 def _one_cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    escaped = text.replace("\\", "\\\\").replace("\t", "\\t")
+    return str(cell(escaped.replace("\n", "\\n").replace("\r", "\\r")))

@@ -127,7 +127,7 @@ class KeptTable(QTableView):
             if self.selected():
                 self.removeRequested.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
-            lines = [f"{one.repo}@{one.commit}" for one in self.selected()]
+            lines = [visible(f"{one.repo}@{one.commit}") for one in self.selected()]
             if lines:
                 QGuiApplication.clipboard().setText("\n".join(lines))
         else:
