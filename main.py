@@ -302,7 +302,7 @@ def _plain_errors() -> Iterator[None]:
     except (Exception, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one
-        typer.echo(f"helixscope: This failed inside a library ({type(error).__name__}).", err=True)
+        complain(f"This failed inside a library ({type(error).__name__}).")
         raise typer.Exit(1) from error
 
 
