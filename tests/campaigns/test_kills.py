@@ -24,8 +24,11 @@ QUICK = tuple(write for write in WRITES if write.name in (
 ))  # fmt: skip
 
 
-WARM = ("geometry.checkpoints.number_files", "geometry.hub.hub_tokenizer",
-        "gui.services.work_files.work_file", "tests.gui.services.work_files.test_work_file")  # fmt: skip
+WARM = (
+    "geometry.checkpoints.number_files",
+    "geometry.hub.hub_tokenizer",
+    "tests.gui.services.work_files.test_work_file",
+)
 """Imported here, and not in each child."""
 
 
