@@ -33,7 +33,7 @@ from gui.widgets.boxes import vbox
 from gui.window import dialogs, exports
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
+from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
 from gui.window.host import HostWindow
@@ -221,7 +221,8 @@ class MainWindow(HostWindow):
             widget = self.docks[dock.name]
             if widget.isFloating():  # Qt would hide and show it for nothing
                 widget.setFloating(False)
-            self.addDockWidget(dock.area, widget)
+            if dock.area != BOTTOM:
+                self.addDockWidget(dock.area, widget)
             widget.setHidden(dock.closed)
         self.results.arrange()
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)

@@ -125,6 +125,8 @@ class ResultDocks:
     def arrange(self) -> None:
         """Make all bottom docks tabs of one area, with the first in front."""
         bottom = [self._docks[dock.name] for dock in DOCKS if dock.area == BOTTOM]
+        # The others become tabs at once: side by side, they would widen the window.
+        self._window.addDockWidget(BOTTOM, bottom[0])
         self._window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
         for before, dock in itertools.pairwise(bottom):
             self._window.tabifyDockWidget(before, dock)

@@ -163,6 +163,16 @@ def test_reset_brings_all_docks_back(window, bar, qtbot):
     )
 
 
+def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, qtbot):
+    for name in LAZY:
+        window.focus_on(name)
+    width = window.width()
+    for _ in range(2):
+        window.commands.by_name["reset_layout"].trigger()
+        QApplication.processEvents()
+        assert window.width() == width
+
+
 def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
     start_application, write_table, wait_until_idle
 ):
