@@ -1,0 +1,315 @@
+"""The window under the monkey's hands, in a process of its own: gestures, and what is watched.
+
+Orders come as lines of JSON on the standard input, and their outcomes go out on what was the
+standard output; whatever the process prints itself goes into a file, which is watched.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QObject,
+    Qt,
+    QTimer,
+    QUrl,
+    Slot,
+    qInstallMessageHandler,
+    qWarning,
+)
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDockWidget
+
+from gui.commands.application import Application, _report, prepare_qt
+from gui.commands.log import log_path, start_log
+from gui.window.docks import DOCKS
+from gui.window.settings.settings import Settings, settings_path
+from tests.campaigns.monkey_hands import Hands
+
+DUMP_S = 20.0
+"""After this time in one gesture, what all threads do is written down."""
+PATIENCE_S = 90.0
+"""How long jobs may go on after everything was given up, on a machine with other work."""
+HARMLESS = (
+    # Qt, where there is no window manager, no session bus, no sound.
+    "This plugin supports grabbing the mouse only for popup windows",
+    "This plugin does not support",
+    "qt.qpa.theme.gnome",
+    "QFont::",
+    "XDG_RUNTIME_DIR",
+    "Could not connect to",
+    "libEGL warning",
+    "MESA",
+    # The monkey's own clicks beside a window: QTest warns about the place.
+    "occurs outside target window",
+    # `QTest.keyClick` for a shortcut that does something while it is not the active window.
+    "QApplication::setActiveWindow",
+)
+"""What may be printed: it comes from the machine, or from the monkey's own way to click."""
+PRINTED = "printed.txt"
+
+
+class Watch(QObject):
+    """What must not happen while a gesture is made, and how long the event loop stood still."""
+
+    def __init__(self, printed: Path) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+        self._printed, self._printed_to, self._logged_to = printed, 0, 0
+        self._beat_at = time.perf_counter()
+        self.longest_s = self._worked_from_s = 0.0
+        self._beats = QTimer(self, interval=10)
+        self._beats.setTimerType(Qt.TimerType.PreciseTimer)
+        self._beats.timeout.connect(self.beat)
+        self._beats.start()
+        threading.excepthook = lambda args: self._raised("a thread", args.exc_value)
+        sys.unraisablehook = lambda args: self._raised("a destructor", args.exc_value)
+        qInstallMessageHandler(self._on_qt_message)
+
+    def follow(self, application: Application) -> None:
+        """Note uncaught errors, which the window shows as a notice."""
+
+        def report(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            self._raised("the window", error)
+            _report(application.session, kind, error, trace)
+
+        def look() -> None:
+            notice = application.session.notice
+            if notice is not None and "fault of Helixscope" in notice.advice:
+                self.faults.append(f"notice: {notice.text}\n{notice.details}")
+
+        sys.excepthook = report
+        application.session.events.notice.connect(look)
+
+    def begin(self) -> None:
+        """Begin to measure a gesture."""
+        self.faults.clear()
+        self._beat_at, self.longest_s = time.perf_counter(), 0.0
+        self._worked_from_s = time.thread_time()
+
+    @property
+    def worked_s(self) -> float:
+        """Seconds of work of this thread since the beginning, without what others took."""
+        return time.thread_time() - self._worked_from_s
+
+    @Slot()
+    def beat(self) -> None:
+        now = time.perf_counter()
+        self.longest_s = max(self.longest_s, now - self._beat_at)
+        self._beat_at = now
+
+    def end(self) -> list[str]:
+        """Return the faults since the beginning."""
+        self.beat()
+        sys.stderr.flush()
+        lines = self._new_lines(self._printed, "_printed_to")
+        if bad := [line for line in lines if line.strip() and not _is_harmless(line)]:
+            self.faults.append("printed: " + "\n".join(bad[-60:]))
+        logged = "\n".join(self._new_lines(log_path(), "_logged_to"))
+        if " CRITICAL " in logged or "could not be answered" in logged:
+            self.faults.append(f"logged: {logged[-4000:]}")
+        return list(dict.fromkeys(self.faults))
+
+    def _raised(self, where: str, error: BaseException | None) -> None:
+        text = "".join(traceback.format_exception(error)) if error is not None else ""
+        self.faults.append(f"exception in {where}: {text}")
+
+    def _on_qt_message(self, kind: Any, _context: Any, message: str | None) -> None:
+        if not _is_harmless(message or ""):
+            self.faults.append(f"Qt: {kind}: {message}")
+
+    def _new_lines(self, path: Path, counter: str) -> list[str]:
+        if not path.exists():
+            return []
+        if path.stat().st_size < getattr(self, counter):  # a new log was begun
+            setattr(self, counter, 0)
+        with path.open("rb") as file:
+            file.seek(getattr(self, counter))
+            new = file.read()
+            setattr(self, counter, file.tell())
+        return new.decode("utf-8", "replace").splitlines()
+
+
+def _is_harmless(line: str) -> bool:
+    return any(known in line for known in HARMLESS)
+
+
+def _raise() -> None:
+    raise ZeroDivisionError("provoked")
+
+
+def _warn() -> None:
+    qWarning("QObject: provoked")
+
+
+def _print() -> None:
+    os.write(2, b"ERROR: provoked by a library\n")
+
+
+PROVOKED = {"exception": _raise, "warning": _warn, "print": _print}
+"""Faults on order, to see that they are seen."""
+
+
+class Links(QObject):
+    """Takes the links that would be opened in a browser."""
+
+    @Slot(QUrl)
+    def take(self, url: QUrl) -> None: ...
+
+
+class Child:
+    """The application, its hands and its watch, obeying orders."""
+
+    def __init__(self, folder: Path, journal: TextIO, dumped: TextIO, begun: bool) -> None:
+        start_log()
+        logging.captureWarnings(True)
+        self._dumped = dumped
+        self._qt = prepare_qt()
+        self._qt.setQuitOnLastWindowClosed(False)
+        QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
+        self._links = Links()
+        for scheme in ("http", "https", "file", "mailto"):
+            QDesktopServices.setUrlHandler(scheme, self._links, "take")
+        self.watch = Watch(folder / PRINTED)
+        settings = Settings(settings_path())
+        # A second window begins with what the first one left behind.
+        self.application = Application(
+            self._qt, settings, None if begun else "sample", offline=True
+        )
+        self.watch.follow(self.application)
+        self.hands = Hands(self.application, folder, journal)
+
+    @property
+    def _is_open(self) -> bool:
+        return self.application.window.isVisible()
+
+    def obey(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Do what is ordered, and return its outcome."""
+        self.watch.begin()
+        faulthandler.dump_traceback_later(DUMP_S, file=self._dumped)
+        start = time.perf_counter()
+        outcome: dict[str, Any] = {}
+        name = "close"
+        if "bits" in order:
+            name = self.hands.do(order["number"], order["bits"])
+            self._until_idle()
+        elif "provoke" in order:
+            QTimer.singleShot(0, PROVOKED[order["provoke"]])
+            self._until_idle()
+        elif "measure" in order:
+            name = "measure"
+            outcome["measured"] = self.measured(warm=bool(order["measure"]))
+        else:
+            self._close()
+        outcome |= {"name": name, "took_s": time.perf_counter() - start, "open": self._is_open}
+        # What a gesture sets off is seen only after it, and with some others on top of it.
+        for _ in self._for_a_while(order.get("pause_s", 0.0)):
+            pass
+        faulthandler.cancel_dump_traceback_later()
+        outcome["faults"] = self.watch.end()
+        outcome["longest_s"], outcome["worked_s"] = self.watch.longest_s, self.watch.worked_s
+        if self.hands.stuck:
+            outcome["faults"].append(f"dialog: {self.hands.stuck} does not close")
+            self.hands.stuck = ""
+        return outcome
+
+    def measured(self, *, warm: bool) -> dict[str, float]:
+        """Show what was shown at first, and return what the process holds by then."""
+        window, controller = self.application.window, self.application.controller
+        while (popup := QApplication.activePopupWidget()) is not None:
+            popup.close()
+        for other in QApplication.topLevelWidgets():
+            if other is not window and other.isVisible() and not isinstance(other, QDockWidget):
+                other.close()
+        if warm:  # all that is built once is there
+            for dock in DOCKS:
+                if dock.name != "lesson":
+                    window.focus_on(dock.name)
+                    self._until_idle()
+        while controller.cancel():
+            pass
+        window.lesson_player.leave()
+        window.commands.by_name["spin"].setChecked(False)
+        window.viewport.camera.set_spinning(False)
+        controller.comparing.clear()
+        window.commands.by_name["reset_layout"].trigger()
+        window.resize(1300, 820)
+        controller.open("sample")
+        self._until_idle()
+        session = self.application.session
+        for _ in self._for_a_while(PATIENCE_S):
+            if self.application.idle and not session.opening:
+                break
+        else:
+            threads = [thread.name for thread in threading.enumerate()]
+            self.watch.faults.append(f"job: {session.jobs} jobs do not end: {threads}")
+        for _ in range(3):
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            gc.collect()
+        status = Path("/proc/self/status").read_text("utf-8")
+        rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return {
+            "MB": int(rss.split()[1]) / 1024,
+            "files": len(os.listdir("/proc/self/fd")),
+            "threads": threading.active_count(),
+            "objects": len(gc.get_objects()),
+            "windows": len(QApplication.topLevelWidgets()),
+            "widgets": len(QApplication.allWidgets()),
+        }
+
+    def _close(self) -> None:
+        self.application.window.close()
+        self._until_idle()
+        self.application.close()
+
+    def _until_idle(self) -> None:
+        """Handle events until a timer of no time comes to its turn, behind all of them."""
+        done: list[int] = []
+        QTimer.singleShot(0, lambda: done.append(1))
+        while not done:
+            QCoreApplication.processEvents()
+
+    def _for_a_while(self, seconds: float) -> Iterator[None]:
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            QTest.qWait(5)
+            yield
+
+
+def main() -> None:
+    """Obey the orders of the campaign until there are no more."""
+    folder, begun = Path(sys.argv[1]), sys.argv[2] == "again"
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    to = os.open(folder / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(to, stream)
+    dumped = (folder / "faulthandler.txt").open("w", encoding="utf-8")
+    faulthandler.enable(dumped)
+    journal = (folder / "journal.txt").open("a", encoding="utf-8")
+    child = Child(folder, journal, dumped, begun)
+    out.write(json.dumps({"faults": []}) + "\n")
+    out.flush()
+    for line in sys.stdin:
+        order = json.loads(line)
+        out.write(json.dumps(child.obey(order)) + "\n")
+        out.flush()
+        if "close" in order:
+            break
+
+
+if __name__ == "__main__":
+    main()
