@@ -97,6 +97,19 @@ def in_child(work: Callable[[], Any]) -> Any:
     return Child(lambda _: work()).end()[1]
 
 
+def end_all(children: Sequence[Child]) -> list[Any]:
+    """Wait for all children, and return their results; raises the first Fault at the end."""
+    results, faults = [], []
+    for child in children:
+        try:
+            results.append(child.end()[1])
+        except Fault as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+    return results
+
+
 class Kills:
     """The campaign: what each write leaves, and folders for the cases."""
 

@@ -18,7 +18,11 @@ from tests.campaigns.failing_disk import IN_MEMORY
 from tests.campaigns.kills import Child, Kills, in_child
 from tests.campaigns.writes import WRITES, Write
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no such processes")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no such processes"),
+    # Of threads: none of them is used in a child.
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
 QUICK = tuple(write for write in WRITES if write.name in (
     "work", "autosave", "numbers, csv", "cache entry", "tokenizer", "directions",
 ))  # fmt: skip
