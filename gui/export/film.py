@@ -128,7 +128,8 @@ class Film:
         gif = (*_GIF, *(() if self._loops else _STAYS), "-f", "gif")
         kind = gif if self._out.suffix.lower() == ".gif" else _MP4
         with tempfile.TemporaryFile() as said:
-            command = [*self._command(), *inputs, *kind, str(part)]
+            place = str(part.absolute())  # ffmpeg takes "a:b" for a protocol
+            command = [*self._command(), *inputs, *kind, place]
             process = self._process = self._start(command, said)
             assert process.stdin is not None
             try:
