@@ -12,7 +12,7 @@ HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISP
 XVFB := $(if $(HEADLESS),QT_QPA_PLATFORM=xcb xvfb-run -a -e /dev/stderr -s "-screen 0 1600x1000x24")
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench wheel clean app-environment test-environment static
+.PHONY: help run test check format bench wheel clean app-environment test-environment static audit
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -31,13 +31,17 @@ test: test-environment static ## the static checks, then the whole test suite on
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
 		--numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: test-environment static ## the static checks: lint, format, types, import contract
+check: test-environment static audit ## lint, format, types, import contract, known vulnerabilities
 
 static: test-environment
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo --no-cache
+
+# Asks the network, so it is no part of `make test`; without one it is left out with a line.
+audit: test-environment
+	@$(BIN)/python .ci/audit.py
 
 format: test-environment ## sort imports and lay out the code
 	@$(BIN)/ruff check --fix --quiet .
