@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ class Identity(NamedTuple):
     mtime_ns: int
 
 
-def identity_of(file: Path | int) -> Identity:
+def identity_of(file: str | Path | int) -> Identity:
     """Return the identity of a path (of its target, if it is a link) or of a descriptor.
 
     Raises
@@ -47,9 +48,14 @@ class FolderFiles:
     """
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        self._folder = folder
-        found = ((name, self._now(name)) for name in names)
-        self._identities = {name: identity for name, identity in found if identity is not None}
+        self._folder = os.fspath(folder)
+        self._identities: dict[str, Identity] = {}
+        # Most are absent: listing the folder is faster than asking for each.
+        with suppress(OSError):
+            for name in sorted(set(names).intersection(os.listdir(folder))):
+                identity = self._now(name)
+                if identity is not None:
+                    self._identities[name] = identity
 
     def check(self) -> None:
         """Compare the files with those that were opened.
@@ -65,6 +71,6 @@ class FolderFiles:
 
     def _now(self, name: str) -> Identity | None:
         try:
-            return identity_of(self._folder / name)
+            return identity_of(os.path.join(self._folder, name))
         except OSError:
             return None
