@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
 from geometry.checkpoints.memo import Memo
 from gui.services.cache import ResultCache
 from gui.services.download_consent import FetchFirst, answer_within
@@ -51,10 +51,24 @@ class _Pending:
 
 
 class Answers:
-    """Answers questions in ``session.answers``."""
+    """Answers questions in ``session.answers``.
 
-    def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
-        self._session, self._jobs = session, jobs
+    Parameters
+    ----------
+    max_bytes
+        Size limit of the results kept in memory.
+    on_changed
+        Called when a question could not be answered because a file has changed.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        max_bytes: int = MAX_BYTES,
+        on_changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._session, self._jobs, self._on_changed = session, jobs, on_changed
         self._cache: ResultCache[object] = ResultCache(max_bytes)
         self._agreed: dict[Question[object], float] = {}
         self._model: PositionalModel | None = None
@@ -271,6 +285,8 @@ class Answers:
             final = isinstance(error, TensorUnavailable | RangeError)
             why, advice = str(error), error.advice
             answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
+            if isinstance(error, FileChanged):
+                self._on_changed()
         else:
             log.error("%r could not be answered", question, exc_info=error)
             why = f"This could not be computed: {type(error).__name__}: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -27,7 +28,10 @@ class ComparedAnswers:
     removed.
     """
 
-    def __init__(self, session: Session, jobs: Jobs) -> None:
+    def __init__(
+        self, session: Session, jobs: Jobs, on_changed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._on_changed = on_changed
         self._session, self._jobs = session, QueuedJobs(jobs, AT_ONCE)
         self._answers: dict[int, tuple[Session, Answers]] = {}
         self._sources: dict[int, str] = {}
@@ -56,7 +60,7 @@ class ComparedAnswers:
             return
         if key not in self._answers:
             jobs = SlottedJobs(self._jobs, f"beside {key}")
-            self._answers[key] = session, Answers(session, jobs, MAX_BYTES)
+            self._answers[key] = session, Answers(session, jobs, MAX_BYTES, self._on_changed)
         self._answers[key][1].ask(slot, question, fetch=fetch)
 
     def hold(self, slot: str) -> None:

@@ -370,6 +370,11 @@ class Comparing:
                 keeper.session.components = one.components
                 keeper.opening.open(one.wanted)
 
+    def open_again(self, key: int) -> None:
+        """Open a model again in its view, because its files have changed."""
+        if key in self._keepers:
+            self._keepers[key].opening.open_again()
+
     def _let_go(self, key: int) -> None:
         self._coloring.pop(key).stop()
         self._keepers.pop(key).close()

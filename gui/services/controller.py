@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.checkpoints.errors import FileChanged
 from geometry.measures.neighbours import position_details
 from gui.scene.shown_range import inside
 from gui.services.alignment import CurveAligner
 from gui.services.answers import Answers
+from gui.services.changed_files import ChangedFiles
 from gui.services.checkpoint_download import CheckpointDownload
 from gui.services.compared_answers import ComparedAnswers
 from gui.services.compared_model import OpenModel
@@ -40,7 +42,7 @@ from gui.services.prompting import Prompting
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.reopening import Reopening, is_work
 from gui.state.guides import NO_GUIDES, Guide, with_guide
-from gui.state.session import Session
+from gui.state.session import MAIN, Session
 from gui.state.values import ColorBy, Notice
 from gui.style.listening import Listening
 
@@ -77,8 +79,9 @@ class Controller:
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
         self._prompting = Prompting(session, jobs, self._fail)
-        self.answers = Answers(session, jobs)
-        self.compared_answers = ComparedAnswers(session, jobs)
+        self.changed_files = ChangedFiles(session, jobs, self._open_again)
+        self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
+        self.compared_answers = ComparedAnswers(session, jobs, self.changed_files.look)
         self._timeline = TimelineFollower(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session)
@@ -104,6 +107,7 @@ class Controller:
     def close(self) -> None:
         """Stop listening and cancel work."""
         self._listening.stop()
+        self.changed_files.close()
         self.answers.close()
         self.compared_answers.close()
         self._timeline.close()
@@ -189,14 +193,25 @@ class Controller:
             self._opening.open_first(last, positions)
 
     def retry(self, *, whole: bool = False) -> None:
-        """Retry what the notice reports as failed; ``whole`` agrees to the whole download."""
+        """Retry what the notice reports as failed, or open the changed model again.
+
+        ``whole`` agrees to the whole download.
+        """
         notice, self.session.notice = self.session.notice, None
-        if notice is not None and notice.beside:
+        if notice is not None and notice.again is not None:
+            self.changed_files.open_again(notice.again)
+        elif notice is not None and notice.beside:
             self.comparing.retry()
         elif notice is not None and not notice.source:
             self._prompting.tokenize()
         else:
             self._opening.retry(whole=whole)
+
+    def _open_again(self, key: int) -> None:
+        if key == MAIN:
+            self._opening.open_again()
+        else:
+            self.comparing.open_again(key)
 
     def switch_side(self) -> None:
         """Open the other table of a model that has two, the decoder's or the encoder's."""
@@ -405,4 +420,7 @@ class Controller:
         log.error("%s", what, exc_info=error)
         if not self.session.opening:
             self.session.status = "Ready"
-        self.session.notice = notice_of(error, what, source)
+        if isinstance(error, FileChanged) and not source:
+            self.changed_files.look(error)
+        else:
+            self.session.notice = notice_of(error, what, source)

@@ -13,6 +13,7 @@ from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
+from gui.scene.shown_range import inside
 from gui.state.values import ModelRow
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class OpenRequest:
     positions: tuple[int, int] | None = None  # Range to show first; 1 to the last position if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
+    # Whether it was open already: its range is clipped to a table that is shorter now.
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,10 @@ def load(
     with ThreadPoolExecutor(1) as beside:
         norms = beside.submit(lambda: norm_profile(model.W_pos, centred=look.norms_centred))
         # A first look is cheaper than an exact fit or preparing fast ones; both follow later.
-        curve = first_look(stored, wanted.positions or (min(1, end), end), look.components)
+        positions = wanted.positions or (min(1, end), end)
+        if wanted.again:
+            positions = inside(positions, model.n_positions)
+        curve = first_look(stored, positions, look.components)
         return Opened(model, RangePCA(model.W_pos), curve, norms.result())
 
 

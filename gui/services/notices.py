@@ -6,7 +6,7 @@ import os
 import traceback
 from dataclasses import replace
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.services.loading import short_name
 from gui.state.values import Notice
@@ -45,6 +45,8 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         )
     candidates = tuple(info.name for info in getattr(error, "candidates", ()))
     text, advice, retry, whole = str(error), error.advice, False, 0
+    if isinstance(error, FileChanged) and source:
+        retry = True
     if isinstance(error, HubError):
         # Problems that have to be fixed elsewhere first can be retried as well.
         retry = error.retryable or isinstance(error, AccessDenied)
@@ -64,7 +66,9 @@ def compared_notice(error: Exception, what: str) -> Notice:
 
     Without buttons that would replace the open model.
     """
-    return replace(notice_of(error, what), candidates=(), beside=True, whole=0)
+    notice = notice_of(error, what)
+    retry = notice.retry or isinstance(error, FileChanged)
+    return replace(notice, candidates=(), beside=True, whole=0, retry=retry)
 
 
 def _inside(sentence: str) -> str:

@@ -99,6 +99,11 @@ class Opening:
         if self._failed is not None:
             self.open(replace(self._failed, whole=whole or self._failed.whole))
 
+    def open_again(self) -> None:
+        """Open the shown source again, because its files have changed; the range is kept."""
+        if self._shown is not None:
+            self.open(replace(self._shown, positions=self._session.positions, again=True))
+
     def cancel(self) -> None:
         """Cancel the opening; the open model stays."""
         for slot in ("first", "open"):
@@ -163,7 +168,7 @@ class Opening:
             status = f"{name} is up to date: commit {old[:SHORT_COMMIT]}"
             session.change(opening="", transfer=None, status=status)
             return
-        self._shown = replace(wanted, whole=False, fresh=False)
+        self._shown = replace(wanted, whole=False, fresh=False, again=False)
         self._on_opened(wanted, opened)
         if old and commit and session.notice is None:
             session.notice = Notice(

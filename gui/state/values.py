@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from geometry.models.catalogue import CatalogueEntry
+    from geometry.models.model import PositionalModel
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -50,3 +51,5 @@ class Notice:
     # unknown.
     whole: int = 0
     beside: bool = False  # Whether it is about models beside the open one
+    # The model whose file has changed, which a button opens again.
+    again: PositionalModel | None = None

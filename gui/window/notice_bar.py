@@ -21,7 +21,7 @@ class NoticeBar(Panel):
     # str, str: for a source of unknown architecture: the source, and the tensor to use as
     # positions.
     tableRequested = Signal(str, str)
-    retryRequested = Signal()  # The user wants to retry
+    retryRequested = Signal()  # The user wants to retry, or to open a changed model again
     wholeRequested = Signal()  # The user agrees to the download of a whole file
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -70,7 +70,8 @@ class NoticeBar(Panel):
         size = f" {format_bytes(notice.whole)}" if notice.whole > 0 else ""
         self.whole_button.setText(f"Download{size}")
         self.whole_button.setVisible(notice.whole != 0)
-        self.retry_button.setVisible(notice.retry)
+        self.retry_button.setText("Try again" if notice.again is None else "Open again")
+        self.retry_button.setVisible(notice.retry or notice.again is not None)
         self.tables_button.setVisible(bool(notice.candidates))
         self.details_button.setVisible(bool(notice.details))
 

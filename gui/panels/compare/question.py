@@ -91,8 +91,6 @@ class ComparisonOf:
         yield Comparison(tuple(lines))
 
     def _line(self, row: RowOf, about: QuestionContext) -> MeasuredRow:
-        from geometry.models.kept_directions import weights_identity
-
         model = None if row.model is None else row.model()
         if model is None:
             return MeasuredRow(row, why=FAILED if row.failed else READING)
@@ -101,9 +99,7 @@ class ComparisonOf:
             return scalar_results(model, row.positions, row.components, check=about.check)
 
         try:
-            # The fingerprint is that of P alone; other weights may differ.
-            weights = weights_identity(model)
-            key = (model.fingerprint, weights, row.positions, row.components)
+            key = (model.fingerprint, row.positions, row.components)
             return MeasuredRow(row, self.kept(key, find))
         except Cancelled:
             raise

@@ -1,0 +1,131 @@
+"""Files of models that are open and have changed: reported once, and opened again on request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from geometry.checkpoints.errors import FileChanged
+from gui.services.jobs.jobs import Jobs
+from gui.services.notices import notice_of
+from gui.state.session import MAIN, Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+log = logging.getLogger(__name__)
+
+SLOT = "changed files"
+ADVICE = (
+    "What is shown was computed before. The file is not read any more until it is opened again."
+)
+
+
+class ChangedFiles:
+    """Compares the files of all open models with those that were opened, and reports a change.
+
+    Each model has one notice, however many panels need its files, also after it was closed.
+
+    Parameters
+    ----------
+    open_again
+        Opens the model with this key again: :data:`gui.state.session.MAIN`, or that of a compared
+        one.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, open_again: Callable[[int], None]) -> None:
+        self._session, self._jobs, self._open_again = session, jobs, open_again
+        self._reported: WeakSet[PositionalModel] = WeakSet()
+        self._any = False
+        self._count = len(session.compared)
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._look_on)
+        self._listening.to(session.events.compared, self._on_compared)
+
+    def close(self) -> None:
+        """Stop listening and cancel work."""
+        self._listening.stop()
+        self._jobs.cancel(SLOT)
+
+    def look(self, error: FileChanged | None = None) -> None:
+        """Compare the files on a thread, since a disk on the network may not answer.
+
+        Parameters
+        ----------
+        error
+            The error of a read that is shown nowhere else; reported by itself if it concerns none
+            of the models.
+        """
+        models = dict(self._models())
+
+        def find() -> dict[int, FileChanged]:
+            found = {}
+            for key, model in models.items():
+                try:
+                    model.check_files()
+                except FileChanged as changed:
+                    found[key] = changed
+            return found
+
+        def on_result(found: dict[int, FileChanged]) -> None:
+            present = dict(self._models())
+            # One that was closed may come back by undo.
+            for model in set(self._reported).difference(present.values()):
+                self._reported.discard(model)
+            changed = {key: e for key, e in found.items() if present.get(key) is models[key]}
+            self._report(changed)
+            if error is not None and not changed:
+                self._session.notice = notice_of(error, str(error))
+
+        def on_error(failed: Exception) -> None:
+            log.error("The files could not be compared", exc_info=failed)
+
+        # With a way to stop it, it has a thread of its own.
+        self._jobs.start(SLOT, find, on_result, on_error, stop=lambda: None)
+
+    def open_again(self, model: PositionalModel) -> None:
+        """Open a model again, unless it is not open any more."""
+        for key, present in self._models():
+            if present is model:
+                self._open_again(key)
+                return
+
+    def _report(self, changed: dict[int, FileChanged]) -> None:
+        session, present = self._session, dict(self._models())
+        for key, error in changed.items():
+            model = present[key]
+            if model in self._reported:
+                continue
+            self._reported.add(model)
+            self._any = True
+            alone = key == MAIN and not session.compared
+            text = str(error) if alone else f"{model.name}: {error}"
+            session.notice = replace(notice_of(error, text), text=text, advice=ADVICE, again=model)
+            return  # the others follow when this one was opened again, or at the next look
+
+    def _models(self) -> Iterator[tuple[int, PositionalModel]]:
+        if self._session.model is not None:
+            yield MAIN, self._session.model
+        for compared in self._session.compared:
+            if compared.session.model is not None:
+                yield compared.key, compared.session.model
+
+    def _look_on(self) -> None:
+        """Report the next model, after one that was reported has been opened again."""
+        if self._any:
+            self.look()
+
+    def _on_compared(self) -> None:
+        """Withdraw the notice of a model that was removed."""
+        session, before = self._session, self._count
+        self._count = len(session.compared)
+        again = None if session.notice is None else session.notice.again
+        there = any(again is model for _, model in self._models())
+        # While two models exchange their places, one is missing for a moment.
+        if self._count < before and again is not None and not there:
+            session.notice = None
+        self._look_on()
