@@ -5,12 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from geometry.checkpoints.config import first_int, read_json
-from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import first_int, parse_json, read_json
+from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
+from geometry.checkpoints.stores import LocalFile
 from geometry.hub.hub_tokenizer import BESIDE, VOCABULARIES
+from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer
+
+#: Characters of a text: five times those that 4,096 positions take. Splitting as many takes less
+#: than a second.
+MAX_CHARACTERS = 100_000
+
+#: Ids of tokens are below this, as in the tokenizers library.
+MAX_ID = 2**32
+
+_AGAIN = "Download or copy its tokenizer.json again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,14 @@ class TokenizedPrompt:
     truncated: int = 0
 
 
+def _check_length(text: str) -> None:
+    if len(text) > MAX_CHARACTERS:
+        raise HelixscopeError(
+            f"The text is {len(text):,} characters long; at most {MAX_CHARACTERS:,} are split.",
+            "No model has as many positions: leave out its end.",
+        )
+
+
 class Tokenizer(Protocol):
     """Splits a text into tokens, with the family's special tokens."""
 
@@ -51,7 +72,8 @@ class Tokenizer(Protocol):
 class FastTokenizer:
     """A ``tokenizer.json``, by the tokenizers library."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, name: str) -> None:
+        self._reading = partial(reading, f"The tokenizer of {name}", _AGAIN)
         # Sentence encoders pad and truncate, which would add or hide tokens.
         backend.no_padding()
         backend.no_truncation()
@@ -60,45 +82,58 @@ class FastTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Token ids, with the family's special tokens."""
-        return list(self._backend.encode(text).ids)
+        _check_length(text)
+        with self._reading():
+            return list(self._backend.encode(text).ids)
 
     def pieces(self, text: str) -> list[int]:
         """Token ids of the text alone, without the family's special tokens."""
-        return list(self._backend.encode(text, add_special_tokens=False).ids)
+        _check_length(text)
+        with self._reading():
+            return list(self._backend.encode(text, add_special_tokens=False).ids)
 
     def text_of(self, token: int) -> str:
         """Return a token's readable text."""
-        piece = self._backend.id_to_token(token) or ""
+        with self._reading():
+            piece = self._backend.id_to_token(token) or ""
         return readable_bytes(piece) if self._bytes else readable(piece)
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
-        found = self._backend.token_to_id(token)
-        return None if found is None else int(found)
+        with self._reading():
+            found = self._backend.token_to_id(token)
+            return None if found is None else int(found)
 
 
 class SlowTokenizer:
     """A tokenizer that only transformers can load."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, name: str) -> None:
+        self._reading = partial(reading, f"The tokenizer of {name}", _AGAIN)
         self._backend = backend
 
     def encode(self, text: str) -> list[int]:
         """Token ids, with the family's special tokens."""
-        return list(self._backend.encode(text))
+        _check_length(text)
+        with self._reading():
+            return list(self._backend.encode(text))
 
     def pieces(self, text: str) -> list[int]:
         """Token ids of the text alone, without the family's special tokens."""
-        return list(self._backend.encode(text, add_special_tokens=False))
+        _check_length(text)
+        with self._reading():
+            return list(self._backend.encode(text, add_special_tokens=False))
 
     def text_of(self, token: int) -> str:
         """Return a token's readable text."""
-        return readable(str(self._backend.convert_ids_to_tokens(token)))
+        with self._reading():
+            return readable(str(self._backend.convert_ids_to_tokens(token)))
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
-        found = self._backend.get_vocab().get(token)
-        return None if found is None else int(found)
+        with self._reading():
+            found = self._backend.get_vocab().get(token)
+            return None if found is None else int(found)
 
 
 def readable(token: str) -> str:
@@ -156,24 +191,36 @@ def load_tokenizer(folder: Path) -> Tokenizer:
             "This model has no tokenizer beside it, so a prompt cannot be split into its tokens.",
             "Put the model's tokenizer.json into its folder.",
         )
-    try:
+    for name in FILES:
+        if (folder / name).is_file() and LocalFile(folder / name).size() > MAX_BYTES:
+            raise SourceError(
+                f"{name} in {folder.name} is larger than that of any tokenizer.",
+                "Check that it is what its name says.",
+            )
+    # Both libraries raise many kinds of exceptions on malformed files, and panic.
+    where = f"{'tokenizer.json' if file.is_file() else 'The tokenizer'} in {folder.name}"
+    with reading(where, _AGAIN, fault="cannot be read"):
         if file.is_file():
-            from tokenizers import Tokenizer as Backend
-
-            return FastTokenizer(Backend.from_file(str(file)))
+            return _load_fast(file, where)
         from transformers import AutoTokenizer
 
         slow = AutoTokenizer.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False
         )
         backend = getattr(slow, "backend_tokenizer", None)
-        return SlowTokenizer(slow) if backend is None else FastTokenizer(backend)
-    # Both libraries raise many kinds of exceptions on malformed files, including bare Exception.
-    except Exception as error:
-        raise HelixscopeError(
-            f"The tokenizer in {folder.name} cannot be read: {error}.",
-            "Download or copy its tokenizer.json again.",
-        ) from error
+        if backend is None:
+            return SlowTokenizer(slow, folder.name)
+        check_tokenizer(where, parse_json(where, backend.to_str().encode()))
+        return FastTokenizer(backend, folder.name)
+
+
+def _load_fast(file: Path, where: str) -> FastTokenizer:
+    from tokenizers import Tokenizer as Backend
+
+    opened = LocalFile(file)
+    content = opened.read_at(0, opened.size()).tobytes()
+    check_tokenizer(where, parse_json(where, content))
+    return FastTokenizer(Backend.from_buffer(content), file.parent.name)
 
 
 def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -> int | None:
@@ -184,7 +231,8 @@ def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -
         token = token.get("content")
     if isinstance(token, str) and (found := tokenizer.id_of(token)) is not None:
         return found
-    return first_int(config, ("bos_token_id",))
+    begin = first_int(config, ("bos_token_id",))
+    return begin if begin is not None and 0 <= begin < MAX_ID else None
 
 
 def tokenize(

@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.stores import open_regular
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
     BadSetup,
@@ -21,11 +24,16 @@ from gui.state.lessons import PANEL_LINK, PLACEHOLDER, SECTIONS, Lesson, Paragra
 
 FENCE, README = "+++", "README.md"
 _CONDITION = re.compile(r"\[(if [^\]]*)\] ")
-_LINK = re.compile(rf"\]\({PANEL_LINK}:([^)]*)\)")
+# Bounded, so that a text of beginnings of links takes no time to the square.
+_LINK = re.compile(rf"\]\({PANEL_LINK}:([^)]{{0,100}})\)")
 _SETUP = re.compile(r"```setup\s*(if .*)?$")
 
 
-class LessonError(Exception):
+#: Bytes of a lesson: ten times those of the longest that is shipped.
+MAX_LESSON = 200_000
+
+
+class LessonError(HelixscopeError):
     """A lesson cannot be read; the message is one sentence with its file and line."""
 
     def __init__(self, file: str, line: int, why: str) -> None:
@@ -34,7 +42,7 @@ class LessonError(Exception):
 
 def find_lessons(
     folders: Sequence[Path], panels: Collection[str]
-) -> tuple[tuple[Lesson, ...], tuple[LessonError, ...]]:
+) -> tuple[tuple[Lesson, ...], tuple[HelixscopeError, ...]]:
     """Read all lessons of some folders.
 
     Parameters
@@ -51,14 +59,15 @@ def find_lessons(
     errors
         The errors of the others.
     """
-    lessons, errors = [], []
+    lessons: list[Lesson] = []
+    errors: list[HelixscopeError] = []
     for folder in folders:
         for path in sorted(folder.glob("*.md")):
             if path.name == README:
                 continue
             try:
                 lessons.append(read_lesson(path, panels))
-            except LessonError as error:
+            except HelixscopeError as error:
                 errors.append(error)
     return tuple(lessons), tuple(errors)
 
@@ -66,16 +75,22 @@ def find_lessons(
 def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
     """Read a lesson.
 
-    Raises LessonError: it is not in the format of a lesson.
+    Raises HelixscopeError: it is not in the format of a lesson, or is damaged.
     """
     try:
-        text = path.read_text("utf-8")
+        with open_regular(path) as file:
+            content = file.read(MAX_LESSON + 1)
+        if len(content) > MAX_LESSON:
+            raise LessonError(path.name, 1, f"it is longer than {MAX_LESSON} bytes")
+        # With one kind of line ends, as Python reads text.
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise LessonError(path.name, line, "it is not UTF-8") from None
     except OSError as error:
         raise LessonError(path.name, 1, error.strerror or "it cannot be opened") from None
-    return parse_lesson(text, path.name, panels)
+    with reading(f"The lesson {path.name}", "Correct it, or remove it."):
+        return parse_lesson(text, path.name, panels)
 
 
 def parse_lesson(text: str, file: str, panels: Collection[str]) -> Lesson:

@@ -109,7 +109,7 @@ def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder, tmp_path):
 @pytest.mark.parametrize("content", ["", "{", "{}", "[1]", '{"model": {"type": "BPE"}}'])
 def test_broken_tokenizer_is_one_sentence(content, tiny, tmp_path):
     (tmp_path / "tokenizer.json").write_text(content)
-    with pytest.raises(HelixscopeError, match=r"tokenizer in .* cannot be read") as error:
+    with pytest.raises(HelixscopeError, match=r"^tokenizer.json in ") as error:
         tiny("gpt2").tokenize(PROMPT)
     assert error.value.advice
     assert "\n" not in str(error.value)
