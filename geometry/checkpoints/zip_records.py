@@ -110,6 +110,33 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
         ) from error
 
 
+def open_archive(data: bytes) -> zipfile.ZipFile:
+    """Open an archive in memory, unless its directory is too large.
+
+    Raises
+    ------
+    SourceError
+        Its directory is too large.
+    Exception
+        Any other: it is no archive, or is damaged.
+    """
+    stream = _BoundedBytes(data)
+    archive = zipfile.ZipFile(stream)
+    stream.most = len(data)
+    return archive
+
+
+class _BoundedBytes(io.BytesIO):
+    """Bytes of which at most ``most`` are read at once."""
+
+    most = MAX_DIRECTORY
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > self.most:
+            raise SourceError(f"The archive has a directory of {size} bytes.", AGAIN)
+        return super().read(size)
+
+
 def record_of(file: ByteFile, entry: zipfile.ZipInfo) -> Record:
     """Return an entry of the directory as a file."""
     return Record(file, entry.header_offset, entry.file_size, entry.CRC)

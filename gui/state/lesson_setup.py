@@ -16,7 +16,8 @@ Place = tuple[str, str]
 """A name, and the rule of a range or "" for the step's own."""
 LEAST = 4
 """Ranges of fewer positions have no shape, so the next rule is used."""
-_PLACE = r"(?:\d+%?|last(?:-\d+)?)"
+_LONGEST_NAME = 30
+_PLACE = r"(?:\d{1,9}%?|last(?:-\d{1,9})?)"
 _RANGE = re.compile(rf"({_PLACE})-({_PLACE})")
 
 
@@ -74,7 +75,7 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
     read: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise BadSetup(f"a setup has no “{key}”, only {', '.join(known)}", key)
+            raise BadSetup(f"a setup has no “{key}”{nearest(key, known)}", key)
         try:
             read[key] = _READ[key](value)
             if key == "needs":
@@ -87,6 +88,14 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
     if setup.options and not setup.panel:
         raise BadSetup("options without a panel", "options")
     return setup
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the names that a wrong one may stand for, as the end of a sentence."""
+    from difflib import get_close_matches  # only of use for a wrong file
+
+    found = get_close_matches(name[:_LONGEST_NAME], known, n=3, cutoff=0.0)
+    return f"; it could be {' or '.join(found)}"
 
 
 def parse_condition(words: str) -> Condition:

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
 
 
+LARGEST_WHOLE = 2**31 - 1
+"""Largest integer of saved work: Qt's controls hold none beyond."""
+MOST_OTHERS = 100
+"""Maximum number of models beside the open one: each is opened again, with a view of its own."""
+MOST_SELECTED = 100_000
+"""Maximum number of selected positions: no table has more."""
+LONGEST_NAME = 10_000
+"""Maximum number of characters of a name or a path in saved work: twice those of any path."""
+LONGEST_TEXT = 1_000_000
+"""Maximum number of characters of a note or a prompt in saved work: ten times those that are split
+into tokens.
+"""
 MOST_BOOKMARKS = 200
 """Maximum number of bookmarks, so that reading and searching them stays fast."""
 
@@ -100,8 +112,10 @@ def _one_of(*allowed: object) -> Callable[[object], bool]:
 
 
 def whole(value: object, least: int = 0) -> TypeGuard[int]:
-    """Return whether a value is an integer, at least ``least``."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    """Return whether a value is an integer from ``least`` to :data:`LARGEST_WHOLE`."""
+    return (
+        isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_WHOLE
+    )
 
 
 def flag(value: object) -> TypeGuard[bool]:
@@ -122,8 +136,10 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "outside": _one_of(*get_args(Outside)),
     "projection": _one_of(*get_args(Projection)),
     "keep_turned": flag,
-    "selection": lambda value: isinstance(value, tuple) and all(map(whole, value)),
-    "prompt": lambda value: isinstance(value, str),
+    "selection": lambda value: (
+        isinstance(value, tuple) and len(value) <= MOST_SELECTED and all(map(whole, value))
+    ),
+    "prompt": lambda value: isinstance(value, str) and len(value) <= LONGEST_TEXT,
     "norms_centred": flag,
     "norms_quantity": _one_of(*get_args(Quantity)),
     "norms_after": whole,

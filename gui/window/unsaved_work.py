@@ -172,10 +172,10 @@ def left_over(folder: Path) -> LeftOver | None:
 
 
 def _take(file: Path) -> LeftOver | None:
-    from gui.services.work_files.work_file import NewerVersion, unpack_work
+    from gui.services.work_files.work_file import NewerVersion, read_content, unpack_work
 
     try:
-        work = unpack_work(file.read_bytes(), file.name)
+        work = unpack_work(read_content(file), file.name)
     except NewerVersion:
         log.exception("what was kept waits for a later version")
         return None

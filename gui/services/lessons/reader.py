@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from geometry.checkpoints.boundary import reading
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
@@ -17,6 +17,7 @@ from gui.state.lesson_setup import (
     Condition,
     Setup,
     check_rule,
+    nearest,
     parse_condition,
     parse_setup,
 )
@@ -89,6 +90,8 @@ def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
         raise LessonError(path.name, line, "it is not UTF-8") from None
     except OSError as error:
         raise LessonError(path.name, 1, error.strerror or "it cannot be opened") from None
+    except SourceError:
+        raise LessonError(path.name, 1, "it is no file") from None
     with reading(f"The lesson {path.name}", "Correct it, or remove it."):
         return parse_lesson(text, path.name, panels)
 
@@ -267,8 +270,8 @@ class _Reader:
             raise self._error(number, str(error)) from None
         for term in condition:
             if term.name not in known:
-                some = ", ".join(sorted(known))
-                raise self._error(number, f"there is no condition “{term.name}”, only {some}")
+                some = nearest(term.name, sorted(known))
+                raise self._error(number, f"there is no condition “{term.name}”{some}")
         return condition
 
     def _check_range(self, number: int, rule: str) -> None:

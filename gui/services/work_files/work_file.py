@@ -22,8 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.array_store import open_member, read_array
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import load_json
+from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes, writing
+from geometry.checkpoints.zip_records import open_archive
 from gui.services.work_files.work_parts import (
     numbers,
     pack_alignment,
@@ -39,7 +44,9 @@ from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.values import Fields
 from gui.state.work import (
     FIELDS,
+    LONGEST_TEXT,
     MOST_BOOKMARKS,
+    MOST_OTHERS,
     Bookmark,
     ModelFields,
     OtherView,
@@ -54,6 +61,9 @@ FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
 LARGEST = 50_000_000
 """Size limit of the file and its unpacked content; larger files are not ours."""
+_LARGEST_ARRAY = 1_000
+"""Size limit of an array in bytes: the largest is a matrix of 3 × 3."""
+_KNOWN = re.compile(r"turn|camera_(position|focal_point|up|parallel_scale)(_\d{1,3})?")
 _AGAIN = "Save the work again, or open the model by itself."
 
 
@@ -161,11 +171,30 @@ def read_work(path: Path) -> Work:
     values.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_content(path)
     except OSError as error:
         raise WorkError(f"{path} cannot be read: {error.strerror or error}", _AGAIN) from error
     return unpack_work(data, path.name)
+
+
+def read_content(path: Path) -> bytes:
+    """Return the content of a file, unless it is too large, or no file.
+
+    Raises
+    ------
+    WorkError
+        It is too large, or a pipe or the like.
+    OSError
+        It cannot be read.
+    """
+    try:
+        with open_regular(path) as file:
+            data = file.read(LARGEST + 1)
+    except SourceError as error:
+        raise WorkError(str(error), error.advice) from error
+    if len(data) > LARGEST:
+        raise WorkError(f"{path} is larger than any saved work.", _AGAIN)
+    return data
 
 
 def unpack_work(data: bytes, file: str) -> Work:
@@ -173,38 +202,65 @@ def unpack_work(data: bytes, file: str) -> Work:
 
     Raises WorkError: as :func:`read_work` does.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            said = json.loads(_part(archive, JSON, file).decode())
-            said = check_version(said, FORMAT, VERSION, file)
-            arrays = _arrays(_part(archive, ARRAYS, file))
-            return replace(_unpack(said, arrays), bookmarks=_bookmarks(archive))
-    except WorkError:
-        raise
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
-    except Exception as error:  # a damaged file may fail anywhere in zipfile, json and numpy
-        log.warning("%s cannot be read", file, exc_info=error)
-        raise WorkError(f"{file} is damaged.", _AGAIN) from error
+    # A damaged file may fail anywhere in zipfile, json and numpy.
+    with reading(file, _AGAIN, error=WorkError):
+        try:
+            with open_archive(data) as archive:
+                parts = _Parts(archive)
+                work = _unpack_view(parts, file)
+                found = _unpack_bookmarks(parts)[0] if LIST in parts else ()
+                return replace(work, bookmarks=found)
+        except WorkError:
+            raise
+        except (zipfile.BadZipFile, OSError, EOFError) as error:
+            raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
+        except HelixscopeError as error:
+            raise WorkError(f"{file} is damaged.", _AGAIN) from error
+
+
+class _Parts:
+    """The parts of an archive, which together unpack to at most :data:`LARGEST` bytes."""
+
+    def __init__(self, archive: zipfile.ZipFile, whole: _Parts | None = None) -> None:
+        self._archive = archive
+        self._whole = whole
+        self._left = LARGEST
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._archive.NameToInfo
+
+    def read(self, name: str) -> bytes:
+        """Unpack a part; raises any exception if there is none or it is damaged or too large."""
+        self._take(self._archive.getinfo(name).file_size, name)
+        with open_member(self._archive, "it", name) as file:
+            return file.read()
+
+    def _take(self, nbytes: int, name: str) -> None:
+        if self._whole is not None:
+            self._whole._take(nbytes, name)
+        self._left -= nbytes
+        if self._left < 0:
+            raise ValueError(f"with {name} it would unpack to more than {LARGEST} bytes")
+
+
+def _unpack_view(parts: _Parts, file: str) -> Work:
+    """Return what an archive holds, without bookmarks."""
+    for name in (JSON, ARRAYS):
+        if name not in parts:
+            raise WorkError(f"{file} is no saved work: it has no {name}.", _AGAIN)
+    said = check_version(load_json(JSON, parts.read(JSON)), FORMAT, VERSION, file)
+    return _unpack(said, _arrays(parts.read(ARRAYS)))
 
 
 def _arrays(part: bytes) -> dict[str, np.ndarray]:
-    with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
-        if sum(member.file_size for member in arrays.zip.infolist()) > LARGEST:
-            raise ValueError(f"{ARRAYS} would unpack to more than {LARGEST} bytes")
-        return dict(arrays)
-
-
-def _bookmarks(archive: zipfile.ZipFile) -> tuple[Bookmark, ...]:
-    return unpack_bookmarks(archive)[0] if LIST in archive.namelist() else ()
-
-
-def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
-    if name not in archive.namelist():
-        raise WorkError(f"{file} is no saved work: it has no {name}.", _AGAIN)
-    if archive.getinfo(name).file_size > LARGEST:
-        raise WorkError(f"{file} is no saved work: its {name} is too large.", _AGAIN)
-    return archive.read(name)
+    """Return the arrays that are known by name; others are not unpacked."""
+    with open_archive(part) as archive:
+        known = (name.removesuffix(".npy") for name in archive.NameToInfo)
+        return {
+            name: read_array(archive, ARRAYS, f"{name}.npy", _LARGEST_ARRAY)
+            for name in known
+            if _KNOWN.fullmatch(name)
+        }
 
 
 def check_version(said: object, expected: str, newest: int, file: str) -> Fields:
@@ -237,6 +293,8 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         for number, one in enumerate(row(said.get("others", [])))
     )
     main_at = said.get("main_at", 0)
+    if len(others) > MOST_OTHERS:
+        raise ValueError(f"{len(others)} models beside it")
     if not (whole(main_at) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
     alignment = said.get("laying")
@@ -244,7 +302,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         **_unpack_model(model),
         positions=_range(said),
         fields=saved,
-        fingerprint=text(model.get("fingerprint", "")),
+        fingerprint=text(model.get("fingerprint", ""), LONGEST_TEXT),
         place=unpack_place(arrays, bool(said.get("follows", False))),
         others=others,
         main_at=main_at,
@@ -346,15 +404,15 @@ def _packed(work: Work) -> bytes:
     return pack_work(work)
 
 
-def unpack_bookmarks(
-    archive: zipfile.ZipFile, *, leave_out: bool = False
+def _unpack_bookmarks(
+    parts: _Parts, *, leave_out: bool = False
 ) -> tuple[tuple[Bookmark, ...], int]:
     """Return the bookmarks of an archive, in their order.
 
     Parameters
     ----------
-    archive
-        An archive with a file :data:`LIST`.
+    parts
+        Those of an archive with a file :data:`LIST`.
     leave_out
         Whether to leave out damaged ones if others are readable.
 
@@ -372,13 +430,17 @@ def unpack_bookmarks(
     Exception
         Any, if the list or, unless ``leave_out``, a bookmark is damaged.
     """
-    said = json.loads(_bookmark_part(archive, LIST).decode())
-    said = check_version(said, BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST)
+    said = check_version(
+        load_json(LIST, parts.read(LIST)), BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST
+    )
     found: dict[str, Bookmark] = {}
     left_out = 0
-    for one in row(said["bookmarks"]):
+    listed = row(said["bookmarks"])
+    if len(listed) > MOST_BOOKMARKS:
+        raise ValueError(f"{len(listed)} bookmarks")
+    for one in listed:
         try:
-            bookmark = _unpack_bookmark(archive, table(one))
+            bookmark = _unpack_bookmark(parts, table(one))
         except NewerVersion:
             raise  # it is intact, and must not get lost
         except Exception:
@@ -390,20 +452,16 @@ def unpack_bookmarks(
     return tuple(found.values()), left_out
 
 
-def _unpack_bookmark(archive: zipfile.ZipFile, said: Fields) -> Bookmark:
-    texts = {name: text(said.get(name, "")) for name in ("key", "name", "note", "model")}
+def _unpack_bookmark(parts: _Parts, said: Fields) -> Bookmark:
+    texts = {name: text(said.get(name, "")) for name in ("key", "name", "model")}
+    note = text(said.get("note", ""), LONGEST_TEXT)
     key = texts["key"]
     if _KEY.fullmatch(key) is None:
         raise ValueError(f"{key!r} is no bookmark's key")
-    view = _bookmark_part(archive, f"{FOLDER}{key}.helix")
-    work = unpack_work(view, f"The bookmark “{texts['name']}”")
-    return Bookmark(**texts, work=work, picture=_bookmark_part(archive, f"{FOLDER}{key}.png"))
-
-
-def _bookmark_part(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > LARGEST:
-        raise ValueError(f"{name} is too large")
-    return archive.read(name)
+    with open_archive(parts.read(f"{FOLDER}{key}.helix")) as archive:
+        # Without the bookmarks that it could have: an archive can hold itself.
+        work = _unpack_view(_Parts(archive, parts), f"The bookmark “{texts['name']}”")
+    return Bookmark(**texts, note=note, work=work, picture=parts.read(f"{FOLDER}{key}.png"))
 
 
 def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
@@ -445,15 +503,16 @@ def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
         It is completely damaged.
     """
     try:
-        data = path.read_bytes()
+        data = read_content(path)
     except FileNotFoundError:
         return (), 0
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return unpack_bookmarks(archive, leave_out=True)
-    except WorkError:
-        raise
-    except Exception as error:  # a damaged file may fail anywhere in zipfile, json and numpy
-        log.warning("%s cannot be read", path, exc_info=error)
-        why = f"The bookmarks in {path} cannot be read: the file is damaged."
-        raise WorkError(why, _BOOKMARKS_AGAIN) from error
+    why = "cannot be read: the file is damaged"
+    # A damaged file may fail anywhere in zipfile, json and numpy.
+    with reading(f"The bookmarks in {path}", _BOOKMARKS_AGAIN, error=WorkError, fault=why):
+        try:
+            with open_archive(data) as archive:
+                return _unpack_bookmarks(_Parts(archive), leave_out=True)
+        except (OSError, HelixscopeError) as error:
+            if isinstance(error, WorkError):
+                raise
+            raise WorkError(f"The bookmarks in {path} {why}.", _BOOKMARKS_AGAIN) from error

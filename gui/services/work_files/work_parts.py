@@ -15,7 +15,7 @@ from geometry.measures.alignment import Middle
 from gui.state.aligned_curve import CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.values import Fields
-from gui.state.work import flag, whole
+from gui.state.work import LONGEST_NAME, flag, whole
 
 
 def pack_place(place: Place | None) -> dict[str, np.ndarray]:
@@ -52,10 +52,10 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
     return array
 
 
-def text(value: object) -> str:
-    """Check that a value is text, and return it."""
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+def text(value: object, longest: int = LONGEST_NAME) -> str:
+    """Check that a value is text of at most so many characters, and return it."""
+    if not isinstance(value, str) or len(value) > longest:
+        raise TypeError("this is no text, or too long")
     return value
 
 

@@ -12,6 +12,7 @@ import pytest
 from filelock import UnixFileLock
 
 from geometry.checkpoints.whole_files import part_of
+from gui.services.work_files import work_file
 from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
 from gui.state.work import Work
@@ -175,7 +176,7 @@ def test_a_folder_where_nothing_can_be_taken_stops_no_start_and_what_is_there_wa
         restart().close()
     assert "cannot be taken" in caplog.text
     assert everything(folder) == ["a.helix"]
-    for owner, name in ((Path, "read_bytes"), (os, "replace")):
+    for owner, name in ((work_file, "open_regular"), (os, "replace")):
         with monkeypatch.context() as broken:
             broken.setattr(owner, name, refusing(errno.EIO))
             assert left_over(folder) is None

@@ -1,5 +1,6 @@
 """Lessons: what is read of a file and said of a bad one, and the shipped ones on real models."""
 
+import os
 import re
 from pathlib import Path
 
@@ -301,3 +302,33 @@ def test_options_that_are_numbers_of_the_model_reach_the_panels(gpt2_folder, sho
     kernels = stage.window._panels["kernels"]
     qtbot.waitUntil(lambda: kernels.result is not None)
     assert "head 7" in kernels.header.caption.text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+++\ntitle = " + "[" * 20_000 + "\n+++\n\n## One\nWords.\n",
+        "+++\ntitle = " + "9" * 5_000 + "\n+++\n\n## One\nWords.\n",
+        TEXT.replace("1-last}", "9" * 5_000 + "-last}"),
+        TEXT + "x" * 200_000,
+        TEXT.replace("title", "x" * 1_000),
+        "\x00" * 100,
+    ],
+)
+def test_a_lesson_of_any_text_is_one_short_sentence(text, tmp_path):
+    (tmp_path / "shapes.md").write_text(text)
+    (tmp_path / "sound.md").write_text(TEXT)
+    lessons, (error,) = find_lessons([tmp_path], PANELS)
+    assert [lesson.file for lesson in lessons] == ["sound.md"]
+    assert str(error).startswith("The lesson shapes.md ")
+    assert len(str(error)) <= 200
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no pipes")
+def test_a_pipe_among_the_lessons_is_left_out(tmp_path):
+    os.mkfifo(tmp_path / "shapes.md")
+    assert "it is no file" in str(find_lessons([tmp_path], PANELS)[1][0])
+
+
+def test_beginnings_of_links_take_no_time_to_the_square():
+    assert len(read(TEXT + "\n" + "](panel:" * 20_000).steps) == 2

@@ -3,12 +3,12 @@
 import errno
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from filelock import FileLock
 
+from geometry.checkpoints.stores import open_regular
 from gui.services.work_files import bookmarks as module
 from gui.services.work_files import work_file as bookmark_file
 from gui.services.work_files.bookmarks import Bookmarks
@@ -123,7 +123,7 @@ def test_a_change_reads_and_packs_only_what_is_new(session, bookmarks, file, thr
         )
 
     watch("pack_work")
-    watch("unpack_work")
+    watch("_unpack_view")
     bookmarks.move(three[2], -1)
     bookmarks.change(three[0], name="Coil")
     assert done == []
@@ -132,7 +132,7 @@ def test_a_change_reads_and_packs_only_what_is_new(session, bookmarks, file, thr
     Bookmarks(Session(), file).move(three[2], -1)
     done.clear()
     bookmarks.remove(three[1])
-    assert done == ["unpack_work"] * 4 + ["pack_work"] * 3  # another window wrote
+    assert done == ["_unpack_view"] * 4 + ["pack_work"] * 3  # another window wrote
     assert names(file) == ["View 3", "Coil", "View 4"]
 
 
@@ -175,14 +175,14 @@ def test_broken_files_are_put_aside_and_nothing_that_was_is_written_over(session
 @pytest.fixture
 def unreadable(file, monkeypatch):
     """Let reading the file of bookmarks fail, until it is told otherwise."""
-    read, state = Path.read_bytes, {"fails": True}
+    state = {"fails": True}
 
-    def read_bytes(path):
+    def read(path):
         if path == file and state["fails"]:
             fail(errno.EIO)
-        return read(path)
+        return open_regular(path)
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(bookmark_file, "open_regular", read)
     return state
 
 
