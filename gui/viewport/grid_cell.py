@@ -188,7 +188,9 @@ class GridCell(QWidget):
 
     def make_menu(self) -> QMenu:
         """Create the context menu."""
-        menu = QMenu(self)
+        # The cell is within a native window of the window, to which Qt cannot relate a menu.
+        menu = QMenu(self.window())
+        self.destroyed.connect(menu.deleteLater)
         main = menu.addAction("Show in the panels")
         main.setEnabled(not self._main and self.session.model is not None)
         main.triggered.connect(self.mainRequested)

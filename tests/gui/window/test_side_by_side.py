@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.catalogue import CatalogueEntry
 from gui.state.values import ModelRow
@@ -128,6 +130,22 @@ def test_what_cannot_be_opened_in_the_grid_says_so_and_is_tried_again_or_closed(
     assert session.compared[0].failed == ""
     assert [rows.index(row, 2).data() for row in range(2)] == ["1–119", "1–59"]
     assert "Try again" not in [one.text() for one in cell.make_menu().actions()]
+
+
+def test_the_menu_of_a_view_belongs_to_the_window_and_goes_with_the_view(
+    start, sources, wait_until_idle, qtbot, qtlog
+):
+    application = start(sources[0])
+    window, comparing = application.window, application.controller.comparing
+    key = comparing.add(sources[1])
+    wait_until_idle(application)
+    header = window.grid.cells[key].header
+    QTest.mouseClick(header, Qt.MouseButton.RightButton)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert not [one.message for one in qtlog.records if "top level" in one.message]
+    comparing.remove(key)
+    qtbot.waitUntil(lambda: not shiboken6.isValid(menu))
 
 
 @pytest.mark.parametrize("how", ["cancelled", "another one"])
