@@ -126,12 +126,20 @@ def open_command(
         typer.Option(metavar="SOURCE", help="Show this model beside it; may be given again."),
     ] = None,
     offline: Offline = False,
+    reset: Annotated[
+        bool,
+        typer.Option(
+            "--reset", help="Start with default settings, arrangement and recent sources."
+        ),
+    ] = False,
 ) -> None:
     """Open the window (the default command)."""
     shown = parse_positions(positions)
     if picture is not None:
         check_ending(picture, (".png",), "--picture")
     with _plain_errors():
+        if reset:
+            _reset_settings()
         if source is not None:
             _check_source(source, shown)
         for other in beside or ():
@@ -260,6 +268,24 @@ def models(
         print_table(titles, rows)
     else:
         note(f"No model on the Hub has {search!r} in its name.")
+
+
+def _reset_settings() -> None:
+    """Put the settings aside, and print where."""
+    from gui.window.settings.settings import Settings, settings_path
+
+    try:
+        kept = Settings(settings_path()).reset()
+    except OSError as error:
+        raise HelixscopeError(
+            f"The settings in {settings_path().parent} cannot be renamed: "
+            f"{error.strerror or error}.",
+            "See who may write there.",
+        ) from error
+    for file in kept:
+        note(f"The settings are back to their defaults; the earlier ones are in {file}.")
+    if not kept:
+        note("There are no settings to reset.")
 
 
 def _check_source(source: str, shown: tuple[int, int] | None) -> None:

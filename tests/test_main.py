@@ -1,6 +1,8 @@
 """The command line: the default command, exit statuses, and what is written."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import main as command_line
 from gui.commands.report_files import FIGURES
 from gui.state.camera import VIEWS
 from gui.style.theme import THEMES
+from gui.window.settings.settings import settings_path
 from tests.command_line import run
 
 
@@ -28,6 +31,43 @@ def window(monkeypatch):
 
     monkeypatch.setattr(gui.commands.application, "run_window", run_window)
     return calls
+
+
+@pytest.mark.parametrize("command", [[], ["open"]])
+def test_a_reset_renames_the_settings_and_touches_nothing_else(
+    command, window, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = settings_path().parent
+    others = {folder / "bookmarks.zip", folder / "unsaved" / "a.helix", folder / "lessons" / "a.md"}
+    for file in (settings_path(), settings_path().with_suffix(".ini"), *others):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("content of mine", "utf-8")
+    assert run(*command, "--reset", "sample") == 0
+    renamed = {
+        settings_path().with_name(name) for name in ("settings.json.old", "settings.ini.old")
+    }
+    assert {file for file in folder.rglob("*") if file.is_file()} == others | renamed
+    assert {file.read_text("utf-8") for file in others | renamed} == {"content of mine"}
+    said = capsys.readouterr().err
+    assert all(str(file) in said for file in renamed)
+    assert window == [("sample", None, None, False)]
+    assert run(*command, "--reset", "sample") == 0
+    assert capsys.readouterr().err == "There are no settings to reset.\n"
+
+
+def test_a_reset_that_is_impossible_ends_in_a_sentence(window, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    settings_path().parent.mkdir()
+    settings_path().touch()
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    assert run("--reset") == 1
+    assert "cannot be renamed: Permission denied" in capsys.readouterr().err
+    assert window == []
 
 
 @pytest.fixture
@@ -53,6 +93,7 @@ def table(tmp_path):
         (["open", "report"], ["open", "report"]),
         (["report", "gpt2"], ["report", "gpt2"]),
         (["models"], ["models"]),
+        (["--reset"], ["open", "--reset"]),
         (["--offline", "report", "gpt2"], ["report", "--offline", "gpt2"]),
         (
             ["--whole", "--positions", "1-9", "--table=t", "export", "gpt2", "--out", "x.csv"],

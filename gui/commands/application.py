@@ -9,26 +9,29 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 from pyvistaqt.rwi import _default_format as vtk_surface_format
 
 from gui.commands.log import start_log
+from gui.commands.start_mark import StartMark
 from gui.commands.terminal import complain, joined, note
 from gui.services.controller import Controller
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
 from gui.state.session import Session
 from gui.state.values import Notice
+from gui.style.listening import Listening
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
 from gui.window.main_window import MainWindow
 from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings, settings_path
-from gui.window.unsaved_work import UnsavedWork, left_over
+from gui.window.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
 log = logging.getLogger(__name__)
 PATIENCE_MS = 100
@@ -45,7 +48,12 @@ class Application(QObject):
         What to open first; None for the last source, or the best local model.
     offline
         Whether to start offline, regardless of the settings.
+    safely
+        Whether the last start failed: what may have been the cause is left out, which a notice
+        reports.
     """
+
+    ready = Signal()  # The first frame, the panels and the first model are there, or none opens
 
     def __init__(
         self,
@@ -56,6 +64,7 @@ class Application(QObject):
         *,
         beside: tuple[str, ...] = (),
         offline: bool = False,
+        safely: bool = False,
     ) -> None:
         super().__init__()
         self._qt, self.settings = qt, settings
@@ -65,16 +74,18 @@ class Application(QObject):
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # The model loads while the window is being built.
-        left = left_over(settings.unsaved) if source is None else None
-        if left is not None:
-            self.controller.resume(left.work)
-        else:
-            self.controller.open_first(source, settings.last_source, positions)
+        self._notices = [settings.put_damaged_aside()]
+        left = None
+        if source is not None or not safely:
+            left = self._open_first(source, positions)
+        if safely:
+            self._notices.append(self._left_out(source))
         self.theme = self._resolve(settings.theme)
         _dress(qt, self.theme)
         self.window = MainWindow(
-            self.session, self.controller, settings, self.theme, self.choose_theme
-        )
+            self.session, self.controller, settings, self.theme, self.choose_theme,
+            restore=not safely,
+        )  # fmt: skip
         self._page = SettingsPage(self.window, self.jobs)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.window.set_theme(self.theme, settings.theme)
@@ -82,9 +93,88 @@ class Application(QObject):
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self._beside = beside
         self.session.events.shown.connect(self._show_beside)
+        self._begin_watch()
         self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
         self.controller.refresh_models()
+
+    def _open_first(self, source: str | None, positions: tuple[int, int] | None) -> LeftOver | None:
+        """Open what the window shows first; return the unsaved work, if that is it."""
+        damaged: list[Path] = []
+        left = left_over(self.settings.unsaved, damaged) if source is None else None
+        if left is not None:
+            self.controller.resume(left.work)
+        else:
+            self.controller.open_first(source, self.settings.last_source, positions)
+        if damaged:
+            kept = ", ".join(str(file) for file in damaged)
+            text = "Unsaved work of the last time is damaged and cannot be shown."
+            self._notices.append(Notice(text, f"It is kept as {kept}."))
+        return left
+
+    def _left_out(self, source: str | None) -> Notice | None:
+        """Return what a start after a failed one leaves out; None if there is nothing."""
+        settings, parts, advice = self.settings, [], ""
+        if settings.layout is not None:
+            parts.append("the arrangement of the window")
+        if source is None:
+            if settings.last_source:
+                parts.append("the last model")
+            unsaved = put_aside(settings.unsaved)
+            if unsaved:
+                parts.append("unsaved work")
+                kept = unsaved[0] if len(unsaved) == 1 else unsaved[0].parent
+                advice = f"The unsaved work is kept in {kept}, for File › Open work…"
+        if not parts:
+            return None
+        what = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+        return Notice(f"The last start failed, so this one leaves out {what}.", advice)
+
+    # ---- the end of the start ------------------------------------------------------------
+
+    def _begin_watch(self) -> None:
+        self._framed = self._painted = self._ready = False
+        self._watching = Listening()
+        # Delayed, as a job is counted no more before its result is shown or another one begins.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._look)
+        self._watching.to(self.session.events.jobs, self._on_jobs_changed)
+        viewport, queued = self.window.viewport, Qt.ConnectionType.QueuedConnection
+        # After the window's own slot, which builds the panels.
+        viewport.firstFrame.connect(self._on_first_frame, queued)
+        viewport.firstPainted.connect(self._on_first_painted, queued)
+
+    def _on_jobs_changed(self) -> None:
+        self._soon.start()
+
+    def _on_first_frame(self) -> None:
+        self._framed = True
+        self._soon.start()
+
+    def _on_first_painted(self) -> None:
+        self._painted = True
+        self._soon.start()
+
+    def _look(self) -> None:
+        """Emit ``ready`` once, with the notices of the start."""
+        session = self.session
+        none = session.model is None and session.jobs == 0
+        if self._ready or not self._framed or not (self._painted or none):
+            return
+        self._end_watch()
+        if any(self._notices):
+            notices = [*filter(None, (session.notice, *self._notices))]
+            session.notice = replace(
+                notices[0],
+                text=" ".join(one.text for one in notices),
+                advice=" ".join(one.advice for one in notices if one.advice),
+            )
+        self.ready.emit()
+
+    def _end_watch(self) -> None:
+        self._soon.stop()
+        self._watching.stop()
+        self._ready = True
 
     def _show_beside(self) -> None:
         beside, self._beside = self._beside, ()
@@ -105,6 +195,7 @@ class Application(QObject):
         if self._closed:
             return
         self._closed = True
+        self._end_watch()
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
@@ -172,10 +263,31 @@ def run_window(
         The exit status.
     """
     start_log()
+    settings = Settings(settings_path())
+    mark = StartMark(settings.folder)
+    try:
+        status = _run(settings, mark, source, positions, picture, beside, offline)
+    except KeyboardInterrupt:
+        status = 130
+    mark.remove()  # not if an error or a signal ended the start
+    return status
+
+
+def _run(
+    settings: Settings,
+    mark: StartMark,
+    source: str | None,
+    positions: tuple[int, int] | None,
+    picture: Path | None,
+    beside: tuple[str, ...],
+    offline: bool,
+) -> int:
+    safely = mark.set()
     qt = prepare_qt()
     application = Application(
-        qt, Settings(settings_path()), source, positions, beside=beside, offline=offline
+        qt, settings, source, positions, beside=beside, offline=offline, safely=safely
     )
+    application.ready.connect(mark.remove)
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)

@@ -23,6 +23,7 @@ from gui.panels.base import Panel
 from gui.services.controller import Controller
 from gui.services.loading import has_versions
 from gui.services.undo import Undo
+from gui.state.layout import Layout, WindowPlace
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme, ThemeChoice
@@ -90,6 +91,8 @@ class MainWindow(HostWindow):
         The state it shows, the controller, the stored settings.
     choose_theme
         Called with the user's choice of theme; the application then calls :meth:`set_theme`.
+    restore
+        Whether to arrange it as it was when last closed.
     """
 
     settingsRequested = Signal()  # The user wants to see the settings
@@ -101,6 +104,8 @@ class MainWindow(HostWindow):
         settings: Settings,
         theme: Theme,
         choose_theme: Callable[[ThemeChoice], None],
+        *,
+        restore: bool = True,
     ) -> None:
         super().__init__()
         self.session, self.controller, self.settings = session, controller, settings
@@ -138,7 +143,7 @@ class MainWindow(HostWindow):
         connect_centre(self)
         connect_undo(self)
         self._listen_to_session()
-        self._restore_layout()
+        self._restore_layout(settings.layout if restore else None)
 
     # ---- construction ------------------------------------------------------------------
 
@@ -202,10 +207,9 @@ class MainWindow(HostWindow):
 
     # ---- layout ------------------------------------------------------------------------
 
-    def _restore_layout(self) -> None:
+    def _restore_layout(self, stored: tuple[WindowPlace, Layout] | None) -> None:
         self.resize(first_size(self.screen().availableSize()))
         self.arrange()
-        stored = self.settings.layout
         self._layout = None if stored is None else stored[1]
         if stored is not None:
             put(self, stored[0])

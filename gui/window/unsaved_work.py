@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,12 +145,23 @@ class UnsavedWork(QObject):
             self._left_shown = True
 
 
-def left_over(folder: Path) -> LeftOver | None:
+def left_over(folder: Path, damaged: list[Path] | None = None) -> LeftOver | None:
     """Return the newest work of a crashed process; None if there is none.
 
     Older work stays for the next starts, as do files that are unreadable at the moment or of a
-    later version; damaged files are renamed.
+    later version; damaged files are renamed, and their new names appended to ``damaged``.
     """
+    return _first(folder, lambda file: _take(file, [] if damaged is None else damaged))
+
+
+def put_aside(folder: Path) -> list[Path]:
+    """Move all work of crashed processes where no start takes it; return what is there."""
+    _first(folder, _put_aside)
+    return sorted((folder / TRIED).glob(f"*{ENDING}"))
+
+
+def _first(folder: Path, take: Callable[[Path], LeftOver | None]) -> LeftOver | None:
+    """Take the files of crashed processes, newest first and locked, until there is a result."""
     for file in sorted(_all_kept(folder), key=_age, reverse=True):
         lock = _lock(file)
         try:
@@ -160,7 +172,7 @@ def left_over(folder: Path) -> LeftOver | None:
             log.exception("what was kept cannot be taken")
             continue
         try:
-            found = _take(file)
+            found = take(file)
         except OSError:
             log.exception("what was kept cannot be taken")
         else:
@@ -171,7 +183,20 @@ def left_over(folder: Path) -> LeftOver | None:
     return None
 
 
-def _take(file: Path) -> LeftOver | None:
+def _put_aside(file: Path) -> None:
+    if file.exists():  # otherwise it is partially written
+        _put_to_tried(file)
+    _remove(file)
+
+
+def _put_to_tried(file: Path) -> Path:
+    tried = file.parent / TRIED / file.name
+    tried.parent.mkdir(exist_ok=True)
+    os.replace(file, tried)
+    return tried
+
+
+def _take(file: Path, damaged: list[Path]) -> LeftOver | None:
     from gui.services.work_files.work_file import NewerVersion, read_content, unpack_work
 
     try:
@@ -183,11 +208,10 @@ def _take(file: Path) -> LeftOver | None:
         log.exception("what was kept cannot be read")
         with suppress(FileNotFoundError):
             os.replace(file, file.with_suffix(BROKEN))  # never lost, and not tried again
+            damaged.append(file.with_suffix(BROKEN))
         _remove(file)
         return None
-    tried = file.parent / TRIED / file.name
-    tried.parent.mkdir(exist_ok=True)
-    os.replace(file, tried)
+    tried = _put_to_tried(file)
     _remove(file)  # partially written
     return LeftOver(work, tried)
 

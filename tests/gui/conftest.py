@@ -297,7 +297,7 @@ def start_application(
     """Start the application with a source, and wait until it is idle; closed after the test.
 
     Keyword arguments: ``positions``; ``offline``; ``beside``; ``settings``, if other than the
-    fixture's; ``wait``.
+    fixture's; ``safely``; ``wait``.
     """
     shared_window.close()  # one window has the focus
     palette = qapp.palette()
@@ -310,10 +310,13 @@ def start_application(
         offline: bool = False,
         beside: tuple[str, ...] = (),
         settings: Settings = settings,
+        safely: bool = False,
         wait: bool = True,
     ) -> Application:
         source = None if source is None else str(source)
-        application = Application(qapp, settings, source, positions, offline=offline, beside=beside)
+        application = Application(
+            qapp, settings, source, positions, offline=offline, beside=beside, safely=safely
+        )
         started.append(application)
         if wait:
             wait_until_idle(application)

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import stat
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes
 from gui.state.values import Fields
 
@@ -72,10 +72,7 @@ def put_aside(file: Path, ending: str) -> Path:
 
 
 def _content(file: Path) -> bytes:
-    about = file.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise HelixscopeError(f"{file.name} is not a file.", _DAMAGED)
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         content = opened.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise HelixscopeError(f"{file.name} is longer than {LARGEST} bytes.", _DAMAGED)

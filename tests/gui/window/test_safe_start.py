@@ -1,0 +1,152 @@
+"""A start after one that failed, and what is damaged among what a start reads."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from gui.commands.start_mark import FOLDER
+from gui.services.work_files.work_file import read_work, write_work
+from gui.state.session import Session
+from gui.state.work import Work
+from gui.window.settings.settings import Settings
+from gui.window.unsaved_work import TRIED
+
+
+@pytest.fixture
+def model(write_gpt2):
+    return write_gpt2()
+
+
+@pytest.fixture
+def before(start_application, settings, model):
+    """Settings with a last model and an arrangement, and unsaved work of a crash."""
+    application = start_application(model)
+    application.window.docks["inspector"].hide()
+    application.close()
+    settings.unsaved.mkdir(exist_ok=True)
+    write_work(Work(str(model), (30, 90), {}), settings.unsaved / "a.helix")
+    return Settings(settings._file)
+
+
+def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
+    start_application, before, model, settings
+):
+    kept = settings.unsaved / TRIED / "a.helix"
+    for _ in range(2):  # the second time it fails too, and nothing is lost either
+        application = start_application(settings=Settings(settings._file), safely=True)
+        assert application.session.model is None
+        assert application.window.empty_state.isVisible()
+        assert application.window.docks["inspector"].isVisible()
+        notice = application.session.notice
+        assert notice.text == (
+            "The last start failed, so this one leaves out the arrangement of the window, the last"
+            " model and unsaved work."
+        )
+        assert str(kept) in notice.advice
+        assert read_work(kept).positions == (30, 90)
+        application.close()
+    application = start_application(settings=Settings(settings._file), safely=True)
+    assert application.session.recent == (str(model),)
+    application.controller.open(str(kept))
+    application.jobs.deliver("open", 20_000)
+    assert application.session.positions == (30, 90)
+
+
+def test_what_is_asked_for_is_opened_all_the_same(start_application, before, model, settings):
+    application = start_application(model, settings=before, safely=True)
+    assert application.session.model is not None
+    assert application.session.notice.text == (
+        "The last start failed, so this one leaves out the arrangement of the window."
+    )
+    assert (settings.unsaved / "a.helix").exists()
+
+
+def test_a_first_start_that_was_killed_needs_no_words(start_application):
+    application = start_application(safely=True)
+    assert application.session.notice is None
+
+
+def test_the_end_of_a_start_is_announced_once(start_application, model):
+    announced = []
+    for source in (model, None):
+        application = start_application(source, wait=False, safely=source is None)
+        application.ready.connect(lambda: announced.append(True))
+        while not application.idle or not announced:
+            application._qt.processEvents()
+        assert announced == [True]
+        assert application.window._panels
+        application.close()
+        announced.clear()
+
+
+def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_places(
+    start_application, settings, model
+):
+    settings.save_session(Session(recent=(str(model),)))
+    settings.sync()
+    settings._file.write_bytes(b"\xff\x00")
+    settings.unsaved.mkdir()
+    (settings.unsaved / "a.helix").write_bytes(b"PK\x03\x04")
+    os.mkfifo(settings.unsaved / "b.helix")
+    application = start_application(settings=Settings(settings._file))
+    notice = application.session.notice
+    assert "settings cannot be read" in notice.text
+    assert "Unsaved work of the last time is damaged" in notice.text
+    for name in ("settings.json.broken", "unsaved/a.broken", "unsaved/b.broken"):
+        assert str(settings.folder / name) in notice.advice
+        assert (settings.folder / name).exists()
+
+
+RUN = """
+import os, sys
+from gui.commands import application
+from PySide6.QtCore import QTimer
+end = sys.argv[1]
+class Ending(application.Application):
+    def __init__(self, *arguments, **how):
+        super().__init__(*arguments, **how)
+        print("safely", how["safely"], flush=True)
+        if end == "interrupt":
+            raise KeyboardInterrupt
+        if end == "error":
+            raise ValueError("in the start")
+        if end == "hang":
+            print("hangs", flush=True)
+            sys.stdin.read()
+        self.ready.connect(lambda: QTimer.singleShot(0, self.window.close))
+application.Application = Ending
+print(application.run_window("sample", offline=True), flush=True)
+"""
+
+
+def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next_time(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    marks = tmp_path / "helixscope" / FOLDER
+
+    def start(end, *, kill=False):
+        child = subprocess.Popen(
+            [sys.executable, "-c", RUN, end],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        if kill:
+            first = child.stdout.readline()
+            assert child.stdout.readline() == "hangs\n"
+            child.send_signal(signal.SIGKILL)
+            child.communicate()
+            return [first.strip()]
+        return child.communicate(timeout=120)[0].splitlines()
+
+    assert start("interrupt") == ["safely False", "130"]
+    assert not marks.exists()
+    assert start("error") == ["safely False"]
+    assert start("hang", kill=True) == ["safely True"]
+    assert len([*marks.iterdir()]) == 1
+    assert start("window") == ["safely True", "0"]
+    assert not marks.exists()
+    assert start("window") == ["safely False", "0"]
