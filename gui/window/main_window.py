@@ -31,6 +31,7 @@ from gui.viewport.central_widget import CentralWidget
 from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import vbox
+from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
@@ -526,7 +527,7 @@ def connect_undo(window: MainWindow) -> None:
     def show() -> None:
         for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):
             actions[name].setEnabled(bool(what))
-            actions[name].setText(f"{title}: {what}" if what else title)
+            actions[name].setText(without_keys(f"{title}: {what}") if what else title)
 
     undo.on_changed = show
     show()

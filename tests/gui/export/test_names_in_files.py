@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -102,6 +103,20 @@ def test_scripts(named, name):
     call = body[1].value
     assert [ast.literal_eval(argument) for argument in call.args] == [str(path)]
     assert visible(text.replace("\n", "")) == text.replace("\n", "")
+
+
+def test_reports(command, named, tmp_path):
+    """Every figure of a report, and no formula in any."""
+    name = "a$\\frac{$b<b>\x1b[2J\u202e&amp;"
+    out = tmp_path / "report"
+    done = command("report", named(name), "--out", out, "--positions", "1-20")
+    assert (done.returncode, done.stderr) == (0, "")
+    drawings = list(out.glob("*.svg"))
+    assert len(drawings) > 3
+    texts = " ".join(
+        text for path in drawings for text in ElementTree.parse(path).getroot().itertext()
+    )
+    assert texts.count(visible(name)) > 3
 
 
 @pytest.mark.parametrize("name", ["<b>x<img src=x>", "a$\\frac{$b", "&lt;script&gt;"])

@@ -1,6 +1,7 @@
 """Names are shown as they are: no HTML, no keys of menus, no control characters."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
@@ -165,3 +166,12 @@ def test_no_widget_that_guesses_is_made_elsewhere():
             if isinstance(node, ast.ClassDef) and "QLabel" in map(ast.unparse, node.bases):
                 found.add(path.relative_to(ROOT).as_posix())
     assert found == {"gui/widgets/label.py"}
+
+
+def test_the_menu_of_undo_marks_no_keys_of_a_name(application, wait_until_idle):
+    undo, actions = application.window.undo, application.window.commands.by_name
+    application.session.colormap = "viridis"
+    wait_until_idle(application)
+    undo._done[-1] = replace(undo._done[-1], step=NAME)
+    undo.on_changed()
+    assert actions["undo"].text() == f"Undo: {SHOWN}".replace("&", "&&")
