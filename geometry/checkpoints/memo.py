@@ -5,9 +5,44 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast, overload
 
 T = TypeVar("T")
+_TURNS = threading.Lock()
+
+
+class cached_property(Generic[T]):  # noqa: N801 – it stands in for that of functools
+    """A property that is computed on first use and kept, like that of functools.
+
+    Up to Python 3.11 that one has a lock of the class: while one model's matrix is fetched, no
+    thread could read that of another. Here threads wait for each other only at one object.
+    """
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self._find, self.__doc__ = find, find.__doc__
+        self._name = find.__name__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, one: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, one: object, owner: type) -> T: ...
+    def __get__(self, one: object | None, owner: type) -> Self | T:
+        if one is None:
+            return self
+        kept, turn_name = one.__dict__, f"{self._name} (being computed)"
+        with _TURNS:
+            turn = kept.setdefault(turn_name, threading.RLock())
+        with turn:
+            try:
+                if self._name not in kept:
+                    kept[self._name] = self._find(one)
+                return cast(T, kept[self._name])
+            finally:
+                with _TURNS:  # whoever waits has it, and whoever comes finds the value
+                    kept.pop(turn_name, None)
 
 
 class Memo:

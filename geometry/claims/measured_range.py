@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
+from geometry.checkpoints.memo import cached_property
 from geometry.measures.layernorm import LayerNormErrors, layernorm_errors
 from geometry.measures.lookback import (
     LookBack,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.identity import FolderFiles
+from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
 from geometry.hub.faults import Offline
