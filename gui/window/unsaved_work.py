@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import parts_in, remove_parts, write_bytes
+from geometry.checkpoints.whole_files import parts_in, reason, remove_parts, write_bytes
 from gui.services.work_files.reopening import ENDING
 from gui.state.values import Notice
 from gui.style.listening import Listening
@@ -136,7 +136,7 @@ class UnsavedWork(QObject):
         self._failing = True
         log.error("what is shown cannot be kept", exc_info=error)
         session.notice = Notice(
-            f"Unsaved work cannot be kept: {error.strerror or error}.",
+            f"Unsaved work cannot be kept: {reason(error)[0]}.",
             "A crash would lose it. It is tried again every few seconds; or save it yourself.",
         )
 

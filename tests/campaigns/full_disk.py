@@ -44,7 +44,7 @@ from tests.campaigns.writes import (
     left_in,
 )
 
-DRAWN = 0.02
+DRAWN = 0.05
 """Share of the cases in which something is drawn, which takes a hundred times as long."""
 SLOW = {"training": 0.1, "report": 0.3, "film, mp4": 0.3}
 """How often those that take long are tried, of all that draw nothing."""
@@ -105,7 +105,7 @@ class FullDisk:
         assert disk is not None
         folder = disk.folder / "case"
         known = self._begin(write, folder)
-        most = 2 * known.nbytes + 50_000
+        most = int(1.2 * known.nbytes) + 20_000
         disk.fill(rng.randrange(0, most))
         try:
             said = self._run(write, lambda: write.run(folder, 1), errno.ENOSPC)
@@ -173,7 +173,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign as a command."""
     # As the app does: what libraries warn of goes to the log.
     warnings.simplefilter("ignore")
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         campaign = FullDisk(Path(folder))
         try:

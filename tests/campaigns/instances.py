@@ -326,7 +326,7 @@ def _restored(folder: Path) -> list[tuple[int, int]]:
 def prepare() -> None:
     """Import what the cases need before they fork."""
     warnings.simplefilter("ignore")
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
     import filelock
     import PySide6.QtCore
 

@@ -178,7 +178,7 @@ class Kills:
 def prepare() -> None:
     """Import what the writes need, so that a kill costs no more than a fork."""
     warnings.simplefilter("ignore")
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
     for name in _WARM:
         importlib.import_module(name)
     import torch

@@ -14,6 +14,7 @@ from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokens
 from geometry.training.windows import Windows
+from tests.campaigns.failing_disk import SmallDisk
 
 TINY = TrainingSettings(
     positions=8, layers=1, heads=2, width=8, vocabulary=257, batch=4, steps=6, warm_up=2
@@ -114,6 +115,38 @@ def test_bytes_come_back_as_they_were(tmp_path):
     assert len(tokens) == len(text.encode()) + 1
     assert tokens[-1] == tokenizer.token_to_id(END)
     assert tokenizer.decode(tokens[:-1].tolist()) == text
+
+
+TOKENS_ON = """
+from pathlib import Path
+
+from geometry.training.settings import TrainingError
+from geometry.training.text import Corpus
+from geometry.training.tokenization import learn_tokens, write_tokens
+from tests.geometry.training.test_training_parts import TINY
+
+corpus = Corpus(Path({text!r}), 0)
+try:
+    write_tokens(corpus, learn_tokens(corpus, 257), TINY, Path({out!r}) / "tokens.npy")
+except TrainingError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_while_the_tokens_are_written_is_reported(tmp_path, run_python):
+    """On a real disk, in a process of its own: writing into a memory map would end it."""
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("many words " * 20_000)
+    disk = SmallDisk.made(tmp_path / "disk")
+    if disk is None:
+        pytest.skip("no disk may be mounted here")
+    try:
+        disk.fill(50_000)
+        said = run_python(TOKENS_ON.format(text=str(tmp_path / "text"), out=str(disk.folder)))
+        assert said.endswith("tokens.npy cannot be written: no space is left on the disk.\n")
+        assert [path.name for path in disk.folder.iterdir()] == ["ballast"]
+    finally:
+        disk.close()
 
 
 def test_too_little_text(tmp_path):

@@ -67,7 +67,8 @@ def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
             session.selection = (position,)
             session.notice = None
             unsaved.keep()
-            assert session.notice.text == "Unsaved work cannot be kept: No space left on device."
+            text = "Unsaved work cannot be kept: no space is left on the disk."
+            assert session.notice.text == text
         unsaved.keep()
         (work,) = application.settings.unsaved.glob("*.helix")
         assert read_work(work).fields["selection"] == (position,)
