@@ -21,9 +21,11 @@ WRITING = {
 ELSEWHERE = {
     "geometry/checkpoints/whole_files.py": "the writer itself",
     "geometry/checkpoints/number_files.py": "writes into the part that its caller got",
+    "geometry/checkpoints/stores.py": "opens without waiting for a pipe, for reading alone",
     "geometry/hub/entries.py": "entries with checksums; their parts are in a folder of their own",
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/training/run_folder.py": "a lock, which has no content",
+    "gui/commands/start_mark.py": "a mark, of which it counts that it is there",
     "gui/commands/log.py": "entries are appended; one that does not fit is left out",
     "gui/commands/terminal.py": "no file: the null device, for what cannot be printed",
     "gui/export/film.py": "what ffmpeg reads and reports, in the system's folder",
