@@ -138,16 +138,18 @@ class ResultDocks:
         self._listening.stop()
 
     def _watch(self, dock: Dock) -> None:
-        name = dock.name
+        name, widget = dock.name, self._docks[dock.name]
 
         def on_seen(seen: bool) -> None:
+            # A tab from behind others begins to float where Qt put it out of sight.
+            seen |= widget.isFloating() and not widget.isHidden()
             self._in_front[name] = seen
             if name in self._panels:
                 self._panels[name].set_in_front(seen)
             elif seen:
                 self.need(name)
 
-        self._docks[name].visibilityChanged.connect(on_seen)
+        widget.visibilityChanged.connect(on_seen)
 
     def _connect(self, panel: Panel) -> None:
         # The first frame does not wait for it.

@@ -42,8 +42,8 @@ def split(window):
 
 def floating(window):
     docks = window.docks
-    docks["norms"].setFloating(True)
-    docks["norms"].setGeometry(QRect(60, 90, 420, 300))
+    docks["capture"].setFloating(True)
+    docks["capture"].setGeometry(QRect(60, 90, 420, 300))
     docks["inspector"].setFloating(True)
     docks["inspector"].setGeometry(QRect(500, 100, 260, 333))
     docks["inspector"].hide()
@@ -97,6 +97,7 @@ def test_a_window_starts_as_it_was_closed(
     again = take_layout(window)
     assert (again.hidden, set(again.floating)) == (layout.hidden, set(layout.floating))
     assert application.session.notice is None
+    assert {name for name, one in before.items() if one[3]} <= set(window._panels)
 
 
 @pytest.mark.parametrize("arrange", [moved, split, floating])
@@ -116,6 +117,7 @@ def test_saved_work_arranges_an_open_window(
     application.controller.open(str(path))
     settle()
     assert_looks_the_same(seen(window), before)
+    assert {name for name, one in before.items() if one[3]} <= set(window._panels)
     assert set(window._panels) <= built | {name for name, one in before.items() if one[3]}
     window.arrange()
 

@@ -150,3 +150,57 @@ def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next
     assert start("window") == ["safely True", "0"]
     assert not marks.exists()
     assert start("window") == ["safely False", "0"]
+
+
+STRANGE = ["\0", "a" * 100_000, "\udcff/x", "~nobody/x", "/" * 9_999, "a\nb", "x.helix\0", "@" * 99]
+
+
+@pytest.mark.parametrize("last", range(len(STRANGE)))
+def test_recent_sources_that_make_no_sense_stop_no_start(start_application, settings, model, last):
+    settings.save_session(Session(recent=(STRANGE[last], *STRANGE, str(model))))
+    settings.sync()
+    application = start_application(settings=Settings(settings._file))
+    assert application.ready
+    notice = application.session.notice
+    assert notice is None or "fault of Helixscope" not in notice.advice
+    application.controller.open(str(model))
+    application.jobs.deliver("open", 20_000)
+    assert application.session.model is not None
+
+
+@pytest.fixture
+def lessons(settings):
+    """A folder of lessons with strange things in it, and a good one."""
+    settings.lessons.mkdir(parents=True)
+    (settings.lessons / "binary.md").write_bytes(bytes(range(256)))
+    (settings.lessons / "folder.md").mkdir()
+    (settings.lessons / "long.md").write_bytes(b"# a\n" * 5_000_000)
+    (settings.lessons / "gone.md").symlink_to("nowhere")
+    os.mkfifo(settings.lessons / "pipe.md")
+    os.symlink(b"x", os.fsencode(settings.lessons) + b"/\xff.md")
+
+
+def test_damaged_lessons_stop_no_start_and_no_lesson(
+    start_application, settings, model, lessons, wait_until_idle
+):
+    application = start_application(model)
+    application.window.lesson_player.open()
+    wait_until_idle(application)
+    assert application.session.lessons
+    assert application.session.lesson is not None
+
+
+def test_damaged_bookmarks_are_reported_with_their_new_place(
+    start_application, settings, model, wait_until_idle
+):
+    damaged = {"bookmarks.zip": b"PK\x05\x06" + bytes(99)}
+    for name, content in damaged.items():
+        (settings.folder / name).write_bytes(content)
+    application = start_application(model)
+    application.window.bookmarks.show()
+    wait_until_idle(application)
+    notice = application.session.notice
+    kept = settings.folder / "bookmarks.broken"
+    assert "damaged" in notice.text
+    assert str(kept) in notice.advice
+    assert kept.read_bytes() == damaged["bookmarks.zip"]
