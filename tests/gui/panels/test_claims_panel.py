@@ -300,11 +300,12 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     else:
         {"viewport": window.viewport.interactor, "table": panel.content.table}[focus].setFocus()
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
-    assert panel.words.message.isVisible()
-    assert panel.words.message.text() == CANCELLED
+    assert panel.strip.message.isVisible()
+    assert panel.strip.message.text() == CANCELLED
+    assert ids(panel.content.table) == [claim.id for claim in CLAIMS]  # what was found stays
     assert half_way.app.session.selection == (3, 5)
     half_way.go_on.set()
-    QTest.mouseClick(panel.words.button, LEFT)
+    QTest.mouseClick(panel.strip.again, LEFT)
     wait_until_idle(half_way.app)
     assert all(outcome(verdict) == "holds" for verdict in panel.result.verdicts)
 
@@ -315,4 +316,4 @@ def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):
     qtbot.waitUntil(lambda: half_way.panel.strip.isVisible())
     half_way.panel.content.table.setFocus()
     QTest.keyClick(half_way.panel.content.table, Qt.Key.Key_Escape)
-    assert half_way.panel.words.message.text() == CANCELLED
+    assert half_way.panel.strip.message.text() == CANCELLED
