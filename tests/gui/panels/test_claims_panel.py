@@ -14,9 +14,9 @@ from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
 from gui.panels.claims.words import comma_separated, counts, outcome
-from gui.panels.panel import CANCELLED
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
+from gui.widgets.working_strip import CANCELLED
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
 
