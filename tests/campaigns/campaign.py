@@ -74,7 +74,7 @@ def attack(
     for number in range(first, first + cases):
         if until is not None and time.monotonic() > until:
             break
-        before = _restart_peak()
+        before = restart_peak()
         start = time.monotonic()
         try:
             outcome = case(random.Random(f"{seed}:{number}"))
@@ -85,7 +85,7 @@ def attack(
             outcome = "traceback"
             counts.faults.append((number, traceback.format_exc()))
         counts.outcomes[outcome] += 1
-        took, added = time.monotonic() - start, _peak_mb() - before
+        took, added = time.monotonic() - start, peak_mb() - before
         counts.slowest_s, counts.most_mb = max(counts.slowest_s, took), max(counts.most_mb, added)
         if budget_s is not None and took > budget_s:
             counts.faults.append((number, f"hang: {took:.1f} s, {outcome}"))
@@ -128,7 +128,7 @@ def main(
     return 1 if counts.faults else 0
 
 
-def _restart_peak() -> float:
+def restart_peak() -> float:
     """Start measuring the peak of the memory anew, and return the memory in use, in MB."""
     clear = Path("/proc/self/clear_refs")
     if not clear.exists():
@@ -137,7 +137,8 @@ def _restart_peak() -> float:
     return _status_mb("VmRSS")
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
+    """Return the most memory in use since :func:`restart_peak`, in MB."""
     return _status_mb("VmHWM")
 
 
