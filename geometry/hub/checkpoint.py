@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import WEIGHTS, choose_weights
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.stores import Region
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import NotOnHub
-from geometry.hub.hub_files import HubFiles, file_key
+from geometry.hub.hub_files import DAMAGED, HubFiles, file_key
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import tokenizer_folder
 from geometry.hub.keeping import wait_until_kept
@@ -96,17 +99,18 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     SourceError
         It has no supported weights, or they are damaged.
     """
-    files, weights, asked = _find(address, network)
-    regions: Mapping[str, Region] | None = None
-    if not weights.endswith(".json"):
-        regions = files.index(weights)
-    content = files.small("config.json")
-    config = {} if content is None else parse_json("config.json", content)
-    if regions is None:
-        places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
-        regions = Shards(weights, places, files.index)
-    commit = files.address.revision
-    return HubCheckpoint(address, commit, HubStore(files, regions), config, files, network, asked)
+    with reading(f"{address}", DAMAGED):
+        files, weights, asked = _find(address, network)
+        regions: Mapping[str, Region] | None = None
+        if not weights.endswith(".json"):
+            regions = files.index(weights)
+        content = files.small("config.json")
+        config = {} if content is None else parse_json("config.json", content)
+        if regions is None:
+            places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
+            regions = Shards(weights, places, files.index)
+        store = HubStore(files, regions)
+    return HubCheckpoint(address, files.address.revision, store, config, files, network, asked)
 
 
 def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
@@ -122,7 +126,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
         files = HubFiles(address, network)
         weights = files.kept(_WEIGHTS)
         if weights is not None:
-            return files, weights.tobytes().decode("utf-8"), False
+            return files, weights.tobytes().decode("utf-8", "replace"), False
     files, name = _ask(address, network)
     files.keep(_WEIGHTS, name.encode("utf-8"))
     return files, name, True
@@ -174,6 +178,8 @@ def kept_models(cache: TensorCache) -> Iterator[tuple[HubAddress, dict[str, Any]
     for kept in cache.commits():
         if cache.has(kept.repo, kept.commit, _COMPLETE):
             content = cache.peek(kept.repo, kept.commit, file_key("config.json"))
-            config = {} if content is None else parse_json("config.json", content.tobytes())
+            config: dict[str, Any] = {}
+            with suppress(SourceError):  # such a model is still listed, to be removed
+                config = {} if content is None else parse_json("config.json", content.tobytes())
             for revision in kept.revisions:
                 yield HubAddress(kept.repo, revision), config

@@ -13,16 +13,20 @@ import logging
 import os
 import re
 import shutil
+import stat
 import struct
 import sys
 import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.config import load_json
+from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.whole_files import claim, remove_abandoned
 
 log = logging.getLogger(__name__)
@@ -34,6 +38,7 @@ _MAGIC = b"helixsc1"
 _TRAILER = struct.Struct("<32sIQ8s")
 _MAX_KEY = 1_000_000
 _READABLE = 48
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 #: How often a folder that another process removes is created again before giving up.
 _ATTEMPTS = 20
 
@@ -66,26 +71,35 @@ def file_name(name: str) -> str:
     return f"{readable}-{digest.hexdigest()}"
 
 
-def read_entry(path: Path, key: Key) -> Bytes | None:
+def read_entry(path: Path, key: Key, longest: int) -> Bytes | None:
     """Read an entry's bytes as a new array, or None if there is none.
+
+    Parameters
+    ----------
+    path, key
+        Its file and its key.
+    longest
+        Bytes of data that an entry may hold at most; of a longer one nothing is read.
 
     Raises
     ------
     DamagedEntry
-        The file is damaged, or belongs to another key.
+        The file is damaged, belongs to another key, or is no file.
     OSError
         It cannot be read.
     """
     try:
-        data = np.fromfile(path, dtype=np.uint8)
+        with _open(path) as file:
+            length, key_length, digest = _read_trailer(file)
+            if length > longest:
+                raise DamagedEntry("it is longer than the cache may be")
+            file.seek(0)
+            data = np.fromfile(file, dtype=np.uint8, count=length + key_length)
     except FileNotFoundError:
         return None
-    start = len(data) - _TRAILER.size
-    if start < 0:
-        raise DamagedEntry("it is too short")
-    digest, key_length, length, magic = _TRAILER.unpack(data[start:].tobytes())
-    if magic != _MAGIC or length + key_length != start:
-        raise DamagedEntry("it is cut or no entry at all")
+    start = length + key_length
+    if len(data) != start:
+        raise DamagedEntry("it is cut")
     if hashlib.sha256(data[:start].data).digest() != digest:
         raise DamagedEntry("its checksum is another")
     if data[length:start].tobytes() != key.encode():
@@ -96,19 +110,44 @@ def read_entry(path: Path, key: Key) -> Bytes | None:
 def read_key(path: Path) -> Key | None:
     """Read an entry's key without verifying its content; None if that fails."""
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - _TRAILER.size, 0))
-            _, key_length, length, magic = _TRAILER.unpack(file.read())
-            if magic != _MAGIC or length + key_length + _TRAILER.size != size:
-                return None
-            if key_length > _MAX_KEY:
-                return None
+        with _open(path) as file:
+            length, key_length, _ = _read_trailer(file)
             file.seek(length)
-            repo, commit, name = json.loads(file.read(key_length))
-    except (OSError, struct.error, ValueError):
+            parts = load_json(path.name, file.read(key_length))
+    except (OSError, DamagedEntry, SourceError):
         return None
-    return Key(repo, commit, name)
+    if type(parts) is not list or list(map(type, parts)) != [str, str, str]:
+        return None
+    return Key(*parts)
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a file for reading; DamagedEntry if it is something else, such as a pipe."""
+    # Opening a pipe would wait for its writer.
+    try:
+        opened = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError) and not path.is_file():
+            raise DamagedEntry("it is no file") from error  # a folder on Windows, or a socket
+        raise
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise DamagedEntry("it is no file")
+    return os.fdopen(opened, "rb")
+
+
+def _read_trailer(file: BinaryIO) -> tuple[int, int, bytes]:
+    """Return the lengths of data and key, and their checksum."""
+    size = file.seek(0, os.SEEK_END)
+    if size < _TRAILER.size:
+        raise DamagedEntry("it is too short")
+    file.seek(size - _TRAILER.size)
+    digest, key_length, length, magic = _TRAILER.unpack(file.read(_TRAILER.size))
+    if magic != _MAGIC or length + key_length + _TRAILER.size != size or key_length > _MAX_KEY:
+        raise DamagedEntry("it is cut or no entry at all")
+    return length, key_length, digest
 
 
 def entry_size(key: Key, nbytes: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import KINDS, kind_of
 from geometry.checkpoints.safetensors_store import read_header
@@ -26,7 +28,12 @@ from geometry.hub.network import Network
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.whole_file import fitting, read_all
 
+log = logging.getLogger(__name__)
+
 Bytes = npt.NDArray[np.uint8]
+
+#: Advice where a file is not what it should be, though it came as it was sent.
+DAMAGED = "The file on the Hub is damaged; tell its authors."
 
 #: How often a thread waiting for its turn checks for cancellation.
 _TURN_S = 0.05
@@ -195,18 +202,34 @@ class HubFiles:
             It is damaged, or cannot be read in pieces.
         """
         key = f"index {VERSION}/{name}"
-        data = self.kept(key)
-        if data is None:
+        regions = self._kept_index(key, name)
+        if regions is None:
             with self.turn():
                 # Another thread may have read it meanwhile.
-                data = self.kept(key)
-                if data is None:
+                regions = self._kept_index(key, name)
+                if regions is None:
                     file = self._open(name)
-                    data = np.frombuffer(
-                        dump_index(_places(file), file.size(), file.etag), np.uint8
-                    )
-                    self.keep(key, data)
-        return load_index(data.tobytes(), lambda size, etag: _Remote(self, name, size, etag))
+                    with reading(name, DAMAGED):
+                        index = dump_index(_places(file), file.size(), file.etag)
+                    regions = self._load(index, name)
+                    self.keep(key, index)
+        return regions
+
+    def _kept_index(self, key: str, name: str) -> dict[str, Region] | None:
+        """Return a kept index, or None if there is none; a damaged one is removed."""
+        data = self.kept(key)
+        if data is None:
+            return None
+        try:
+            return self._load(data.tobytes(), name)
+        except SourceError:
+            log.warning("The kept index of %s is removed", name, exc_info=True)
+            self._held.pop(key, None)
+            self._network.cache.discard(self.address.repo, self.address.revision, key)
+            return None
+
+    def _load(self, index: bytes, name: str) -> dict[str, Region]:
+        return load_index(index, lambda size, etag: _Remote(self, name, size, etag))
 
     @contextmanager
     def turn(self) -> Iterator[None]:

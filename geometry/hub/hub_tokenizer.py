@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.whole_files import write_bytes, writing
+from geometry.hub.client import FETCH_BYTES
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
@@ -19,6 +24,8 @@ VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.mo
 #: Files that belong to a vocabulary.
 BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
+
+_NAMES = frozenset({*VOCABULARIES, *BESIDE, "tokenizer.json"})
 
 #: The cached entry that lists the files and their checksums; without it the folder is incomplete.
 _LIST = "tokenizer"
@@ -73,15 +80,29 @@ def _is_complete(folder: Path, listed: Bytes | None) -> bool:
     if listed is None:
         return False
     try:
-        return all(
-            hashlib.sha256((folder / name).read_bytes()).hexdigest() == checksum
-            for name, checksum in json.loads(listed.tobytes()).items()
-        )
-    except OSError:
+        with reading("The list of a tokenizer's files"):
+            sums = parse_json("The list of a tokenizer's files", listed.tobytes())
+            return bool(sums) and all(
+                name in _NAMES and _checksum(folder / name) == checksum
+                for name, checksum in sums.items()
+            )
+    except (OSError, SourceError):
         return False
 
 
+def _checksum(path: Path) -> str:
+    """Return a file's SHA-256; "" of what was not written here: no plain file, or too long."""
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode) or about.st_size > FETCH_BYTES:
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
+    """Write a file atomically, also in place of something else, such as a folder."""
     with writing(path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif not path.is_file():
+            path.unlink(missing_ok=True)
         write_bytes(content, path, durable=False)  # checked by its checksum when it is read

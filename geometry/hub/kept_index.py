@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import load_json
 from geometry.checkpoints.stores import ByteFile, Region, TensorInfo
 from geometry.checkpoints.zip_records import Record
 
@@ -40,12 +43,23 @@ def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> dict[s
         The written index.
     open_file
         Creates the file of the tensors, from its length and ETag.
+
+    Raises
+    ------
+    SourceError
+        It is something else, or too large.
     """
-    content = json.loads(data)
-    file = open_file(content["size"], content["etag"])
+    with reading("A kept index"):
+        return _load(load_json("A kept index", data), open_file)
+
+
+def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> dict[str, Region]:
+    _check_sizes(content["size"])
+    file = open_file(content["size"], str(content["etag"]))
     regions = {}
     for name, entry in content["tensors"].items():
         dtype, shape, nbytes, offset, strides, big_endian, place = entry
+        _check_sizes(nbytes, offset, *shape, *(place or ()))
         regions[name] = Region(
             file if place is None else Record(file, *place),
             offset,
@@ -54,3 +68,9 @@ def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> dict[s
             big_endian,
         )
     return regions
+
+
+def _check_sizes(*values: object) -> None:
+    for value in values:
+        if type(value) is not int or not 0 <= value < 2**63:
+            raise ValueError("no size")

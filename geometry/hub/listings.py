@@ -23,9 +23,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 #: Files of a repository, its branches or tags: ten times as many as any has that holds a model.
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
 
-#: Characters of a file's path, four times what file systems allow as a name; of a model's task or
-#: library, which are single words.
-_LONGEST_PATH, _LONGEST_WORD = 1_000, 100
+#: Characters of a file's path, four times what file systems allow as a name; of a revision, as much
+#: as they allow; of a model's task or library, which are single words.
+_LONGEST_PATH, _LONGEST_REVISION, _LONGEST_WORD = 1_000, 255, 100
 
 #: No number of bytes or downloads is larger.
 _MAX_COUNT = 2**63
@@ -79,7 +79,7 @@ def read_revisions(answer: Any) -> tuple[Revision, ...]:
         for revision in _entries(answer[kind], MAX_REVISIONS)
     ]
     revisions = (Revision(_text(one["name"]), _commit(one["targetCommit"])) for one in listed)
-    return tuple(one for one in revisions if parse_address(f"a@{one.name}") is not None)
+    return tuple(one for one in revisions if _is_revision(one.name))
 
 
 def read_found(answer: Any, limit: int) -> tuple[FoundModel, ...]:
@@ -133,3 +133,8 @@ def _word(value: Any) -> str:
 
 def _is_path(name: str) -> bool:
     return 0 < len(name) <= _LONGEST_PATH and visible(name) == name
+
+
+def _is_revision(name: str) -> bool:
+    fits = 0 < len(name) <= _LONGEST_REVISION and visible(name) == name
+    return fits and parse_address(f"a@{name}") is not None

@@ -16,6 +16,7 @@ is one rename or one removal. So threads and processes need no coordination.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -92,7 +93,7 @@ class TensorCache:
         """
         key = Key(repo, commit, name)
         for path in self._places(key):
-            data = _read(path, key)
+            data = self._read(path, key)
             if data is not None:
                 try:
                     touch(path)
@@ -104,7 +105,7 @@ class TensorCache:
     def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
         """Like :meth:`get`, without updating the time of last use."""
         key = Key(repo, commit, name)
-        found = (_read(path, key) for path in self._places(key))
+        found = (self._read(path, key) for path in self._places(key))
         return next((data for data in found if data is not None), None)
 
     def put(
@@ -169,6 +170,8 @@ class TensorCache:
         label = folder / f"commit{LABEL}"
         if not label.is_file():
             self._write(label, Key(repo, commit, ""), b"")
+        if os.path.lexists(folder / FILES) and not (folder / FILES).is_dir():
+            self._remove(folder / FILES)
         with _logged("make", folder / FILES):
             make_folder(folder / FILES)
         return folder / FILES
@@ -178,8 +181,11 @@ class TensorCache:
     def commit_of(self, repo: str, revision: str) -> str | None:
         """Return the last known commit of a branch or tag, or None."""
         key = Key(repo, "", revision)
-        data = _read(self._revision(key), key)
-        return None if data is None else data.tobytes().decode("utf-8", "surrogatepass")
+        data = self._read(self._revision(key), key)
+        try:
+            return None if data is None else data.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return None
 
     def resolved(self, repo: str, revision: str) -> tuple[str, float] | None:
         """Like :meth:`commit_of`, with the time when the Hub was asked, in seconds since 1970."""
@@ -254,6 +260,24 @@ class TensorCache:
 
     # ---- writing and removing --------------------------------------------------------------
 
+    def _read(self, path: Path, key: Key) -> Bytes | None:
+        try:
+            # What was kept under a higher limit is still read.
+            return read_entry(path, key, max(self.max_bytes, MAX_BYTES))
+        except DamagedEntry as error:
+            log.warning("%s is removed from the cache: %s", path, error)
+            self._remove(path)
+        except (OSError, MemoryError) as error:
+            log.warning("%s cannot be read: %s", path, error)
+        return None
+
+    def _remove(self, path: Path) -> None:
+        with _logged("remove", path):
+            if path.is_dir() and not path.is_symlink():
+                remove_folder(path, self._incoming)
+            else:
+                path.unlink(missing_ok=True)
+
     def _write(self, path: Path, key: Key, data: bytes | Bytes) -> None:
         sweep(self._incoming)
         with _logged("write", path):
@@ -303,18 +327,6 @@ class TensorCache:
         known = (of.name for _, of in revisions_in(held.folder.parent) if of.repo == key.repo)
         revisions = sorted(name for name in known if self.commit_of(key.repo, name) == key.commit)
         return CachedCommit(key.repo, key.commit, tuple(revisions), held.nbytes, held.used / 1e9)
-
-
-def _read(path: Path, key: Key) -> Bytes | None:
-    try:
-        return read_entry(path, key)
-    except DamagedEntry as error:
-        log.warning("%s is removed from the cache: %s", path, error)
-        with _logged("remove", path):
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        log.warning("%s cannot be read: %s", path, error)
-    return None
 
 
 @contextmanager

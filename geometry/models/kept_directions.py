@@ -72,7 +72,7 @@ class DirectionsOnDisk:
             return None
         path = self._path(key)
         try:
-            data = read_entry(path, key)
+            data = read_entry(path, key, max(self._max_bytes, MAX_BYTES))
             if data is None:
                 return None
             touch(path)

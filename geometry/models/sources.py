@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
@@ -169,11 +170,12 @@ def _fetch(
     """Open a model from the cache and the Hub."""
     from geometry.hub.checkpoint import open_checkpoint
     from geometry.hub.faults import NotOnHub, Offline
+    from geometry.hub.hub_files import DAMAGED
     from geometry.hub.keeping import opening
     from geometry.hub.network import default_network
 
     try:
-        with opening():
+        with opening(), reading(text, DAMAGED):
             checkpoint = open_checkpoint(canonical(address), network or default_network())
             model = _model_of(checkpoint, text, address.short, table)
     except Offline as error:
