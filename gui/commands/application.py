@@ -28,6 +28,7 @@ from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
 from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings, settings_path
@@ -68,7 +69,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         self._qt, self.settings = qt, settings
-        self._closed = False
+        self._closed = self._interrupted = False
         self.session = settings.new_session()
         self.session.offline |= offline or is_offline_by_environment()
         self.jobs = QtJobs(self.session, self)
@@ -86,6 +87,7 @@ class Application(QObject):
             self.session, self.controller, settings, self.theme, self.choose_theme,
             restore=not safely,
         )  # fmt: skip
+        self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.window.set_theme(self.theme, settings.theme)
@@ -182,6 +184,26 @@ class Application(QObject):
             self.window.viewport.interactor.setFocus()
         for source in beside:
             self.controller.comparing.add(source)
+        self.question.given = tuple(one.key for one in self.session.compared)
+
+    def ask_before_losing_work(self) -> None:
+        """From now on ask the user before closing the window or opening other work loses changes.
+
+        Without this, as for a picture of the window or in tests, nothing is asked.
+        """
+        self.window.may_close = self._may_close
+        self.controller.ask_before_opening(self.question.before_opening)
+        # The desktop ends the session: what is shown is kept for the next start.
+        self._qt.commitDataRequest.connect(self._unsaved.keep)
+
+    def _may_close(self) -> bool:
+        return self._qt.isSavingSession() or self.question.before_closing()
+
+    def interrupt(self) -> None:
+        """Close the window without a question; changes of work stay for the next start."""
+        self._interrupted = True
+        self.window.may_close = lambda: True
+        self.window.close()
 
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Apply and store the user's choice of theme."""
@@ -199,7 +221,8 @@ class Application(QObject):
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
-        self._unsaved.close()
+        self._unsaved.close(interrupted=self._interrupted)
+        self.window.may_close = lambda: True
         self.window.close()
         self.jobs.shut_down()
         self.controller.close()
@@ -293,6 +316,8 @@ def _run(
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
     interrupt = _Interrupt(application)
     shutter = _Shutter(application, picture) if picture is not None else None
+    if shutter is None:
+        application.ask_before_losing_work()
     qt.exec()
     status = 0 if shutter is None or shutter.saved else 1
     if status and application.session.notice is not None:
@@ -316,7 +341,7 @@ class _Interrupt(QObject):
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)
-        self._handler = signal.signal(signal.SIGINT, lambda *_: application.window.close())
+        self._handler = signal.signal(signal.SIGINT, lambda *_: application.interrupt())
         signal.set_wakeup_fd(self._writer.fileno())
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(lambda: self._reader.recv(64))

@@ -165,6 +165,7 @@ class ResultPanel(Panel):
         Writes figures and numbers.
     """
 
+    choicesChanged = Signal()  # The user, or another panel, has changed its options
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
     comparedAsked = Signal(int, object, bool)
@@ -320,6 +321,7 @@ class ResultPanel(Panel):
         if choices == self.choices:
             return
         self.choices = choices
+        self.choicesChanged.emit()
         self._show_choices()
         if self._ready is not None:
             self._draw()

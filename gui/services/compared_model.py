@@ -92,12 +92,12 @@ class ComparedKeeper:
     def take(self, open_model: OpenModel) -> None:
         """Replace the shown model by another."""
         self.opening.cancel()
-        self.opening.take(open_model.wanted)
         self.show(open_model.wanted, open_model.opened, read=False)
 
     def show(self, wanted: OpenRequest, opened: Opened, *, read: bool = True) -> None:
         """Show a model; ``read`` means loaded for this view, not taken from another."""
         session, model = self.session, opened.model
+        self.opening.take(wanted)
         self._fitter.pause()
         session.change(
             curve=opened.curve,

@@ -192,6 +192,10 @@ class Controller:
         else:
             self._opening.open_first(last, positions)
 
+    def ask_before_opening(self, may_open: Callable[[str], bool]) -> None:
+        """Call a function with each source to open; if it returns False, nothing is opened."""
+        self._opening.may_open = may_open
+
     def retry(self, *, whole: bool = False) -> None:
         """Retry what the notice reports as failed, or open the changed model again.
 
@@ -261,7 +265,6 @@ class Controller:
     def _show_open_model(self, open_model: OpenModel) -> None:
         """Show a model that was a compared one, and cancel any opening."""
         self._opening.cancel()
-        self._opening.take(open_model.wanted)
         self._show(
             open_model.wanted,
             open_model.opened,
@@ -275,6 +278,7 @@ class Controller:
 
     def _show_now(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
+        self._opening.take(wanted)
         self._fitter.pause()
         session.change(
             # First, so that it is on the screen before the panels start.
@@ -292,7 +296,7 @@ class Controller:
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
             norms=self._measuring.as_wanted(opened.norms, model),
-            **{"work_file": "", **more},
+            **{"work_file": session.work_file if wanted.again else "", **more},
         )
         session.change(opening="", transfer=None)
         remember(session, remembered_name(wanted.source))

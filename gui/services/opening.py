@@ -37,6 +37,11 @@ class Opening:
         Called with an error, a description of what failed, and the source.
     opener
         Opens a source; ``geometry.models.sources.open_source`` except in tests.
+
+    Attributes
+    ----------
+    may_open
+        Called with a source before it is opened; returns False if the shown model shall stay.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class Opening:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
         self._opener = opener
+        self.may_open: Callable[[str], bool] = lambda _: True
         self._shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
         self._wanted: OpenRequest | None = None
@@ -61,6 +67,9 @@ class Opening:
 
         If that fails, ``instead`` is opened; the failure is still reported.
         """
+        # A model that is opened again replaces nothing.
+        if not wanted.again and not self.may_open(wanted.source):
+            return
         self._jobs.cancel("first")
         self._session.notice = None
         self._start(wanted, instead)
@@ -91,8 +100,8 @@ class Opening:
         return self._wanted
 
     def take(self, wanted: OpenRequest) -> None:
-        """Record that a model opened elsewhere is shown."""
-        self._shown = self._wanted = wanted
+        """Record that a model is shown, opened here or elsewhere; called by who shows it."""
+        self._shown = self._wanted = replace(wanted, whole=False, fresh=False, again=False)
 
     def retry(self, *, whole: bool) -> None:
         """Retry what failed last; ``whole`` agrees to a whole download."""
@@ -168,7 +177,6 @@ class Opening:
             status = f"{name} is up to date: commit {old[:SHORT_COMMIT]}"
             session.change(opening="", transfer=None, status=status)
             return
-        self._shown = replace(wanted, whole=False, fresh=False, again=False)
         self._on_opened(wanted, opened)
         if old and commit and session.notice is None:
             session.notice = Notice(

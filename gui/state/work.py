@@ -76,6 +76,9 @@ class Work:
     main_at: int = 0
     # The curve aligned with the shown one; a compared model's key is its index in ``others``.
     alignment: CurveAlignment | None = None
+    # The file it was opened from or saved to, "" for none, and whether it differs from that.
+    file: str = ""
+    changed: bool = False
     # The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
     panels: Mapping[str, Fields] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtCore import QPoint, QRect, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -34,6 +34,9 @@ class ViewGrid(QWidget):
 
     The open model's viewport is kept when the model changes.
     """
+
+    cameraLeft = Signal(int)  # The user is about to move the camera of the model with this key
+    cameraMoved = Signal()  # A camera has moved, for any reason
 
     def __init__(
         self,
@@ -148,6 +151,8 @@ class ViewGrid(QWidget):
         cell.dragged.connect(lambda at: self._on_dragged(key, at))
         cell.dropped.connect(lambda at: self._on_dropped(key, at))
         viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
+        viewport.camera.moved.connect(self.cameraMoved)
+        viewport.camera.left.connect(lambda _: self.cameraLeft.emit(key))
         viewport.marquee.arm(self.main.marquee.armed)
         viewport.marquee.armedChanged.connect(self.arm)
         viewport.selected = lambda: self._comparing.marks.selected

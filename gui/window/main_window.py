@@ -50,6 +50,7 @@ from gui.window.settings.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
+from gui.window.work_changes import work_title
 
 DEFAULT_SIZE = QSize(1440, 900)
 TITLE_BAR = 5 * GRID
@@ -94,6 +95,11 @@ class MainWindow(HostWindow):
         Called with the user's choice of theme; the application then calls :meth:`set_theme`.
     restore
         Whether to arrange it as it was when last closed.
+
+    Attributes
+    ----------
+    may_close
+        Called when the window is to close; returns False if it stays open.
     """
 
     settingsRequested = Signal()  # The user wants to see the settings
@@ -111,6 +117,7 @@ class MainWindow(HostWindow):
         super().__init__()
         self.session, self.controller, self.settings = session, controller, settings
         self.choose_theme = choose_theme
+        self.may_close: Callable[[], bool] = lambda: True
         self._listening = Listening()
         self.setWindowTitle("Helixscope")
         self.setAcceptDrops(True)
@@ -143,6 +150,7 @@ class MainWindow(HostWindow):
         self._build_status()
         connect_centre(self)
         connect_undo(self)
+        self.results.on_choices = self.work.changes.look
         self._listen_to_session()
         self._restore_layout(settings.layout if restore else None)
 
@@ -203,6 +211,7 @@ class MainWindow(HostWindow):
 
     def _listen_to_session(self) -> None:
         self._listening.to(self.session.events.model, self._on_model_changed)
+        self.work.changes.changed.connect(self._show_title)
         self._on_model_changed()
         connect_switches(self.session, self.commands, self._listening)
 
@@ -306,9 +315,11 @@ class MainWindow(HostWindow):
         by_name = self.commands.by_name
         by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
         by_name["check_update"].setEnabled(model is not None and has_versions(model))
-        # Qt takes "[*]" for the place of its mark of changes, and shows "[*][*]" as "[*]".
-        name = "" if model is None else model.name.replace("[*]", "[*][*]")
-        self.setWindowTitle(f"{name} – Helixscope" if model else "Helixscope")
+        self._show_title()
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(work_title(self.session))
+        self.setWindowModified(bool(self.session.work_file) and self.work.changes.marked)
 
     def make_panel(self, dock: str) -> Panel:
         (found,) = (one for one in DOCKS if one.name == dock)
@@ -360,6 +371,10 @@ class MainWindow(HostWindow):
         return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.may_close():
+            event.ignore()
+            return
+        self.may_close = lambda: True  # it is closed once more at the end
         self.lesson_player.stop()
         self.settings.layout = take_place(self), take_layout(self)
         self.settings.save_session(self.session)

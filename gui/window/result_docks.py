@@ -47,6 +47,11 @@ class ResultDocks:
         Saves the viewport's timeline.
     choose_model
         Shows a menu of models to add, with a view or without, at a point of the screen.
+
+    Attributes
+    ----------
+    on_choices
+        Called when the options of a panel have changed.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class ResultDocks:
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
         self._wanted: dict[str, Fields] = {}
+        self.on_choices: Callable[[], None] = lambda: None
         self._listening = Listening()
         self._listening.to(session.events.model, self._forget_wanted)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
@@ -95,6 +101,25 @@ class ResultDocks:
         """Return the options of all panels, built or not."""
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
         return {**self._wanted, **{name: options for name, options in built.items() if options}}
+
+    def chosen(self) -> dict[str, Fields]:
+        """Return what was chosen in the panels: options other than those they begin with."""
+        model, found = self._session.model, dict[str, Fields]()
+        if model is None:
+            return found
+        from gui.panels.kit import changed, saved
+
+        for name, options in self.options().items():
+            if name in PANELS:
+                spec = PANELS[name].spec
+                first = spec.choices_for(model, spec.defaults)
+                if name not in self._panels:
+                    options = saved(spec, changed(spec, first, options))
+                begun = saved(spec, first)
+                options = {field: v for field, v in options.items() if v != begun.get(field)}
+            if options:
+                found[name] = options
+        return found
 
     def restore(self, options: Mapping[str, Fields]) -> None:
         """Restore the panels' options, for those not built yet when they are built.
@@ -157,6 +182,7 @@ class ResultDocks:
 
         if isinstance(panel, ResultPanel):
             panel.saver = self.saver
+            panel.choicesChanged.connect(lambda: self.on_choices())
             connect(panel, self._controller, self._intend)
 
     def _intend(self, wanted: object) -> None:

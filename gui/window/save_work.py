@@ -18,7 +18,6 @@ from gui.services.work_files.reopening import (
     ENDING,
     beside,
     found,
-    is_work,
     take_alignment,
     take_other,
     take_work,
@@ -28,6 +27,7 @@ from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
 from gui.window.layout import apply_layout, take_layout
+from gui.window.work_changes import WorkChanges
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work
@@ -47,15 +47,21 @@ class WorkSaver:
     ) -> None:
         self._window, self.session = window, window.session
         self._bookmarks_for = bookmarks_for
-        self.file: Path | None = None
         self._awaited: dict[int, OtherView] = {}
+        self.changes = WorkChanges(window, lambda: self._awaited)
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
-        self._listening.to(window.session.events.model, self._on_model_changed)
+
+    @property
+    def file(self) -> Path | None:
+        """The file saved or opened last; None if the shown work has none."""
+        file = self.session.work_file
+        return Path(file) if file else None
 
     def release(self) -> None:
         """Stop listening."""
         self._listening.stop()
+        self.changes.release()
 
     def take(self, path: Path | None = None) -> Work | None:
         """Return the current work; None if no model is open.
@@ -85,22 +91,18 @@ class WorkSaver:
             panels=window.results.options(),
         )
 
-    def save(self) -> None:
-        """Save to the file saved or opened last, or ask for one."""
-        if self.file is None:
-            self.save_as()
-        else:
-            self._write(self.file)
+    def save(self) -> bool:
+        """Save to the file saved or opened last, or ask for one; return whether that was done."""
+        return self.save_as() if self.file is None else self._write(self.file)
 
-    def save_as(self) -> None:
-        """Ask for a file and save to it."""
+    def save_as(self) -> bool:
+        """Ask for a file and save to it; return whether that was done."""
         session = self._window.session
         if session.model is None:
-            return
+            return False
         name = session.model.name.replace("/", "-")
         path = ask_where(self._window, "Save work", name, {ENDING[1:]: KIND})
-        if path is not None:
-            self._write(path)
+        return path is not None and self._write(path)
 
     def open(self) -> None:
         """Ask for a file of saved work and open it."""
@@ -111,20 +113,21 @@ class WorkSaver:
         if accepted:
             self._window.controller.open(dialog.selectedFiles()[0])
 
-    def _write(self, path: Path) -> None:
+    def _write(self, path: Path) -> bool:
         from gui.services.work_files.work_file import write_work
 
         work, session = self.take(path), self._window.session
         if work is None:
-            return
+            return False
         work = replace(work, bookmarks=self._bookmarks_for(path))
         try:
             write_work(work, path)
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
-            return
-        self.file = path
-        remember(session, str(path.resolve()))
+            return False
+        session.work_file = str(path.resolve())
+        self.changes.note_saved()
+        remember(session, session.work_file)
         session.status = f"Saved {path}"
         left_out = len(session.compared) - len(work.others)
         if left_out:
@@ -133,6 +136,7 @@ class WorkSaver:
                 f"{path.name} was saved without {some} still being read.",
                 "Save it again once all are there.",
             )
+        return True
 
     def _still_awaited(self, other: OtherView, path: Path | None) -> OtherView:
         """Return a compared model of opened work that is still loading, for a file."""
@@ -148,14 +152,10 @@ class WorkSaver:
                 return dock.name
         return ""
 
-    def _on_model_changed(self) -> None:
-        self.file = None  # other work is shown now
-
     def _on_opened(self, work: Work | None) -> None:
         if work is None:
             return
-        window, recent = self._window, self._window.session.recent
-        self.file = Path(recent[0]) if recent and is_work(recent[0]) else None
+        window = self._window
         if work.size is not None and not (window.isMaximized() or window.isFullScreen()):
             room = window.screen().availableSize()
             window.resize(QSize(*work.size).boundedTo(room))
@@ -172,6 +172,8 @@ class WorkSaver:
                     window.grid.cells[one.key].viewport.camera.begin_at(other.place)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
+        if work.file:
+            self.changes.note_saved(differs=work.changed)
         self._read_history()
 
     def _read_history(self) -> None:

@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,7 +94,11 @@ class UnsavedWork(QObject):
         from gui.services.work_files.work_file import pack_work
 
         work = self._saver.take()
-        if work is None or (packed := pack_work(work)) == self._kept:
+        if work is None:
+            return
+        file = self._saver.session.work_file
+        work = replace(work, file=file, changed=self._saver.changes.any)
+        if (packed := pack_work(work)) == self._kept:
             return
         try:
             if self._lock is None:
@@ -111,9 +115,20 @@ class UnsavedWork(QObject):
             return
         self._kept, self._failing = packed, False
 
-    def close(self) -> None:
-        """Delete the file, because the window is closing normally."""
+    def close(self, *, interrupted: bool = False) -> None:
+        """Delete the file, because the window is closing normally.
+
+        If it is ``interrupted``, so that nobody could be asked, changes of a file's work stay for
+        the next start.
+        """
         self._timer.stop()
+        if interrupted and self._saver.changes.any:
+            self.keep()
+            self._listening.stop()
+            lock, self._lock = self._lock, None
+            if lock is not None:
+                _release(lock)
+            return
         self._listening.stop()
         left, self._left = self._left, None
         lock, self._lock = self._lock, None

@@ -139,7 +139,7 @@ class Reopening:
     def go_to(self, work: Work) -> None:
         """Show saved work of the open model or a compared one, or open its model first."""
         # A copy, so that listeners are notified even if it is the work shown last.
-        work = replace(work)
+        work = replace(work, file="", changed=False)
         model = self._session.model if self._make_main(work) else None
         if model is None:
             self.show(work, said="")
@@ -189,9 +189,11 @@ class Reopening:
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
         if path is not None:
-            session.work_file = str(path.resolve())
-            remember(session, session.work_file)
+            work = replace(work, file=str(path.resolve()), changed=False)
+            session.work_file = work.file
+            remember(session, work.file)
         elif said:
+            session.work_file = work.file
             session.notice = Notice(said)
         if path is not None or said:  # the window's last state, and not a bookmark
             self._comparing.clear()

@@ -128,6 +128,8 @@ def pack_work(work: Work) -> bytes:
         said["laying"] = pack_alignment(work.alignment)
     if work.panels:
         said["panels"] = {name: dict(options) for name, options in work.panels.items()}
+    if work.file:  # as kept while the window is open
+        said["file"] = {"path": work.file, "changed": work.changed}
     packed_arrays, archive = io.BytesIO(), io.BytesIO()
     np.savez(packed_arrays, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(archive, "w") as packed:
@@ -298,6 +300,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
     if not (whole(main_at) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
     alignment = said.get("laying")
+    file = table(said.get("file", {}))
     return Work(
         **_unpack_model(model),
         positions=_range(said),
@@ -308,6 +311,8 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         main_at=main_at,
         alignment=None if alignment is None else unpack_alignment(table(alignment), len(others)),
         panels=_panels(said.get("panels")),
+        file=text(file.get("path", "")),
+        changed=bool(file.get("changed", False)),
         turn=numbers(arrays, "turn", (3, 3)),
         panel=text(said.get("panel", "")),
         size=_size(said.get("window")),

@@ -228,6 +228,7 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     undo, key = with_models, comparing.add(table(50))
     do(opened, clock, selection=(7,), prompt="hello", work_file="talk.helix")
     before, hidden = models(opened), frozenset({("norms", key)})
+    request = controller.shown
     opened.hidden_curves = hidden
     controller.open(table(60))
     comparing.remove(key)
@@ -238,6 +239,7 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert undo.redoes == "closing of 50"
     undo.undo()
     assert models(opened) == before
+    assert controller.shown == request
     assert (opened.selection, opened.prompt) == ((7,), "more")  # which was typed later
     assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
     undo.undo()

@@ -1,0 +1,69 @@
+"""The question before work is lost: save, discard, or stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMessageBox
+
+from gui.services.loading import short_name
+from gui.widgets.label import message_box
+
+if TYPE_CHECKING:
+    from gui.window.main_window import MainWindow
+
+Button = QMessageBox.StandardButton
+
+
+class SaveQuestion:
+    """Asks the user before closing the window, or opening other work, loses changes.
+
+    The application asks; tests and scripts close windows without it.
+
+    Attributes
+    ----------
+    given
+        The compared models that the command line has asked for, by key: they are no work.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self.given: tuple[int, ...] = ()
+
+    def before_closing(self) -> bool:
+        """Return whether the window may close."""
+        session = self._window.session
+        if self._window.work.changes.any:
+            return self._ask(f"Save the changes to {self._file} before closing?")
+        keys = tuple(one.key for one in session.compared)
+        if session.model is not None and not session.work_file and keys not in ((), self.given):
+            return self._ask(f"Save this comparison of {len(keys) + 1} models before closing?")
+        return True
+
+    def before_opening(self, source: str) -> bool:
+        """Return whether another model or other work may replace what is open.
+
+        Without a file nothing is asked: undo brings it back.
+        """
+        if not self._window.work.changes.any:
+            return True
+        text = f"Save the changes to {self._file} before opening {short_name(source)}?"
+        return self._ask(text, "Undo brings back what you do not save.")
+
+    @property
+    def _file(self) -> str:
+        return Path(self._window.session.work_file).name
+
+    def _ask(self, text: str, rest: str = "What you do not save is lost.") -> bool:
+        box = message_box(self._window, "Helixscope", text)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setInformativeText(rest)
+        box.setStandardButtons(Button.Save | Button.Discard | Button.Cancel)
+        box.setDefaultButton(Button.Save)
+        box.setEscapeButton(Button.Cancel)
+        answer = box.exec()
+        box.deleteLater()
+        if answer == Button.Save:
+            return self._window.work.save()  # otherwise a notice gives the reason
+        return answer == Button.Discard
