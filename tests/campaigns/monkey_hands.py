@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -375,11 +376,18 @@ class Hands:
         if popup is not None:
             if self._ticks > 3:
                 popup.close()
-        elif isinstance(dialog, QFileDialog):
+        elif dialog is not None:
+            # An answer may lead to another question, in which this timer has to go on.
+            QTimer.singleShot(0, partial(self._answer_one, dialog))
+
+    def _answer_one(self, dialog: QWidget) -> None:
+        if not shiboken6.isValid(dialog) or not dialog.isVisible():
+            return
+        if isinstance(dialog, QFileDialog):
             self._answer_file(dialog)
         elif self._ticks > 6 and isinstance(dialog, QDialog):
             dialog.reject()
-        elif dialog is not None:
+        else:
             self._answer_any(dialog)
 
     def _answer_file(self, dialog: QFileDialog) -> None:
