@@ -13,6 +13,11 @@ from geometry.models.architecture import Architecture
 from geometry.models.matrices import WEIGHTS, WeightName, orient
 from geometry.models.stack import Stack
 
+#: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
+#: have a row or a curve for each.
+MAX_LAYERS = 2_000
+MAX_HEADS = 2_000
+
 FULL = "Open the full checkpoint of this model."
 
 
@@ -33,18 +38,20 @@ class Layers:
 
     @property
     def count(self) -> int | None:
-        """Number of layers from the configuration, or None."""
-        return self.architecture.setting(
+        """Number of layers from the configuration, or None; also where no model has as many."""
+        count = self.architecture.setting(
             "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
         )
+        return count if count is None or 0 <= count <= MAX_LAYERS else None
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads per layer from the configuration, or None."""
-        return self.architecture.setting(
+        """Attention heads per layer from the configuration, or None; as :attr:`count`."""
+        heads = self.architecture.setting(
             "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
             "attention_heads",
         )  # fmt: skip
+        return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
     def missing(self) -> dict[str, str]:
         """Return why matrices of the first layer are missing, by the index alone."""

@@ -37,6 +37,10 @@ __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
 
 
+#: Tokens of a vocabulary that a configuration can give: the largest have 260,000.
+MAX_VOCABULARY = 10_000_000
+
+
 class PositionalModel:
     """An open checkpoint; P is read at once, everything else on demand.
 
@@ -168,7 +172,8 @@ class PositionalModel:
         with suppress(Offline):  # then the configuration's value is used
             if name is not None and (shape := self._store.tensors[name].shape):
                 return shape[0]
-        return self._architecture.setting("vocab_size")
+        size = self._architecture.setting("vocab_size")
+        return size if size is None or 0 <= size <= MAX_VOCABULARY else None
 
     @property
     def n_layers(self) -> int | None:

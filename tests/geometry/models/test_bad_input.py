@@ -315,3 +315,13 @@ def test_unreadable_file_says_so(checkpoint, monkeypatch):
     with pytest.raises(SourceError, match="permission denied"):
         LocalFile(checkpoint / "model.safetensors").read_at(0, 1)
     assert "Input/output error" in str(cannot_read(checkpoint, OSError(5, "Input/output error")))
+
+
+@pytest.mark.parametrize("value", [10**12, -1, 10**400, 2_001], ids=["1e12", "-1", "1e400", "1"])
+def test_numbers_of_layers_and_heads_that_no_model_has_are_unknown(value, checkpoint):
+    config = json.loads((checkpoint / "config.json").read_text())
+    for key in ("n_layer", "n_head"):
+        (checkpoint / "config.json").write_text(json.dumps({**config, key: value}))
+        model = open_source(checkpoint)
+        assert {"n_layer": model.n_layers, "n_head": model.n_heads}[key] is None
+        assert model.n_positions == 8
