@@ -39,6 +39,9 @@ def shortened(text: str, longest: int = LONGEST_SENTENCE) -> str:
     Its longest words lose their middle first, mostly paths and names, so that the sentence about
     them stays whole; if that is not enough, its end is left out.
     """
+    most = 10 * longest
+    if len(text) > 2 * most:  # each word that is shortened copies the whole text
+        text = f"{text[:most]}…{text[-most:]}"
     while len(text) > longest:
         word = max(text[: 20 * longest].split(), key=len, default="")
         too_long = len(text) - longest

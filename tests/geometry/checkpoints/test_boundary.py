@@ -82,3 +82,19 @@ def test_json_has_bounds(tmp_path: Path) -> None:
     large.write_bytes(json.dumps({"a": "b" * MAX_JSON}).encode())
     with pytest.raises(SourceError, match=r"config\.json is 320000\d\d bytes long"):
         read_json(large)
+
+
+def test_a_sentence_of_megabytes_is_shortened_by_its_ends() -> None:
+    copied = 0
+
+    class Counted(str):
+        def replace(self, old: str, new: str, count: int = -1) -> str:  # type: ignore[override]
+            nonlocal copied
+            copied += len(self)
+            return Counted(str.replace(self, old, new, count))
+
+    words = " ".join(["w" * 40] * 20_000)
+    assert len(shortened(Counted(f"The header holds {words}."))) <= LONGEST_SENTENCE
+    assert copied < 1_000_000
+    path = "/" + "p" * 1_000_000
+    assert shortened(f"{path} cannot be read.").endswith("p cannot be read.")
