@@ -258,6 +258,9 @@ class Child:
         else:
             threads = [thread.name for thread in threading.enumerate()]
             self.watch.faults.append(f"job: {session.jobs} jobs do not end: {threads}")
+        for changes in (window.undo._done, window.undo._undone):
+            changes.clear()  # they keep models that were closed
+        window.undo.on_changed()
         for _ in range(3):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             gc.collect()
