@@ -90,6 +90,7 @@ class Application(QObject):
         self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
+        self.ready.connect(self._unsaved.keep_restored)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # If the model has loaded by now, as is usual, the first frame has the curve.

@@ -115,6 +115,14 @@ class UnsavedWork(QObject):
             return
         self._kept, self._failing = packed, False
 
+    def keep_restored(self) -> None:
+        """Save restored work again once it has been shown without harm.
+
+        Until then no start would look for it.
+        """
+        if self._left is not None and self._left_shown:
+            self.keep()
+
     def close(self, *, interrupted: bool = False) -> None:
         """Delete the file, because the window is closing normally.
 

@@ -30,7 +30,7 @@ class Worker:
         self._number: int | None = None
         self._timer = QTimer(interval=EACH_MS)
         self._timer.timeout.connect(self._tick)
-        self._timer.start()
+        application.ready.connect(self._timer.start)
 
     def _tick(self) -> None:
         session = self._application.session

@@ -25,8 +25,8 @@ from tests.campaigns.campaign import Fault, main
 from tests.campaigns.failing_disk import IN_MEMORY
 from tests.command_line import ROOT
 
-SHOWS_S = 60.0
-"""Longest start of a window, on a machine that does much else."""
+SHOWS_S = 180.0
+"""Longest start of a window, on a machine that does ten times as much as it can at once."""
 SLACK_S = 2.0
 """What autosave may be late by on such a machine."""
 
@@ -115,7 +115,7 @@ def kill_a_window(rng: random.Random, home: Path) -> str:
             raise Fault("crash", f"a window closed with {status}")
     finally:
         window.kill()
-    left = [path.name for path in home.rglob("unsaved/**/*.helix")]
+    left = [str(path.relative_to(home)) for path in home.rglob("unsaved/**/*.helix")]
     if left:
         raise Fault("left", f"after closing: {left}")
     return f"a window killed {times}×"
