@@ -22,7 +22,7 @@ from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import Opened, OpenRequest, remembered_name, short_name
 from gui.services.notices import compared_notice
 from gui.state.colors import own_scale, shared_limits
-from gui.state.session import MAIN, Session
+from gui.state.session import MAIN, ComparedModel, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 
@@ -123,6 +123,16 @@ class Comparing:
             (keeper.compared.key, keeper.session, keeper.open_model.wanted)
             for keeper in keepers
             if keeper.open_model is not None
+        )
+
+    @property
+    def awaited(self) -> tuple[tuple[ComparedModel, OpenRequest], ...]:
+        """The models beside the open one that are still loading, or could not be opened."""
+        keepers = [self._keepers[key] for key in self.keys if key != MAIN]
+        return tuple(
+            (keeper.compared, keeper.opening.wanted or OpenRequest(keeper.compared.source))
+            for keeper in keepers
+            if keeper.open_model is None
         )
 
     @property

@@ -42,7 +42,8 @@ class OtherView:
     """
 
     source: str
-    positions: tuple[int, int]
+    # None if it was still being read, and nobody had chosen any: all, or those of the open model.
+    positions: tuple[int, int] | None
     components: tuple[int, int, int]  # Those on its three axes, from 1
     beside: str = ""
     table: str | None = None

@@ -16,7 +16,7 @@ from gui.services.loading import remember, remembered_name
 from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.reopening import (
     ENDING,
-    beside,
+    awaited_other,
     found,
     take_alignment,
     take_other,
@@ -66,7 +66,7 @@ class WorkSaver:
     def take(self, path: Path | None = None) -> Work | None:
         """Return the current work; None if no model is open.
 
-        It includes the loaded compared models, and those of opened work that are still loading.
+        Of compared models that are still loading it has what was asked for.
         """
         window = self._window
         shown = window.controller.shown
@@ -74,7 +74,10 @@ class WorkSaver:
             return None
         work = take_work(window.session, shown, window.viewport.camera.place, path)
         comparing, cells = window.controller.comparing, window.grid.cells
-        others = {key: self._still_awaited(other, path) for key, other in self._awaited.items()}
+        others = {
+            one.key: awaited_other(one, wanted, self._awaited.get(one.key), path)
+            for one, wanted in comparing.awaited
+        }
         for key, session, wanted in comparing.opened:
             place = cells[key].viewport.camera.place if key in cells else None
             others[key] = take_other(session, wanted, place, path, in_grid=key in cells)
@@ -129,20 +132,7 @@ class WorkSaver:
         self.changes.note_saved()
         remember(session, session.work_file)
         session.status = f"Saved {path}"
-        left_out = len(session.compared) - len(work.others)
-        if left_out:
-            some = "one model that is" if left_out == 1 else f"{left_out} models that are"
-            session.notice = Notice(
-                f"{path.name} was saved without {some} still being read.",
-                "Save it again once all are there.",
-            )
         return True
-
-    def _still_awaited(self, other: OtherView, path: Path | None) -> OtherView:
-        """Return a compared model of opened work that is still loading, for a file."""
-        if path is None:
-            return replace(other, beside="")
-        return replace(other, beside=beside(other.source, path))
 
     def _front(self) -> str:
         """Return the name of the front dock under the viewport; "" for none."""

@@ -40,13 +40,23 @@ class Content:
     """What a file of work has of the shown work, without the window's size and layout."""
 
     said: tuple[object, ...]
+    # Each compared model by its key, in order; None if it was asked for and has not been read.
+    others: dict[int, tuple[object, ...] | None]
     turn: np.ndarray | None  # Only if it is kept: otherwise the curve eases back by itself
 
     def same(self, other: Content) -> bool:
         """Return whether both are equal."""
-        if self.said != other.said or self.turn is None or other.turn is None:
-            return self.said == other.said and self.turn is other.turn
+        if self.said != other.said or [*self.others.items()] != [*other.others.items()]:
+            return False
+        if self.turn is None or other.turn is None:
+            return self.turn is other.turn
         return np.allclose(self.turn, other.turn, atol=SAME)
+
+    def note_read(self, now: Content) -> None:
+        """Take over the models that have been read since, as they first are."""
+        for key, other in self.others.items():
+            if other is None:
+                self.others[key] = now.others.get(key)
 
 
 @dataclass(eq=False, slots=True)
@@ -99,7 +109,9 @@ class WorkChanges(QObject):
         saved = self._saved.get(self._session.work_file)
         if saved is None or saved.content is None:
             return True
-        return not self._content().same(saved.content) or self._cameras_differ(saved)
+        content = self._content()
+        saved.content.note_read(content)
+        return not content.same(saved.content) or self._cameras_differ(saved)
 
     @property
     def marked(self) -> bool:
@@ -107,8 +119,8 @@ class WorkChanges(QObject):
         return self._told[1]
 
     def note_saved(self, *, differs: bool = False) -> None:
-        """Note that the file has what is shown now, as far as it has been read; or ``differs``."""
-        content = None if differs else self._content(all_models=False)
+        """Note that the file has what is shown now; or ``differs``."""
+        content = None if differs else self._content()
         self._saved[self._session.work_file] = Saved(content)
         self._tell()
 
@@ -155,13 +167,13 @@ class WorkChanges(QObject):
 
     # ---- content -------------------------------------------------------------------------
 
-    def _content(self, *, all_models: bool = True) -> Content:
-        """Return what would be saved; with ``all_models`` also models that are being read."""
+    def _content(self) -> Content:
+        """Return what would be saved."""
         from gui.state.work import FIELDS
 
         window, session = self._window, self._session
         comparing = window.controller.comparing
-        others: dict[int, tuple[object, ...]] = {}
+        others: dict[int, tuple[object, ...] | None] = {}
         awaited = self._awaited()
         opened = {key: (theirs, wanted) for key, theirs, wanted in comparing.opened}
         for one in session.compared:
@@ -170,25 +182,28 @@ class WorkChanges(QObject):
                 others[one.key] = (
                     *_model(theirs, wanted), theirs.positions, theirs.components, one.in_grid,
                 )  # fmt: skip
-            elif (view := awaited.get(one.key)) is not None:
+            elif (view := awaited.get(one.key)) is not None and view.positions is not None:
                 others[one.key] = (
                     _repo(view.source), view.table, view.commit, view.positions, view.components,
                     one.in_grid,
                 )  # fmt: skip
-            elif all_models:
-                others[one.key] = ("not read yet", one.key)
+            else:
+                others[one.key] = None
         there = [key for key in comparing.keys if key in others]
         shown = window.controller.shown
         said = (
             None if shown is None else _model(session, shown),
             session.positions,
             {name: getattr(session, name) for name in FIELDS},
-            [others[key] for key in there],
             len(set(there).intersection(comparing.keys[: session.main_at])),
             take_alignment(session, there),
             window.results.chosen(),
         )
-        return Content(said, np.array(session.turn) if session.keep_turned else None)
+        return Content(
+            said,
+            {key: others[key] for key in there},
+            np.array(session.turn) if session.keep_turned else None,
+        )
 
 
 def _model(session: Session, wanted: OpenRequest) -> tuple[object, ...]:

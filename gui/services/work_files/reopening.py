@@ -23,6 +23,7 @@ from gui.state.values import Notice
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.services.comparing import Comparing
+    from gui.state.session import ComparedModel
     from gui.state.work import ModelFields, OtherView, Work
 
 ENDING = ".helix"
@@ -74,6 +75,25 @@ def take_other(
         place=place,
         in_grid=in_grid,
     )
+
+
+def awaited_other(
+    compared: ComparedModel, wanted: OpenRequest, opened: OtherView | None, path: Path | None = None
+) -> OtherView:
+    """Return the saved state of a compared model that is still loading.
+
+    ``opened`` is that of the file which it is opened from, if any.
+    """
+    from gui.state.work import OtherView
+
+    other = opened or OtherView(
+        source=remembered_name(wanted.source),
+        positions=wanted.positions,
+        components=compared.session.components,
+        table=wanted.table,
+        in_grid=compared.in_grid,
+    )
+    return replace(other, beside="" if path is None else beside(other.source, path))
 
 
 def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | None:

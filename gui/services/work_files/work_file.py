@@ -57,7 +57,7 @@ from gui.state.work import (
 
 log = logging.getLogger(__name__)
 
-FORMAT, VERSION = "helixscope", 4
+FORMAT, VERSION = "helixscope", 5
 JSON, ARRAYS = "helix.json", "arrays.npz"
 LARGEST = 50_000_000
 """Size limit of the file and its unpacked content; larger files are not ours."""
@@ -114,7 +114,7 @@ def pack_work(work: Work) -> bytes:
             "others": [
                 {
                     **_model(other),
-                    "positions": list(other.positions),
+                    "positions": None if other.positions is None else list(other.positions),
                     "components": list(other.components),
                     "follows": other.place is not None and other.place.follows,
                     "in_grid": other.in_grid,
@@ -151,7 +151,9 @@ def _json(said: Fields) -> bytes:
 
 
 def _version(work: Work) -> int:
-    if work.alignment is not None or work.panels:
+    if any(other.positions is None for other in work.others):
+        own = 5
+    elif work.alignment is not None or work.panels:
         own = 4
     elif work.others:
         own = 3
@@ -334,8 +336,9 @@ def _unpack_other(one: Fields, arrays: dict[str, np.ndarray], number: int) -> Ot
     if not three(components):
         raise ValueError(f"components cannot be {components!r}")
     place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
+    positions = None if one["positions"] is None else _range(one)
     return OtherView(
-        **_unpack_model(one), positions=_range(one), components=components, place=place,
+        **_unpack_model(one), positions=positions, components=components, place=place,
         in_grid=bool(one.get("in_grid", True)),
     )  # fmt: skip
 

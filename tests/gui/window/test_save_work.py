@@ -1,5 +1,6 @@
 """Saving work from the window, and opening it in a fresh one."""
 
+import os
 import threading
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
+from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import UnsavedWork
 from tests.gui.dialogs import answer_file, press_key
@@ -171,20 +173,28 @@ def test_saving_while_models_are_still_being_read_forgets_none(
         np.testing.assert_allclose(one.place.pose.position, other.place.pose.position)
 
 
-def test_what_is_saved_without_a_model_that_comes_is_said(
+def test_a_model_that_is_still_being_read_is_saved_and_kept_as_it_was_asked_for(
     application, write_table, tmp_path, settle, slow
 ):
-    application.controller.comparing.add(str(write_table()))
-    save(application, tmp_path / "mine.helix")
-    assert application.session.notice.text == (
-        "mine.helix was saved without one model that is still being read."
-    )
-    application.session.notice = None
+    table = str(write_table())
+    application.controller.comparing.add(table, in_grid=False, components=(2, 3, 1))
+    path = tmp_path / "mine.helix"
+    save(application, path)
+    assert application.session.notice is None
+    (other,) = read_work(path).others
+    beside = os.path.basename(table)
+    assert same(other, OtherView(table, None, (2, 3, 1), beside, in_grid=False))
+    application.findChild(UnsavedWork).keep()
+    (kept,) = application.settings.unsaved.glob("*.helix")
+    assert same(read_work(kept).others[0], replace(other, beside=""))
     slow.set()
     settle()
     application.window.work.save()
-    assert len(read_work(tmp_path / "mine.helix").others) == 1
-    assert application.session.notice is None
+    (read,) = read_work(path).others
+    assert (read.source, read.components, read.positions) == (table, (2, 3, 1), (1, 199))
+    application.controller.comparing.clear()
+    save(application, tmp_path / "alone.helix")
+    assert read_work(tmp_path / "alone.helix").others == ()
 
 
 # ---- what panels show and draw, and what is laid over the curve -----------------------------
