@@ -27,6 +27,17 @@ hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Let workers report tests whose captured output UTF-8 cannot represent."""
+    report = yield
+    report.sections = [
+        (title, text.encode("utf-8", "backslashreplace").decode())
+        for title, text in report.sections
+    ]
+    return report
+
+
 @pytest.fixture(scope="session")
 def gpt2_folder() -> Path:
     """The partial checkpoint of the real GPT-2 small."""

@@ -25,7 +25,11 @@ def start_log() -> logging.Handler:
     path = log_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = _LogFile(path, maxBytes=1 << 20, backupCount=1, delay=True, encoding="utf-8")
+        # Names of files and answers of servers may hold what UTF-8 cannot represent.
+        handler = _LogFile(
+            path, maxBytes=1 << 20, backupCount=1, delay=True, encoding="utf-8",
+            errors="backslashreplace",
+        )  # fmt: skip
     except OSError:
         pass  # a read-only home must not prevent the start
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
-from gui.services.loading import remember, remembered_name
+from gui.services.loading import remembered_name
 from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.reopening import (
     ENDING,
     awaited_other,
     found,
+    note_saved,
     take_alignment,
     take_other,
     take_work,
@@ -128,10 +129,8 @@ class WorkSaver:
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
             return False
-        session.work_file = str(path.resolve())
+        note_saved(session, path)
         self.changes.note_saved()
-        remember(session, session.work_file)
-        session.status = f"Saved {path}"
         return True
 
     def _front(self) -> str:

@@ -304,7 +304,10 @@ def _keeper(folder: Path) -> Any:
     from gui.window.unsaved_work import UnsavedWork
 
     keeper: Any = SimpleNamespace(
-        qt=QCoreApplication.instance() or QCoreApplication([]), session=Session(), shown=None
+        qt=QCoreApplication.instance() or QCoreApplication([]),
+        session=Session(),
+        shown=None,
+        changes=SimpleNamespace(any=False),
     )
     keeper.take = lambda: keeper.shown
     keeper.unsaved = UnsavedWork(folder, keeper)

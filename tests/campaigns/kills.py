@@ -53,6 +53,7 @@ class Child:
             self._work(work, writing)
         os.close(writing)
         self._pipe = os.fdopen(reading, "rb")
+        self._began = b""
 
     @staticmethod
     def _work(work: Callable[[Callable[[], None]], Any], writing: int) -> None:
@@ -68,7 +69,7 @@ class Child:
 
     def wait_until_ready(self) -> None:
         """Wait until it may be killed, or has ended."""
-        self._ready = self._pipe.read(1)
+        self._began = self._pipe.read(1)
 
     def kill(self) -> None:
         """Kill it."""
@@ -80,7 +81,7 @@ class Child:
         Raises Fault: it ended with a traceback.
         """
         with self._pipe:
-            said = self._pipe.read()
+            said = self._began + self._pipe.read()
         _, status = os.waitpid(self.pid, 0)
         said = said.removeprefix(b"!")
         if said.startswith(b"E"):

@@ -77,6 +77,13 @@ def take_other(
     )
 
 
+def note_saved(session: Session, path: Path) -> None:
+    """Make a file that the shown work was saved to its file."""
+    session.work_file = str(path.resolve())
+    remember(session, session.work_file)
+    session.status = f"Saved {path}"
+
+
 def awaited_other(
     compared: ComparedModel, wanted: OpenRequest, opened: OtherView | None, path: Path | None = None
 ) -> OtherView:

@@ -50,6 +50,7 @@ OUT_OF_BOUNDS = {
     "many": {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits"}] * 100}},
     "bytes": {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}] * 5}},
     "repetitions": {"pre_tokenizer": split("(a+)+b")},
+    "nested": {"pre_tokenizer": split("((?:a|b*)(c))+d")},
     "powers": {"pre_tokenizer": split("[^x]*[^x]*[^x]*[^x]*x")},
     "pattern": {"pre_tokenizer": split("a" * 3000)},
     "template": {"post_processor": {"type": "TemplateProcessing", "single": [ONCE] * 40}},
@@ -100,6 +101,7 @@ def test_shared_beginnings_of_pieces_count_once(monkeypatch):
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}]*[\p{Ll}\p{Lm}]+(?i:'s|'t)?|\p{N}{1,3}|\s*[\r\n]+",
         " ?[^(\\s|[.,!?…。，、।۔،])]+",  # BLOOM
+        r"\d{1,3}(?=(?:\d{3})*\b)",  # digits in groups of three from the right
         r"<\|startoftext\|>|'s|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",  # CLIP
     ],
 )
