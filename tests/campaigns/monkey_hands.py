@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import shiboken6
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QAction, QInputMethodEvent, QKeySequence, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAction, QDrag, QInputMethodEvent, QKeySequence, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -363,6 +363,8 @@ class Hands:
     # ---- dialogs, which are answered whenever there is one -----------------------------------
 
     def _answer(self) -> None:
+        # Selected text that is dragged waits for a release by the screen's own pointer.
+        QDrag.cancel()
         dialog, popup = QApplication.activeModalWidget(), QApplication.activePopupWidget()
         if dialog is None and not (self._busy and popup is not None):
             self._ticks = 0
