@@ -199,16 +199,20 @@ def remove_abandoned(path: Path) -> None:
     """Remove a half-written file, unless another process is writing it; OSError if that fails."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return
-    if sys.platform != "win32":
-        with path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+    if sys.platform == "win32":  # where open files cannot be removed
+        path.unlink()
+        return
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        except OSError:  # no locks on this file system: decide by age
+            if time.time() - path.stat().st_mtime < ABANDONED_S:
                 return
-            except OSError:  # no locks on this file system: decide by age
-                if time.time() - path.stat().st_mtime < ABANDONED_S:
-                    return
-    path.unlink()
+        # While it is locked: a process that has just created it and waits for the lock finds it
+        # gone then, and creates another.
+        path.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

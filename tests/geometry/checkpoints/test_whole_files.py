@@ -73,6 +73,28 @@ def test_writers_of_one_file_at_once_never_mix(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there open files cannot be removed")
+def test_an_abandoned_part_is_removed_while_it_is_locked(tmp_path, monkeypatch):
+    """Otherwise a process that has just created it could lock it in between, and lose it."""
+    import fcntl
+
+    part, unlink, locked = part_of(tmp_path / "a.txt"), Path.unlink, []
+    part.touch()
+
+    def look(path, **options):
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                locked.append(path)
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", look)
+    whole_files.remove_abandoned(part)
+    assert locked == [part]
+    assert not part.exists()
+
+
 def write_often(text: str, out: Path) -> None:
     for _ in range(100):
         write_bytes(text.encode(), out, durable=False)
