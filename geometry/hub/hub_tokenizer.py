@@ -101,6 +101,7 @@ def _checksum(path: Path) -> str:
 def _write(path: Path, content: bytes) -> None:
     """Write a file atomically, also in place of something else, such as a folder."""
     with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         elif not path.is_file():
