@@ -260,6 +260,8 @@ class Child:
             self.watch.faults.append(f"job: {session.jobs} jobs do not end: {threads}")
         for changes in (window.undo._done, window.undo._undone):
             changes.clear()  # they keep models that were closed
+        for bookmark in session.bookmarks:
+            window.bookmarks.bookmarks.remove(bookmark.key)
         window.undo.on_changed()
         for _ in range(3):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -200,6 +200,7 @@ class QtJobs(QObject):
         """Prevent any further delivery or announcement of a slot's job."""
         self._generations[slot] = self._generations.get(slot, 0) + 1
         self._finishing.discard(slot)
+        self._latest.pop(slot, None)
         timer = self._slow.pop(slot, None)
         if timer is not None:
             timer.stop()
