@@ -196,6 +196,7 @@ class ResultPanel(Panel):
         self.content: PanelBody | PaintedRow | None = None
         self._answer: Answer | None = None
         self._ready: Answer | None = None
+        self._menu: QMenu | None = None
         self._followed: PositionalModel | None = None
         self._in_front = True
         self._grid = Listening()
@@ -619,7 +620,8 @@ class ResultPanel(Panel):
             self._answer = None
             self.ask()
             return
-        self._answer = self._ready = None
+        self._answer = None
+        self._lose_result()
         self._follow_model()
         self._show_answer()
         self.ask()
@@ -708,9 +710,14 @@ class ResultPanel(Panel):
         self.header.more.setEnabled(answer.state == "ready")
         self._stack.setCurrentWidget(self._content_page)
 
+    def _lose_result(self) -> None:
+        self._ready = None
+        if self._menu is not None:
+            self._menu.close()  # what it offers needs the result
+
     def _show_words(self, text: str, advice: str = "", button: str = "") -> None:
         """Show a text instead of a result."""
-        self._ready = None
+        self._lose_result()
         self._show_guide()
         self._show_legend()
         self.header.caption.set_text("")
@@ -782,9 +789,14 @@ class ResultPanel(Panel):
         self.intended.emit(entry.intends(self.file_name()))
 
     def _show_menu(self, at: QPoint) -> None:
-        menu = self.menu()
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(at)
+        self._menu = self.menu()
+        self._menu.aboutToHide.connect(self._on_menu_hidden)
+        self._menu.popup(at)
+
+    def _on_menu_hidden(self) -> None:
+        menu, self._menu = self._menu, None
+        if menu is not None:
+            menu.deleteLater()
 
     @property
     def _saver(self) -> ResultSaver:

@@ -239,6 +239,16 @@ def test_escape_keeps_what_is_shown_and_hidden_it_waits(name, qtbot, models, han
     assert not panel.strip.isVisible()
 
 
+def test_its_menu_closes_with_the_result(show, name):
+    stage = show(name)
+    QTest.mouseClick(stage.panel.header.more, LEFT)
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    stage.session.change(model=None, curve=None)
+    assert stage.panel.result is None
+    assert not menu.isVisible()
+
+
 def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_path, monkeypatch):
     stage = ResultStage(qtbot, name, size=(1000, 320))
     panel = stage.panel
