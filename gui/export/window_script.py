@@ -317,7 +317,8 @@ class _ModelLines:
         said = self._state.caption[MODEL_LINES if self._sight.compact else 0 :]
         caption = "\n".join(text for text in said if text not in missing)
         if caption:
-            parts = [f"    {line!r}," for line in caption.split("\n")]
+            # VTK takes what stands between two "$" for a formula.
+            parts = [f"    {line!r}," for line in caption.replace("$", r"\$").split("\n")]
             lines += [
                 "caption = [",
                 *parts,

@@ -130,6 +130,11 @@ def test_what_is_usual_is_left_out_and_what_is_not_drawn_is_named(opened):
     assert text.count("a panel") == 1
 
 
+def test_a_name_is_no_formula(opened, controller, write_table):
+    controller.open(str(write_table(name="a$b$c")))
+    assert r"    'a\\$b\\$c · " in script(opened, SIGHT)
+
+
 def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, run, tmp_path):
     projection = seen(opened)
     for opened.colormap in COLORMAPS:
