@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -163,7 +163,9 @@ class Palette(QFrame):
         if row is not None:
             item: Item = row.data(0, Qt.ItemDataRole.UserRole)
             self.close()  # first, because the command may open a window
-            item.run()
+            # Once this event is handled: in the loop of a dialog the closed palette would be
+            # deleted, while its list still handles the click that opened the dialog.
+            QTimer.singleShot(0, self._window, item.run)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):

@@ -35,6 +35,7 @@ def test_one_hub(tmp_path: Path, loopback_hub) -> None:
 def test_torn_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_files.secrets, "token_hex", lambda _: "0" * 16)
     monkeypatch.setattr(whole_files.os, "O_EXCL", 0)
+    monkeypatch.setattr(whole_files, "claim", lambda _: None)
     with pytest.raises(Fault):
         instances.one_file(tmp_path, 4, random.Random(1))
 

@@ -185,10 +185,10 @@ def cut(draw, rectangle, names, depth=3):
     left, top, width, height = rectangle
     row = draw(st.booleans())
     length = width if row else height
-    if depth == 0 or len(names) == 1 or length < 40:
+    if depth == 0 or len(names) == 1 or length < 100:
         return {tuple(names): rectangle}
     at = draw(st.integers(1, len(names) - 1))
-    end = draw(st.integers(10, length - 20))
+    end = draw(st.integers(40, length - 50))
     start = end + SEPARATOR
     if row:
         halves = (left, top, end, height), (left + start, top, width - start, height)

@@ -1,7 +1,10 @@
 """The command palette: what a few letters mean, and that it is done."""
 
+from dataclasses import replace
+
 import pytest
-from PySide6.QtCore import Qt
+import shiboken6
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -74,6 +77,7 @@ def test_a_command_by_its_letters(application, palette):
     assert shown.height() < many
     assert shown.list.topLevelItem(0).text(2) == "P"
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    QApplication.processEvents()
     assert application.session.projection == "parallel"
 
 
@@ -88,16 +92,43 @@ def test_arrows_walk_and_a_click_chooses(application, palette):
     QTest.keyClicks(shown.field, "show spectra")
     row = shown.list.visualItemRect(shown.list.topLevelItem(0))
     QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=row.center())
+    QApplication.processEvents()
     assert application.window.panels["spectra"].isVisible()
+
+
+@pytest.mark.parametrize("how", ["click", "key"])
+def test_a_command_runs_once_the_palette_is_gone(palette, how):
+    """A dialog's loop would delete the palette while it still handles the event that opened it."""
+    shown, alive = palette("export data"), []
+
+    def run():
+        loop = QEventLoop()
+        QTimer.singleShot(50, loop.quit)
+        loop.exec()
+        alive.append(shiboken6.isValid(shown))
+
+    row = shown.list.topLevelItem(0)
+    row.setData(0, Qt.ItemDataRole.UserRole, replace(ITEMS[0], run=run))
+    if how == "click":
+        at = shown.list.visualItemRect(row).center()
+        QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    else:
+        QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    assert alive == []
+    QApplication.processEvents()
+    assert alive == [False]
 
 
 def test_positions_and_a_model(application, palette, wait_until_idle):
     QTest.keyClick(palette("20-60").field, Qt.Key.Key_Enter)
+    QApplication.processEvents()
     wait_until_idle(application)
     assert application.session.positions == (20, 60)
     QTest.keyClick(palette("33").field, Qt.Key.Key_Enter)
+    QApplication.processEvents()
     assert application.session.selection == (33,)
     QTest.keyClick(palette("open helixscope sample").field, Qt.Key.Key_Return)
+    QApplication.processEvents()
     wait_until_idle(application)
     assert application.session.model.source == "sample"
 
