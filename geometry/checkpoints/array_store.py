@@ -135,8 +135,8 @@ def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> 
             data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
             done += len(piece)
         file.read(1)  # the checksum is compared at the end
-    order = "F" if header.fortran else "C"
-    return data.view(header.dtype).reshape(header.shape, order=order)  # type: ignore[call-overload,no-any-return]
+    values: npt.NDArray[Any] = data.view(header.dtype)
+    return values.reshape(header.shape, order="F" if header.fortran else "C")
 
 
 def open_member(archive: zipfile.ZipFile, where: str, member: str) -> IO[bytes]:

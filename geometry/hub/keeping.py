@@ -78,8 +78,9 @@ def _keep(root: Path) -> None:
         work = _next(root)
         try:
             work.write()
-        # Any exception: otherwise readers waiting for this entry or later ones would wait for ever.
-        except Exception:
+        # Any exception, a library's panic too: otherwise readers waiting for this entry or later
+        # ones would wait for ever.
+        except BaseException:
             log.exception("What was fetched of %s could not be kept", work.repo)
         with _lock:
             _queues[root].popleft()

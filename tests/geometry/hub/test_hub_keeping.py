@@ -157,11 +157,16 @@ def test_whoever_looks_for_it_does_not_wait_for_openings(tmp_path, monkeypatch):
     assert written == ["a", "b", "c"]
 
 
-def test_what_cannot_be_kept_is_logged_and_the_rest_is_kept(tmp_path, caplog):
+class Panic(BaseException):
+    """Like the panic of a Rust library."""
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, Panic])
+def test_what_cannot_be_kept_is_logged_and_the_rest_is_kept(tmp_path, caplog, kind):
     written = threading.Event()
 
     def fails() -> None:
-        raise RuntimeError("the disk is odd")
+        raise kind("the disk is odd")
 
     keep_soon(tmp_path, "someone/model", fails)
     keep_soon(tmp_path, "b", written.set)

@@ -1,6 +1,5 @@
 """On a full disk every file that is written over stays as it was, and nothing half is left."""
 
-from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -14,21 +13,16 @@ from gui.commands.table_command import _write as write_table_of_models
 from gui.export.pictures import write_png
 from gui.export.scene_files import export_scene
 from gui.plots.figure_base import new_figure, save_figure
+from tests.campaigns.failing_disk import largest_file
 
-resource = pytest.importorskip("resource", reason="a file's size is limited another way there")
+pytest.importorskip("resource", reason="a file's size is limited another way there")
 LIMIT = 16
 """Bytes that go into a file: all that is written is longer."""
 
 
-@contextmanager
 def full_disk():
     """Let every file end after some bytes: it is begun, and cannot be written to its end."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    return largest_file(LIMIT)
 
 
 def report(model, out):
