@@ -184,25 +184,10 @@ def _bookmarks() -> bytes:
         return path.read_bytes()
 
 
-LESSON = """+++
-title = "Shapes"
-about = "A few words."
-+++
+def _lesson() -> bytes:
+    from tests.gui.services.lessons.test_lessons import TEXT
 
-## One
-
-```setup if tokens
-panel = "capture"
-options = { k = 12 }
-```
-
-They hold {variance}, and before {variance 1-last}. See [Norms](panel:norms).
-
-[if helix 1-last and not tokens] With {turns} turns.
-
-### Question
-Why?
-"""
+    return TEXT.encode()
 
 
 def _model(**more: bytes) -> Files:
@@ -355,7 +340,7 @@ KINDS = {
                     _open_history),
     "helix": Kind(lambda: {"a.helix": _helix()}, ("a.helix",), _open_work),
     "bookmarks": Kind(lambda: {"bookmarks.zip": _bookmarks()}, ("bookmarks.zip",), _open_bookmarks),
-    "lesson": Kind(lambda: {"shapes.md": LESSON.encode()}, ("shapes.md",), _open_lesson),
+    "lesson": Kind(lambda: {"shapes.md": _lesson()}, ("shapes.md",), _open_lesson),
     "run": Kind(_run, ("training.json",), _open_run),
     "cache": Kind(_cache, ("models--o--m/refs/main",), _open_cache),
 }  # fmt: skip
