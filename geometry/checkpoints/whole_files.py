@@ -195,24 +195,28 @@ def claim(file: int) -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def remove_abandoned(path: Path) -> None:
-    """Remove a half-written file, unless another process is writing it; OSError if that fails."""
+def remove_abandoned(path: Path) -> bool:
+    """Remove a half-written file, unless another process is writing it; return whether it was.
+
+    Raises OSError: it cannot be removed, or is gone already.
+    """
     if not stat.S_ISREG(path.lstat().st_mode):
-        return
+        return False
     if sys.platform == "win32":  # where open files cannot be removed
         path.unlink()
-        return
+        return True
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return
+            return False
         except OSError:  # no locks on this file system: decide by age
             if time.time() - path.stat().st_mtime < ABANDONED_S:
-                return
+                return False
         # While it is locked: a process that has just created it and waits for the lock finds it
         # gone then, and creates another.
         path.unlink()
+        return True
 
 
 def _sync_folder(folder: Path) -> None:

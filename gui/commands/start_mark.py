@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -58,8 +59,7 @@ class StartMark:
             # Another start may take it at the same moment; on Windows it may be open.
             with suppress(OSError):
                 if path != self._path and path.stat().st_size:
-                    remove_abandoned(path)
-                    found |= not path.exists()
+                    found |= remove_abandoned(path)
         return found
 
     def remove(self) -> None:
@@ -67,10 +67,13 @@ class StartMark:
         file, self._file = self._file, None
         if file is None:
             return
-        file.close()
+        if sys.platform == "win32":  # where open files cannot be removed
+            file.close()
         try:
+            # Still locked, or another start could take it for that of a failed one.
             self._path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("the mark of a start cannot be removed: %s", error)
+        file.close()
         with suppress(OSError):  # others may be starting
             self._folder.rmdir()

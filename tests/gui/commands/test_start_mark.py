@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,21 @@ def test_where_nothing_can_be_written_no_start_has_failed(tmp_path):
     mark = StartMark(tmp_path / "file")
     assert mark.set() is False
     mark.remove()
+
+
+def test_a_start_that_ends_at_this_moment_has_not_failed(tmp_path, monkeypatch):
+    """Its mark goes while another start looks, at any point."""
+    first, second = StartMark(tmp_path), StartMark(tmp_path)
+    assert not first.set()
+    unlink, seen = Path.unlink, []
+
+    def look(path, **options):
+        if path.parent == tmp_path / FOLDER and not seen:
+            seen.append(path)
+            assert not second.set()
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", look)
+    first.remove()
+    second.remove()
+    assert seen
