@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import os
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 PATIENCE_MS = 100
 """How long the window may stay hidden while the first model is loading."""
 ICON = ICONS / "helixscope.svg"
+M_ARENA_MAX = -8
+"""The number of ``mallopt``'s option for the most heaps, in glibc's ``malloc.h``."""
 
 
 class Application(QObject):
@@ -68,6 +71,7 @@ class Application(QObject):
         safely: bool = False,
     ) -> None:
         super().__init__()
+        _share_one_heap()
         self._qt, self.settings = qt, settings
         self._closed = self._interrupted = False
         self.session = settings.new_session()
@@ -242,6 +246,18 @@ class Application(QObject):
     def _on_system_scheme_changed(self) -> None:
         if self.settings.theme == "system":
             self.choose_theme("system")
+
+
+def _share_one_heap() -> None:
+    """Let all threads allocate from one heap, where the C library is glibc.
+
+    By default each thread has a heap of its own, and what it frees stays there in fragments: a
+    window in use for hours then takes more and more memory.
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(M_ARENA_MAX, 1)
 
 
 def prepare_qt() -> QApplication:

@@ -265,6 +265,7 @@ class Child:
         for bookmark in session.bookmarks:
             window.bookmarks.bookmarks.remove(bookmark.key)
         window.undo.on_changed()
+        QApplication.clipboard().clear()  # of a copied picture, which may be large
         for _ in range(3):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             gc.collect()

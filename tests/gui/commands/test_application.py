@@ -1,8 +1,11 @@
 """The application as a whole: it starts, shows what it was asked for, and goes away."""
 
+import ctypes
+import sys
 import threading
 
 import numpy as np
+import pytest
 
 from gui.commands.application import _report
 from gui.export.save_picture import PictureOptions
@@ -48,6 +51,34 @@ def test_models_of_all_sizes_follow_each_other(
         session.hover = n_positions - 1
         wait_until_idle(application)
         assert application.window.viewport.scene.state.positions == session.positions
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_threads_have_no_heaps_of_their_own(application, tmp_path):
+    """What they have freed would stay there in fragments."""
+    library, path = ctypes.CDLL(None), tmp_path / "malloc.xml"
+    library.fopen.restype = library.malloc.restype = ctypes.c_void_p
+    together = threading.Barrier(20)
+
+    def n_heaps():
+        file = ctypes.c_void_p(library.fopen(str(path).encode(), b"w"))
+        library.malloc_info(0, file)
+        library.fclose(file)
+        return path.read_text().count("<heap ")
+
+    def allocate():
+        block = ctypes.c_void_p(library.malloc(2000))
+        together.wait()
+        library.free(block)
+
+    before = n_heaps()
+    threads = [threading.Thread(target=allocate) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert before > 0
+    assert n_heaps() == before
 
 
 def test_settings_layout_and_model_come_back(start_application, write_gpt2, settings, qtbot):
