@@ -1,5 +1,6 @@
 """Fixtures for all tests: real checkpoints, where they are found, and a Hub of our own."""
 
+import gc
 import importlib.util
 import io
 import os
@@ -25,6 +26,16 @@ from tests.stand_ins import write_stand_in
 # How long an example takes is the machine's affair.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
+
+
+def pytest_configure() -> None:
+    """Leave what is imported while tests are collected out of all collections of garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -43,7 +43,7 @@ def poisoned(tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["report", "sample", "--out", "../out", "--positions", "1-60"],
+        ["report", "sample", "--out", "../out", "--positions", "1-60", "--no-figures"],
         ["render", "sample", "--out", "../out.png", "--size", "200x200"],
         ["models", "--offline"],
     ],

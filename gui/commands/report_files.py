@@ -153,7 +153,7 @@ class ReportFiles:
                 f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
             )
             # The layout is final now; computing it again would take half the drawing time.
-            drawn.set_layout_engine("none")
+            drawn.set_layout_engine(None)
         for ending, write in texts(name, reported).items():
             self._keep(f"{name}.{ending}", partial(write_text, write()))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from geometry.checkpoints import whole_files
+from gui.services.work_files import work_file
 from gui.services.work_files.bookmarks import Bookmarks
+from gui.state.work import Work
 from gui.window import unsaved_work
 from tests.campaigns import instances
 from tests.campaigns.campaign import Fault
@@ -33,9 +34,11 @@ def test_one_hub(tmp_path: Path, loopback_hub) -> None:
 
 
 def test_torn_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_files.secrets, "token_hex", lambda _: "0" * 16)
-    monkeypatch.setattr(whole_files.os, "O_EXCL", 0)
-    monkeypatch.setattr(whole_files, "claim", lambda _: None)
+    def write_half(work: Work, path: Path) -> None:
+        content = work_file.pack_work(work)
+        path.write_bytes(content[: len(content) // 2])
+
+    monkeypatch.setattr(work_file, "write_work", write_half)
     with pytest.raises(Fault):
         instances.one_file(tmp_path, 4, random.Random(1))
 

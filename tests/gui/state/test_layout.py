@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gui.state.layout import (
@@ -197,6 +197,7 @@ def cut(draw, rectangle, names, depth=3):
     return draw(cut(halves[0], names[:at], depth - 1)) | draw(cut(halves[1], names[at:], depth - 1))
 
 
+@settings(max_examples=50)
 @given(st.data(), st.sampled_from(["row", "column"]))
 def test_splits_that_are_found_from_rectangles_fill_them_again(data, direction):
     names = [f"{n}" for n in range(data.draw(st.integers(1, 6)))]
@@ -205,7 +206,11 @@ def test_splits_that_are_found_from_rectangles_fill_them_again(data, direction):
     placed = [(Tabs(names, names[-1]), one) for names, one in rectangles.items()]
     found = nested(data.draw(st.permutations(placed)), direction)
     assert found.size == (900 if direction == "column" else 700)
-    assert drawn(found, whole) == rectangles
+    shown = drawn(found, whole)
+    assert shown.keys() == rectangles.keys()
+    # Two cuts that are almost in one line, as no window has them, are taken for one.
+    for names, rectangle in rectangles.items():
+        assert shown[names] == pytest.approx(rectangle, abs=3 * SEPARATOR)
 
 
 def test_docks_that_do_not_fit_and_overlap_are_still_above_each_other():

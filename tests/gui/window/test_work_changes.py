@@ -1,6 +1,7 @@
 """Changed work: the mark in the title, and the question before it is lost."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,17 +41,25 @@ def asked():
     assert answers == []
 
 
+@pytest.fixture(scope="module")
+def first_talk(tmp_path_factory):
+    """Where the file is kept, and its models."""
+    return tmp_path_factory.mktemp("talk") / "talk.helix"
+
+
 @pytest.fixture
-def talk(start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle):
+def talk(start_application, first_talk, write_gpt2, write_table, helix, tmp_path, wait_until_idle):
     """A file of two models, one of whom has another range."""
-    application = start_application(write_gpt2())
-    path = tmp_path / "talk.helix"
-    application.controller.comparing.add(str(write_table(helix(90), "mine")), (5, 80))
-    wait_until_idle(application)
-    assert application.window.work._write(path)
-    application.close()
-    QCoreApplication.processEvents()
-    return path
+    if not first_talk.exists():
+        made = (write_gpt2(), write_table(helix(90), "mine"))
+        model, mine = (path.rename(first_talk.with_name(path.name)) for path in made)
+        application = start_application(model)
+        application.controller.comparing.add(str(mine), (5, 80))
+        wait_until_idle(application)
+        assert application.window.work._write(first_talk)
+        application.close()
+        QCoreApplication.processEvents()
+    return shutil.copy(first_talk, tmp_path / "talk.helix")
 
 
 @pytest.fixture
