@@ -108,6 +108,10 @@ class Hands:
         self._busy, self._ticks = True, 0
         try:
             detail = act()
+        except RuntimeError as error:  # of these hands, not of the window under them
+            if "already deleted" not in str(error):
+                raise
+            detail = "its widget is gone"
         finally:
             self._busy = False
         self._write(f"  {detail}" if detail else "")
