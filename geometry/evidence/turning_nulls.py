@@ -1,0 +1,167 @@
+"""Null distributions of the balanced turning share.
+
+Random curves are drawn as Gaussian processes over position, the same in every column. All that the
+statistic needs of one is its Gram matrix in the eigenvectors of the centred kernel, which is a
+Wishart matrix: a few numbers a draw, whatever the width of the table.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.evidence.null import Null, null_of
+from geometry.evidence.turning_share import balanced_turning, turn_counts
+from geometry.pca.components import Array
+
+NullName = Literal["process", "matern", "walk", "band", "phase"]
+
+NODES = 192
+"""Places at which a random curve is looked at: four for each of the 48 fastest turns."""
+MODES = 32
+"""Eigenvectors that are drawn. The variance of the others, at most a hundredth, is taken as its
+mean."""
+COURSES = 24
+"""Components whose phases are drawn anew; the variance of the others stays as it is."""
+LENGTHS: Mapping[str, tuple[float, ...]] = {
+    "process": (0.10, 0.13, 0.15, 0.18, 0.22),
+    "matern": (0.10, 0.12, 0.14, 0.16, 0.20),
+    "band": (1.5, 1.7, 1.9, 2.1),
+}
+"""Length scales, in ranges, and highest frequencies, in cycles over the range: those around the
+worst case, where random curves turn most. The distribution is that of the worst."""
+MEANINGS: Mapping[NullName, str] = {
+    "process": "smooth random curves (Gaussian processes, squared-exponential, of the length scale "
+    "that turns most)",
+    "matern": "rougher random curves (Gaussian processes, Matérn-3/2, of the length scale that "
+    "turns most)",
+    "walk": "random walks with the same step lengths",
+    "band": "random curves of slow waves only, all equally strong, up to the frequency that turns "
+    "most",
+    "phase": "the same components with the phases of their waves drawn anew",
+}
+
+_Spectrum = tuple[Array, Array, float]
+"""Eigenvalues of a centred kernel, falling; their vectors, (NODES, k); the sum of all others."""
+
+
+def turning_nulls(
+    rows: npt.ArrayLike,
+    draws: int = 400,
+    seed: int = 0,
+    *,
+    check: Callable[[], None] | None = None,
+) -> dict[NullName, Null]:
+    """Draw the null distributions of B, see :func:`~geometry.evidence.turning_share.turning_share`.
+
+    Parameters
+    ----------
+    rows : (m, d)
+        The table's rows, for its size, its steps and its components; at least 8.
+    draws
+        Draws of each distribution.
+    seed
+        Of the random numbers.
+    check
+        Called between two distributions; may raise to stop.
+
+    Returns
+    -------
+    dict
+        By name: see :data:`MEANINGS`.
+    """
+    X = np.asarray(rows, dtype=np.float64)
+    found: dict[NullName, Null] = {}
+    for number, (name, meaning) in enumerate(MEANINGS.items()):
+        if check is not None:
+            check()
+        rng = np.random.default_rng((seed, number))
+        worst = max(_values(name, X, draws, rng), key=lambda b: float(np.percentile(b, 95)))
+        found[name] = null_of(name, meaning, worst)
+    return found
+
+
+def _values(name: NullName, X: Array, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    if name == "phase":
+        yield _of_phases(X, draws, rng)
+    elif name == "walk":
+        yield _of_process(_walk(X), X.shape[1], draws, rng)
+    else:
+        for length in LENGTHS[name]:
+            yield _of_process(_stationary(name, length), X.shape[1], draws, rng)
+
+
+@cache
+def _stationary(name: str, length: float) -> _Spectrum:
+    t = np.linspace(0.0, 1.0, NODES)
+    apart = np.abs(t[:, None] - t)
+    if name == "process":
+        return _spectrum(np.exp(-0.5 * (apart / length) ** 2))
+    if name == "matern":
+        scaled = np.sqrt(3.0) * apart / length
+        return _spectrum((1.0 + scaled) * np.exp(-scaled))
+    return _spectrum(np.sinc(2.0 * length * apart))
+
+
+def _walk(X: Array) -> _Spectrum:
+    """Return the spectrum of walks whose variance grows as the table's squared steps do."""
+    squares = np.square(np.diff(X, axis=0)).sum(axis=1)
+    grown = np.concatenate([[0.0], np.cumsum(squares)])
+    at = np.interp(np.linspace(0.0, len(X) - 1, NODES), np.arange(len(X)), grown)
+    return _spectrum(np.minimum(at[:, None], at))
+
+
+def _spectrum(kernel: Array) -> _Spectrum:
+    centred = kernel - kernel.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(centred)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    used = min(MODES, int((values > 1e-12 * values[0]).sum()))
+    return values[:used], vectors[:, :used], float(values[used:].sum())
+
+
+def _of_process(spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator) -> Array:
+    """Return B of some tables with d independent columns of one process."""
+    values, vectors, rest = spectrum
+    k = len(values)
+    if d >= k:  # a Bartlett factor of the Wishart matrix
+        factor = np.tril(rng.standard_normal((draws, k, k)), -1)
+        at = np.arange(k)
+        factor[:, at, at] = np.sqrt(rng.chisquare(d - at, (draws, k)))
+    else:
+        factor = rng.standard_normal((draws, k, d))
+    factor *= np.sqrt(values)[:, None]
+    gram = factor @ factor.transpose(0, 2, 1)
+    total = np.trace(gram, axis1=1, axis2=2) + d * rest
+    return _b(vectors @ _leading(gram), total)
+
+
+def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
+    """Return B of the table with the phases of its components' waves drawn anew."""
+    at = np.unique(np.linspace(0, len(X) - 1, min(len(X), 2 * NODES)).round().astype(np.intp))
+    thin = X[at] - X[at].mean(axis=0)
+    courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
+    used = min(COURSES, len(strengths))
+    amplitudes = np.abs(np.fft.rfft(courses[:, :used] * strengths[:used], axis=0))
+    phases = rng.uniform(0.0, 2 * np.pi, (draws, *amplitudes.shape))
+    tables = np.fft.irfft(amplitudes * np.exp(1j * phases), n=len(at), axis=1)
+    tables -= tables.mean(axis=1, keepdims=True)
+    gram = tables.transpose(0, 2, 1) @ tables
+    values, vectors = np.linalg.eigh(gram)
+    total = values.sum(axis=1) + float(np.square(strengths[used:]).sum())
+    return _b(tables @ vectors[:, :, -3:], total)
+
+
+def _leading(gram: Array) -> Array:
+    """Return the scores in three components from Gram matrices over eigenvectors, (draws, k, 3)."""
+    values, vectors = np.linalg.eigh(gram)
+    found: Array = vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
+    return found
+
+
+def _b(scores: Array, total: Array) -> Array:
+    smaller, _ = balanced_turning(scores, turn_counts(scores.shape[1]))
+    found: Array = 2 * smaller / total
+    return found

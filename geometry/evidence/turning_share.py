@@ -1,0 +1,222 @@
+"""The balanced turning share: how much of a table turns evenly in a plane.
+
+A short helix fits the leading components of any smooth curve, random ones included: they are nearly
+half a cycle, one, and one and a half. What they lack is two components of *one* frequency, equally
+strong, a quarter of a cycle apart. That is what this statistic measures. `docs/evidence.md` has its
+error rates.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh, eigvalsh
+
+from geometry.pca.components import Array
+
+FEWEST_TURNS = 1.25
+"""Below it a turning and half of a slower wave cannot be told apart."""
+SMOOTH = (0.50, 0.80)
+"""Bounds of B and B′ that a random smooth curve exceeds in less than 5 % of all draws, whatever its
+length scale: Gaussian processes with squared-exponential and Matérn kernels, random walks."""
+BAND_LIMITED = (0.62, 0.87)
+"""The same for processes whose spectrum is flat up to any frequency, and nothing above."""
+STILL = 0.01
+"""Below it, in B and B′, nothing turns at all."""
+CLIMBS = 3.0
+"""Ratio of the climb to what else is outside the turning plane, from which a curve is a helix. A
+hundred helices had 28 and more, a hundred circles up to 0.43."""
+BLOCK = 4_000_000
+"""Most entries of a block of waves: 32 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurningShare:
+    """The turning of a table's rows, and what it tells.
+
+    Attributes
+    ----------
+    b
+        B: twice the variance along the smaller axis of the turning, over the variance of all
+        columns; the largest over all frequencies. 1 for a circle, 0 for a line.
+    b_prime
+        B′: the same over the variance that is left without the line through the rows; for steep
+        helices. None if nothing is left.
+    turns
+        Turns from the first row to the last, at that frequency.
+    share
+        Variance share of the first three components.
+    climb_ratio
+        Variance along the line outside the turning plane, over the largest variance of any other
+        direction there, infinite if there is none; None if the turning is not remarkable, or
+        nothing is outside the plane.
+    """
+
+    b: float
+    b_prime: float | None
+    turns: float
+    share: float
+    climb_ratio: float | None
+
+    @property
+    def tier(self) -> Literal[0, 1, 2]:
+        """2: more than any band-limited random curve turns; 1: more than a smooth one; 0: not."""
+        if self.turns < FEWEST_TURNS:
+            return 0
+        if self._exceeds(BAND_LIMITED):
+            return 2
+        return 1 if self._exceeds(SMOOTH) else 0
+
+    @property
+    def remarkable(self) -> bool | None:
+        """Whether it turns more than a random smooth curve; None for less than 1.25 turns."""
+        if not self._exceeds((STILL, STILL)):
+            return False
+        return None if self.turns < FEWEST_TURNS else self.tier > 0
+
+    @property
+    def kind(self) -> Literal["helix", "circle"] | None:
+        """A helix climbs out of the plane in which it turns; None if it is not remarkable."""
+        if not self.remarkable:
+            return None
+        climbs = self.climb_ratio is not None and self.climb_ratio >= CLIMBS
+        return "helix" if climbs else "circle"
+
+    def _exceeds(self, bounds: tuple[float, float]) -> bool:
+        return self.b >= bounds[0] or (self.b_prime is not None and self.b_prime >= bounds[1])
+
+
+def turning_share(rows: npt.ArrayLike) -> TurningShare:
+    """Measure the balanced turning share of a table's rows.
+
+    With X the centred rows, t their positions scaled to [−1, 1], Y their scores in the first three
+    components, and C_w the plane of cos πwt and sin πwt, orthogonal to constants and to t, let
+    σ₂(w) be the smaller singular value of C_wᵀY: B = max over w of 2σ₂²/‖X‖².
+
+    Parameters
+    ----------
+    rows : (m, d)
+        Consecutive rows of a position table, in order; at least 8.
+
+    Returns
+    -------
+    TurningShare
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 8 rows, or no columns.
+    """
+    X = np.array(rows, dtype=np.float64)
+    if X.ndim != 2 or len(X) < 8 or not X.shape[1]:
+        raise ValueError(f"expected at least 8 rows (m, d), got {X.shape}")
+    X -= X.mean(axis=0)
+    total = float(np.einsum("ij,ij->", X, X))
+    line = ramp(len(X))
+    along = line @ X
+    rest = total - float(along @ along)
+    if total == 0.0:
+        return TurningShare(0.0, None, 0.0, 0.0, None)
+    scores = _scores(X)
+    smaller, turns = balanced_turning(scores[None], turn_counts(len(X)))
+    b_prime = float(2 * smaller[0] / rest) if rest > 1e-9 * total else None
+    b = float(2 * smaller[0] / total)
+    share = float(np.square(scores).sum() / total)
+    found = TurningShare(b, b_prime, float(turns[0]), share, None)
+    return replace(found, climb_ratio=_climb_ratio(X, found.turns)) if found.tier else found
+
+
+def turn_counts(m: int) -> Array:
+    """Return the turns that are tried over m rows: each has at least four rows."""
+    counts = np.concatenate([np.arange(20, 120) / 20, np.arange(30, 311) / 5])
+    return counts[counts < m / 4]
+
+
+def ramp(m: int) -> Array:
+    """Return the unit vector that grows evenly over m rows, with mean 0."""
+    t = np.linspace(-1.0, 1.0, m)
+    found: Array = t / np.linalg.norm(t)
+    return found
+
+
+def waves(m: int, counts: Array) -> Array:
+    """Return unit vectors of the cosine and sine of some turns, free of constants and the ramp.
+
+    Returns
+    -------
+    (len(counts), 2, m) float64
+    """
+    t, line = np.linspace(-1.0, 1.0, m), ramp(m)
+    angles = np.pi * np.outer(counts, t)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    # Even and odd about the middle, so these projections are all, and both are orthogonal.
+    cosine -= cosine.mean(axis=1, keepdims=True)
+    sine -= np.outer(sine @ line, line)
+    found = np.stack([cosine, sine], axis=1)
+    found /= np.linalg.norm(found, axis=2, keepdims=True)
+    return found
+
+
+def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
+    """Return σ₂² at the best number of turns, and that number, for several curves.
+
+    Parameters
+    ----------
+    scores : (draws, m, k)
+        Curves of m points.
+    counts
+        Numbers of turns to try.
+
+    Returns
+    -------
+    (draws,), (draws,) float64
+    """
+    draws, m, k = scores.shape
+    columns = np.ascontiguousarray(np.moveaxis(scores, 1, 0)).reshape(m, draws * k)
+    best, turns = np.full(draws, -1.0), np.zeros(draws)
+    for block in _blocks(counts, m):
+        products = (waves(m, block).reshape(-1, m) @ columns).reshape(len(block), 2, draws, k)
+        c, s = products[:, 0], products[:, 1]
+        cc, ss, cs = ((a * b).sum(axis=-1) for a, b in ((c, c), (s, s), (c, s)))
+        smaller = np.maximum((cc + ss) / 2 - np.hypot((cc - ss) / 2, cs), 0.0)
+        at = smaller.argmax(axis=0)
+        found = smaller[at, np.arange(draws)]
+        turns = np.where(found > best, block[at], turns)
+        best = np.maximum(best, found)
+    return best, turns
+
+
+def _blocks(counts: Array, m: int) -> Iterator[Array]:
+    size = max(1, BLOCK // (2 * m))
+    for start in range(0, len(counts), size):
+        yield counts[start : start + size]
+
+
+def _scores(X: Array) -> Array:
+    """Return the scores of centred rows in up to three components, (m, k)."""
+    wide = X.shape[1] > len(X)
+    gram = X @ X.T if wide else X.T @ X
+    last = len(gram) - 1
+    values, vectors = eigh(gram, subset_by_index=[max(0, last - 2), last])
+    found: Array = vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
+    return found
+
+
+def _climb_ratio(X: Array, turns: float) -> float | None:
+    """Compare the line through centred rows, outside the turning plane, with all else there."""
+    products = waves(len(X), np.array([turns]))[0] @ X
+    plane = np.linalg.svd(products, full_matrices=False)[2]
+    outside = X - (X @ plane.T) @ plane
+    line = ramp(len(X))
+    along = line @ outside
+    outside -= np.outer(line, along)
+    gram = outside @ outside.T if X.shape[1] > len(X) else outside.T @ outside
+    last = len(gram) - 1
+    largest = float(eigvalsh(gram, subset_by_index=[last, last])[0])
+    climb = float(along @ along)
+    rounding = 1e-12 * float(np.einsum("ij,ij->", X, X))
+    if largest <= rounding:
+        return None if climb <= rounding else np.inf
+    return climb / largest
