@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from geometry.claims.measurements import Scope as Scope
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
+    from geometry.evidence.turning_nulls import turning_nulls as turning_nulls
+    from geometry.evidence.turning_share import turning_share as turning_share
     from geometry.history.helices import fit_helices as fit_helices
     from geometry.history.here import history_here as history_here
     from geometry.history.last_position import last_position as last_position
@@ -97,6 +99,8 @@ _HOMES = {
     "best_sinusoids": "measures.single_dimensions",
     "r2_after_projection": "measures.single_dimensions",
     "fit_shapes": "measures.shape",
+    "turning_nulls": "evidence.turning_nulls",
+    "turning_share": "evidence.turning_share",
     "roughness": "measures.roughness",
     "look_back_range": "measures.lookback_range",
     "look_back_heads": "measures.head_lookback",
@@ -202,6 +206,8 @@ __all__ = [
     "squared_overlaps",
     "token_position_cosines",
     "top3",
+    "turning_nulls",
+    "turning_share",
 ]
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
+from geometry.evidence.turning_share import FEWEST_TURNS
 from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
+from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.single_dimensions import best_sinusoids
 from geometry.models.residual_stream import Name
 from geometry.pca.components import PositionPCA, row_norms
@@ -82,20 +84,26 @@ def fit(measured: Measurements, name: Literal["line", "helix"]) -> float:
 
 
 def turns(measured: Measurements) -> float:
-    """Count the turns of the fitted helix."""
-    if measured.shapes is None:
-        raise CannotTell("too few positions are shown")
-    return measured.shapes.fits["helix"].turns
+    """Count the turns of the helix; 0 if there is none."""
+    helix = _helix(measured)
+    return 0.0 if helix is None else helix.turns
 
 
 def helix_r2(measured: Measurements) -> float:
-    """R² of the better helix; 0 if another curve describes the points."""
+    """R² of the helix; 0 if there is none."""
+    helix = _helix(measured)
+    return 0.0 if helix is None else helix.r2
+
+
+def _helix(measured: Measurements) -> ShapeFit | None:
+    """Return the helix that describes the points; None if another curve or none does."""
     shapes = measured.shapes
-    if shapes is None:
+    if shapes is None or shapes.evidence is None:
         raise CannotTell("too few positions are shown")
-    if shapes.best not in ("helix", "drifting_helix"):
-        return 0.0
-    return max(shapes.fits["helix"].r2, shapes.fits["drifting_helix"].r2)
+    if shapes.evidence.remarkable is None:
+        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
+    found = shapes.described
+    return found if found is not None and found.name in HELICES else None
 
 
 def is_outlier(position: int) -> Callable[[Measurements], float]:

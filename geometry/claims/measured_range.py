@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from geometry.checkpoints.memo import cached_property
+from geometry.evidence.null import Null
+from geometry.evidence.turning_nulls import turning_nulls
+from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.layernorm import LayerNormErrors, layernorm_errors
 from geometry.measures.lookback import (
     LookBack,
@@ -97,11 +100,21 @@ class MeasuredRange:
         return r2_after_projection(self.model.W_pos, self.pca)
 
     @cached_property
+    def evidence(self) -> TurningShare | None:
+        """How evenly the rows turn; None for fewer than eight."""
+        return turning_share(self.rows) if len(self.rows) >= FEWEST else None
+
+    @cached_property
+    def turning_nulls(self) -> Mapping[str, Null]:
+        """How evenly random curves of this size turn; empty for fewer than eight rows."""
+        return turning_nulls(self.rows) if len(self.rows) >= FEWEST else {}
+
+    @cached_property
     def shapes(self) -> Shapes | None:
         """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
         if len(self.rows) < 4 or len(self.pca.components) < 3:
             return None
-        return fit_shapes(self.pca.project(self.rows)[:, :3])
+        return fit_shapes(self.pca.project(self.rows)[:, :3], self.evidence)
 
     @cached_property
     def look_back(self) -> Mapping[Scoring, LookBack] | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from geometry.claims.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
 from geometry.claims.measured_range import N_COMPONENTS, MeasuredRange
+from geometry.evidence.null import Null
+from geometry.evidence.turning_share import TurningShare
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import HeadKernels, average_blocks, head_kernels
@@ -153,6 +155,16 @@ class Measurements:
     def projected_r2(self) -> Array:
         """(d_model,) R² of the projection on three components as a prediction of each entry."""
         return self.of_range.projected_r2
+
+    @property
+    def evidence(self) -> TurningShare | None:
+        """How evenly the rows turn; None for fewer than eight."""
+        return self.of_range.evidence
+
+    @property
+    def turning_nulls(self) -> Mapping[str, Null]:
+        """How evenly random curves of this size turn; empty for fewer than eight rows."""
+        return self.of_range.turning_nulls
 
     @property
     def shapes(self) -> Shapes | None:

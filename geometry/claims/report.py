@@ -289,15 +289,35 @@ def _shape(measured: Measurements) -> dict[str, Any] | None:
     shapes = measured.shapes
     if shapes is None:
         return None
-    described: dict[str, Any] = {name: _curve(fit) for name, fit in shapes.fits.items()}
-    return {**described, "best": shapes.best}
+    curves: dict[str, Any] = {
+        name: _curve(fit, best=fit is shapes.described) for name, fit in shapes.fits.items()
+    }
+    return {**curves, "best": shapes.best, "evidence": _evidence(measured)}
 
 
-def _curve(fit: ShapeFit) -> dict[str, float]:
-    numbers = {"r2": fit.r2, "bic": fit.bic}
+def _curve(fit: ShapeFit, *, best: bool) -> dict[str, float | None]:
+    score = None if np.isnan(fit.score) else fit.score
+    numbers: dict[str, float | None] = {"r2": fit.r2, "score": score}
     if fit.name != "line":
-        numbers |= {"turns": fit.turns, "radius": fit.radius, "climb_per_turn": fit.climb_per_turn}
+        found = {"turns": fit.turns, "radius": fit.radius, "climb_per_turn": fit.climb_per_turn}
+        numbers |= found if best else dict.fromkeys(found)
     return numbers
+
+
+def _evidence(measured: Measurements) -> dict[str, Any] | None:
+    evidence, nulls = measured.evidence, measured.turning_nulls
+    if evidence is None:
+        return None
+    return {
+        "B": evidence.b,
+        "B_prime": evidence.b_prime,
+        "turns": evidence.turns,
+        "tier": evidence.tier,
+        "remarkable": evidence.remarkable,
+        "kind": evidence.kind,
+        "share": evidence.share,
+        "nulls": {name: {"draws": one.draws, "B": list(one.band)} for name, one in nulls.items()},
+    }
 
 
 def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:

@@ -14,9 +14,10 @@ from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim_measures import CannotTell
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.turning_share import turning_share
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
 from geometry.measures.shape import Shapes, fit_shapes
-from geometry.measures.shape_fit import ShapeFit
+from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
@@ -29,8 +30,8 @@ Of = Literal["model", "range", "components"]
 """What a value depends on: all stored rows, the range, or the range in three of its components."""
 
 VERDICTS = {
-    "line": "line", "circle": "circle", "helix": "helix", "drifting_helix": "drifting helix",
-    "none": "none of these",
+    "line": "line", "arc": "arc", "circle": "circle", "helix": "helix",
+    "drifting_helix": "drifting helix", "none": "none of these",
 }  # fmt: skip
 
 
@@ -161,15 +162,22 @@ class _Table:
     @cached_property
     def shapes(self) -> Shapes:
         """The simple curves fitted to these."""
-        if len(self.coordinates) < 4:
+        measured, shapes = self.measured, self.measured.shapes
+        if len(self.coordinates) < FEWEST:
             raise CannotTell("too few positions are shown")
-        return fit_shapes(self.coordinates)
+        if self.components == (1, 2, 3) and shapes is not None:
+            return shapes
+        rows = measured.rows - measured.rows.mean(axis=0)
+        share = float(np.square(self.coordinates).sum() / np.square(rows).sum())
+        return fit_shapes(self.coordinates, turning_share(self.coordinates, share))
 
     @property
     def helix(self) -> ShapeFit:
-        """The better of the two helices, even if it does not describe the points."""
-        fits = self.shapes.fits
-        return max(fits["helix"], fits["drifting_helix"], key=lambda fit: fit.r2)
+        """The helix that describes the points."""
+        found = self.shapes.described
+        if found is None or found.name not in HELICES:
+            raise CannotTell("no helix describes the positions")
+        return found
 
     @cached_property
     def roughness(self) -> Roughness:
@@ -184,6 +192,12 @@ class _Table:
         """Median off-subspace residual of the first three components."""
         measured = self.measured
         return float(np.median(off_subspace_residual(measured.rows, measured.pca)))
+
+    def turning(self) -> float:
+        """Balanced turning share, see :mod:`geometry.evidence.turning_share`."""
+        evidence = self.shapes.evidence
+        assert evidence is not None
+        return evidence.b
 
     def period(self) -> float:
         """Tokens per turn, from the rotation that looks back."""
@@ -230,11 +244,15 @@ QUANTITIES: tuple[Quantity, ...] = (
              f"Σσ² of the first {TOP} singular directions over that of all, uncentred.",
              lambda t: t.spectrum.energy_top30, 2),
     Quantity("verdict", "Curve", "", "text", "components",
-             "Which of line, circle, helix and drifting helix describes the positions in the shown"
-             " components, by the rule of the Shape panel.",
+             "Which of line, arc, circle, helix and drifting helix describes the positions in the"
+             " shown components, by the rule of the Shape panel.",
              lambda t: VERDICTS[t.shapes.best]),
+    Quantity("turning_share", "Turning share", "", "number", "components",
+             "B, the balanced turning share: twice the variance along the smaller axis of an even"
+             " turning, over all variance. Random smooth curves stay below 0.5.",
+             _Table.turning, 3),
     Quantity("helix_r2", "Helix R²", "", "number", "components",
-             "1 − SSE/SST of the better helix in the shown components.",
+             "1 − SSE/SST of the helix in the shown components.",
              lambda t: t.helix.r2, 3),
     Quantity("turns", "Turns", "", "number", "components",
              "Turns of that helix from the first shown position to the last.",

@@ -7,7 +7,6 @@ Wishart matrix: a few numbers a draw, whatever the width of the table.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,6 @@ import numpy.typing as npt
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_share import balanced_turning, turn_counts
 from geometry.pca.components import Array
-
-NullName = Literal["process", "matern", "walk", "band", "phase"]
 
 NODES = 192
 """Places at which a random curve is looked at: four for each of the 48 fastest turns."""
@@ -32,7 +29,7 @@ LENGTHS: Mapping[str, tuple[float, ...]] = {
 }
 """Length scales, in ranges, and highest frequencies, in cycles over the range: those around the
 worst case, where random curves turn most. The distribution is that of the worst."""
-MEANINGS: Mapping[NullName, str] = {
+MEANINGS: Mapping[str, str] = {
     "process": "smooth random curves (Gaussian processes, squared-exponential, of the length scale "
     "that turns most)",
     "matern": "rougher random curves (Gaussian processes, Matérn-3/2, of the length scale that "
@@ -53,7 +50,7 @@ def turning_nulls(
     seed: int = 0,
     *,
     check: Callable[[], None] | None = None,
-) -> dict[NullName, Null]:
+) -> dict[str, Null]:
     """Draw the null distributions of B, see :func:`~geometry.evidence.turning_share.turning_share`.
 
     Parameters
@@ -73,7 +70,7 @@ def turning_nulls(
         By name: see :data:`MEANINGS`.
     """
     X = np.asarray(rows, dtype=np.float64)
-    found: dict[NullName, Null] = {}
+    found: dict[str, Null] = {}
     for number, (name, meaning) in enumerate(MEANINGS.items()):
         if check is not None:
             check()
@@ -83,7 +80,7 @@ def turning_nulls(
     return found
 
 
-def _values(name: NullName, X: Array, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+def _values(name: str, X: Array, draws: int, rng: np.random.Generator) -> Iterator[Array]:
     if name == "phase":
         yield _of_phases(X, draws, rng)
     elif name == "walk":
@@ -163,5 +160,5 @@ def _leading(gram: Array) -> Array:
 
 def _b(scores: Array, total: Array) -> Array:
     smaller, _ = balanced_turning(scores, turn_counts(scores.shape[1]))
-    found: Array = 2 * smaller / total
-    return found
+    # Rows that are all equal do not turn.
+    return np.divide(2 * smaller, total, out=np.zeros_like(smaller), where=total > 0.0)

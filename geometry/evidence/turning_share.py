@@ -23,13 +23,15 @@ SMOOTH = (0.50, 0.80)
 length scale: Gaussian processes with squared-exponential and Matérn kernels, random walks."""
 BAND_LIMITED = (0.62, 0.87)
 """The same for processes whose spectrum is flat up to any frequency, and nothing above."""
+FEWEST = 8
+"""Least number of rows."""
 STILL = 0.01
 """Below it, in B and B′, nothing turns at all."""
 CLIMBS = 3.0
 """Ratio of the climb to what else is outside the turning plane, from which a curve is a helix. A
 hundred helices had 28 and more, a hundred circles up to 0.43."""
-BLOCK = 4_000_000
-"""Most entries of a block of waves: 32 MB."""
+BLOCK = 500_000
+"""Most entries of a block of waves: 4 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class TurningShare:
         return self.b >= bounds[0] or (self.b_prime is not None and self.b_prime >= bounds[1])
 
 
-def turning_share(rows: npt.ArrayLike) -> TurningShare:
+def turning_share(rows: npt.ArrayLike, share: float = 1.0) -> TurningShare:
     """Measure the balanced turning share of a table's rows.
 
     With X the centred rows, t their positions scaled to [−1, 1], Y their scores in the first three
@@ -98,7 +100,10 @@ def turning_share(rows: npt.ArrayLike) -> TurningShare:
     Parameters
     ----------
     rows : (m, d)
-        Consecutive rows of a position table, in order; at least 8.
+        Consecutive rows of a position table, in order, or their scores in three components; at
+        least 8.
+    share
+        Variance share of the table that these columns hold: below 1 for scores.
 
     Returns
     -------
@@ -110,15 +115,14 @@ def turning_share(rows: npt.ArrayLike) -> TurningShare:
         When there are fewer than 8 rows, or no columns.
     """
     X = np.array(rows, dtype=np.float64)
-    if X.ndim != 2 or len(X) < 8 or not X.shape[1]:
-        raise ValueError(f"expected at least 8 rows (m, d), got {X.shape}")
+    if X.ndim != 2 or len(X) < FEWEST or not X.shape[1]:
+        raise ValueError(f"expected at least {FEWEST} rows (m, d), got {X.shape}")
     X -= X.mean(axis=0)
-    total = float(np.einsum("ij,ij->", X, X))
-    line = ramp(len(X))
-    along = line @ X
-    rest = total - float(along @ along)
+    total = float(np.einsum("ij,ij->", X, X)) / share if share > 0.0 else 0.0
     if total == 0.0:
         return TurningShare(0.0, None, 0.0, 0.0, None)
+    along = ramp(len(X)) @ X
+    rest = total - float(along @ along)
     scores = _scores(X)
     smaller, turns = balanced_turning(scores[None], turn_counts(len(X)))
     b_prime = float(2 * smaller[0] / rest) if rest > 1e-9 * total else None

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.evidence.turning_share import turning_share
 from geometry.history.timelapse import Tell, Timelapse
-from geometry.measures.shape import fit_shapes
+from geometry.measures.shape import Best, fit_shapes
+from geometry.measures.shape_fit import HELICES
 from geometry.pca.components import Array
 
-Best = Literal["line", "circle", "helix", "drifting_helix", "none"]
-
-#: Ranges of fewer positions have no shape.
-FEWEST = 4
+FEWEST = 8
+"""Ranges of fewer positions have no shape."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +43,7 @@ class Helices:
         """The first snapshot from which on all fitted ones are helices; None if there is none."""
         found = None
         for i in range(len(self.best) - 1, -1, -1):
-            if self.best[i] in ("helix", "drifting_helix"):
+            if self.best[i] in HELICES:
                 found = i
             elif self.best[i] is not None:
                 break
@@ -86,7 +85,7 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
     Raises
     ------
     RangeError
-        The range has fewer than four positions, or three components.
+        The range has fewer than eight positions, or three components.
     """
     points, n = timelapse.aligned[:, timelapse.in_range], len(timelapse.steps)
     if points.shape[1] < FEWEST or len(timelapse.pca.components) < points.shape[2]:
@@ -98,7 +97,7 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
     r2, turns = np.full(n, np.nan), np.full(n, np.nan)
     best: list[Best | None] = [None] * n
     for i in range(n - 1, -1, -1):
-        shapes = fit_shapes(points[i])
+        shapes = fit_shapes(points[i], turning_share(points[i], float(timelapse.top3[i])))
         helix = shapes.fits["helix"]
         r2[i] = max(helix.r2, shapes.fits["drifting_helix"].r2)
         turns[i], best[i] = helix.turns, shapes.best

@@ -4,10 +4,13 @@ All fits are least squares over the range's points p_i in three components, i co
 middle of the range. For a given frequency ω the best circle or helix is an orthogonal Procrustes
 problem, so every frequency is tried, and the phase has no local minima; only the best few are then
 refined.
+
+A good fit is no evidence: a short helix fits the components of any smooth curve. Whether there is
+one is decided by the balanced turning share; the fits describe it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,10 +18,14 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
+from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 from geometry.pca.components import Array
 
-__all__ = ["ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
+__all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
+
+Best = Literal["line", "arc", "circle", "helix", "drifting_helix", "none"]
+"""The curve that describes the positions; an arc is less than one turn of a circle."""
 
 #: Frequencies tried per turn, starting with a quarter turn, and how many of the best are refined.
 PER_TURN = 4
@@ -30,32 +37,63 @@ FIRST_ALTERNATIONS = 2
 LEFT = 64
 ALTERNATIONS = 10
 
-#: Criteria for a helix as `best`: its R², its margin over line and circle, and its turns.
-CLEAR_R2, CLEAR_MARGIN, CLEAR_TURNS = 0.8, 0.1, 1.0
+#: R² from which a line or an arc describes the points.
+CLEAR_R2 = 0.8
+
+#: A further parameter earns its place if it takes away this share of the error out of sample.
+EARNED = 0.05
+
+#: Blocks of points that are left out in turn, and the most points and tries of these fits.
+FOLDS = 8
+MOST_POINTS = 512
+FOLD_TRIES = 20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shapes:
-    """All fits, and the one that describes the points, which may be "none"."""
+    """All fits, the evidence for turning, and the curve that describes the points.
+
+    Attributes
+    ----------
+    fits
+        Line, circle, helix and drifting helix.
+    evidence
+        The balanced turning share; None for fewer than eight points.
+    best
+        Its name; "none" if none of them describes the points, or they make fewer than 1.25 turns,
+        which any smooth curve may do.
+    """
 
     fits: Mapping[ShapeName, ShapeFit]
-    best: Literal["line", "circle", "helix", "drifting_helix", "none"]
+    evidence: TurningShare | None
+    best: Best
+
+    @property
+    def described(self) -> ShapeFit | None:
+        """The fit of the curve that describes the points; None if none does."""
+        if self.best == "none":
+            return None
+        return self.fits["circle" if self.best == "arc" else self.best]
 
 
-def fit_shapes(coordinates: npt.ArrayLike) -> Shapes:
-    """Fit line, circle, helix and drifting helix, and choose one.
+def fit_shapes(coordinates: npt.ArrayLike, evidence: TurningShare | None = None) -> Shapes:
+    """Fit line, circle, helix and drifting helix, and find which of them describes the points.
 
     Parameters
     ----------
     coordinates : (m, 3)
         The range's rows in the shown components, in order; at least 4 of them.
+    evidence
+        The balanced turning share of whole rows; by default of the coordinates, as if they were
+        all there is.
 
     Returns
     -------
     Shapes
-        ``best`` is a helix only if the better of the two has R² ≥ 0.8, beats line and circle by at
-        least 0.1 and makes at least one turn; BIC chooses between the two. Otherwise BIC chooses
-        among line and circle with R² ≥ 0.8, or it is "none".
+        ``best`` is a helix or a circle only if the evidence is remarkable, and a drifting helix
+        only if the drift takes away at least 5 % of the error out of sample. Otherwise it is a
+        line, or an arc of less than one turn, with R² ≥ 0.8, the arc only if it predicts better in
+        the same way; or "none".
 
     Raises
     ------
@@ -65,31 +103,57 @@ def fit_shapes(coordinates: npt.ArrayLike) -> Shapes:
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
         raise ValueError(f"expected at least 4 points (m, 3), got {points.shape}")
+    if evidence is None and len(points) >= FEWEST:
+        evidence = turning_share(points)
     line, circle, helix = _line(points), _turning(points, "circle"), _turning(points, "helix")
     drifting = _refined(points, "drifting_helix", helix)
     fits: dict[ShapeName, ShapeFit] = {
-        "line": line, "circle": circle, "helix": helix, "drifting_helix": drifting,
-    }  # fmt: skip
-    return Shapes(fits, _best(fits))
+        fit.name: replace(fit, score=_score(points, fit)) for fit in (line, circle, helix, drifting)
+    }
+    return Shapes(fits, evidence, _best(fits, evidence))
 
 
-def _best(
-    fits: Mapping[ShapeName, ShapeFit],
-) -> Literal["line", "circle", "helix", "drifting_helix", "none"]:
-    simple = [fits["line"], fits["circle"]]
-    helices = [fits["helix"], fits["drifting_helix"]]
-    better = max(helices, key=lambda fit: fit.r2)
-    margin = better.r2 - max(fit.r2 for fit in simple)
-    if better.r2 >= CLEAR_R2 and margin >= CLEAR_MARGIN and better.turns >= CLEAR_TURNS:
-        return min(helices, key=lambda fit: fit.bic).name
-    good = [fit for fit in simple if fit.r2 >= CLEAR_R2]
-    return min(good, key=lambda fit: fit.bic).name if good else "none"
+def _best(fits: Mapping[ShapeName, ShapeFit], evidence: TurningShare | None) -> Best:
+    if evidence is not None and evidence.remarkable:
+        if evidence.kind == "circle":
+            return "circle"
+        return "drifting_helix" if _earns(fits["helix"], fits["drifting_helix"]) else "helix"
+    line, circle = fits["line"], fits["circle"]
+    if circle.r2 >= CLEAR_R2 and circle.turns < 1.0 and _earns(line, circle):
+        return "arc"
+    return "line" if line.r2 >= CLEAR_R2 else "none"
 
 
-def _line(points: Array) -> ShapeFit:
-    s = steps(len(points))
-    centre: Array = points.mean(axis=0)
-    slope: Array = s @ (points - centre) / (s @ s)
+def _earns(simple: ShapeFit, further: ShapeFit) -> bool:
+    """Return whether the further curve predicts better, by more than rounding."""
+    least = 1e-12
+    return 1.0 - further.score + least < (1.0 - EARNED) * (1.0 - simple.score)
+
+
+def _score(points: Array, fit: ShapeFit) -> float:
+    """Return R² out of sample, leaving out blocks of consecutive points in turn; NaN of too few."""
+    m = len(points)
+    total = float(np.square(points - points.mean(axis=0)).sum())
+    if m < FEWEST or total == 0.0:
+        return np.nan
+    folds = min(FOLDS, m // 2)
+    thin = np.unique(np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.intp))
+    sse = 0.0
+    for block in np.array_split(np.arange(m), folds):
+        kept = thin[(thin < block[0]) | (thin > block[-1])]
+        if fit.name == "line":
+            predicted = _line(points, kept)
+        else:
+            predicted = _refined(points, fit.name, fit, kept, FOLD_TRIES)
+        sse += float(np.square(points[block] - predicted.values[block]).sum())
+    return 1.0 - sse / total
+
+
+def _line(points: Array, kept: npt.NDArray[np.intp] | slice = slice(None)) -> ShapeFit:
+    s, fitted = steps(len(points))[kept], points[kept]
+    middle = s.mean()
+    slope: Array = (s - middle) @ (fitted - fitted.mean(axis=0)) / np.square(s - middle).sum()
+    centre: Array = fitted.mean(axis=0) - middle * slope
     climb = float(np.linalg.norm(slope))
     axis = slope / climb if climb > 0.0 else np.array([0.0, 0.0, 1.0])
     frame = np.linalg.svd(axis[None])[2][[1, 2, 0]]
@@ -153,10 +217,16 @@ def _lowest(sse: Array) -> list[int]:
     return [int(f) for f in minima[np.argsort(sse[minima], kind="stable")[:CANDIDATES]]]
 
 
-def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
-    """Refine all free parameters by least squares."""
+def _refined(
+    points: Array,
+    name: ShapeName,
+    start: ShapeFit,
+    kept: npt.NDArray[np.intp] | slice = slice(None),
+    most: int = 60,
+) -> ShapeFit:
+    """Refine all free parameters by least squares over some of the points, in so many tries."""
     m = len(points)
-    s = steps(m)
+    s, fitted = steps(m)[kept], points[kept]
     scale = float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum() / m)) or 1.0
     handed = np.diag([1.0, 1.0, np.sign(np.linalg.det(start.frame))])
     half = max((m - 1) / 2, 1.0)
@@ -171,7 +241,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     rotation = handed @ start.frame
 
     def residuals(x: Array) -> Array:
-        difference: Array = curve_at(s, *unpack(x)) - points
+        difference: Array = curve_at(s, *unpack(x)) - fitted
         return difference.ravel()
 
     def jacobian(x: Array) -> Array:
@@ -179,7 +249,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
         cosine, sine, reach = np.cos(omega * s), np.sin(omega * s), radius + drift * s
         around = np.outer(cosine, frame[0]) + np.outer(sine, frame[1])
         ahead = np.outer(cosine, frame[1]) - np.outer(sine, frame[0])
-        columns = np.empty((len(x), m, 3))
+        columns = np.empty((len(x), len(s), 3))
         columns[:3] = scale * np.eye(3)[:, None]
         columns[3:6] = _turned(x[3:6], np.stack([reach * cosine, reach * sine, climb * s]), handed)
         columns[3:6] = columns[3:6] @ rotation
@@ -197,7 +267,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     if name != "circle":
         x0[8] = start.climb * half / scale
     # MINPACK's method takes a fifth of the others' time, which decompose at every step.
-    found = least_squares(residuals, x0, jacobian, method="lm", x_scale="jac", max_nfev=60).x
+    found = least_squares(residuals, x0, jacobian, method="lm", x_scale="jac", max_nfev=most).x
     centre, frame, radius, drift, omega, climb = unpack(found)
     # Of a curve's equivalent descriptions, use the one with positive radius and frequency.
     if radius < 0.0:

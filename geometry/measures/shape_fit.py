@@ -10,6 +10,8 @@ from geometry.pca.components import Array
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
 
+HELICES: tuple[ShapeName, ...] = ("helix", "drifting_helix")
+
 #: Number of free parameters: for a circle its plane, centre, radius, frequency and phase; etc.
 FREE: dict[ShapeName, int] = {"line": 6, "circle": 8, "helix": 9, "drifting_helix": 10}
 
@@ -27,8 +29,9 @@ class ShapeFit:
         Which curve.
     r2
         1 − SSE/SST.
-    bic
-        m·ln(SSE/m) + k·ln m, with m three times the number of points and k free parameters.
+    score
+        R² out of sample: blocks of consecutive points are left out in turn, and the fit to the
+        others, found from that to all, predicts them. NaN for fewer than eight points.
     values : (m, 3) float64
         The curve at every point's index.
     centre : (3,) float64
@@ -45,7 +48,7 @@ class ShapeFit:
 
     name: ShapeName
     r2: float
-    bic: float
+    score: float
     values: Array
     centre: Array
     frame: Array
@@ -111,15 +114,9 @@ def closed(
     values = curve_at(steps(len(points)), centre, frame, radius, drift, omega, climb)
     sse = float(((points - values) ** 2).sum())
     sst = float(((points - points.mean(axis=0)) ** 2).sum())
-    m = points.size
-    # The logarithm of a perfect fit diverges, and differences below the rounding errors of a sine,
-    # a rotation and a sum (about eight units in the last place) should favour no shape.
-    rounding = 8 * np.finfo(float).eps
-    floor = max(m * rounding**2 * float((points**2).mean()), np.finfo(float).tiny)
-    bic = m * np.log(max(sse, floor) / m) + FREE[name] * np.log(m)
     for array in (values, centre, frame):
         array.flags.writeable = False
     return ShapeFit(
-        name, 1.0 - sse / sst if sst > 0.0 else 0.0, float(bic), values, centre, frame,
+        name, 1.0 - sse / sst if sst > 0.0 else 0.0, np.nan, values, centre, frame,
         float(radius), float(drift), float(omega), float(climb),
     )  # fmt: skip

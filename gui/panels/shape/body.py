@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
+from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
 from geometry.measures.shape_fit import FREE
 from gui.panels.panel import PanelBody
 from gui.panels.shape.spec import (
     CURVES,
     NAMES,
-    VERDICTS,
     FittedCurve,
     Shape,
     ShapePanel,
     ShapeView,
     chosen,
+    describes,
     rough_parts,
+    verdict_name,
 )
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
@@ -35,11 +38,19 @@ LEAST_PLOT = 200
 SCROLL_BAR = 12
 MEANINGS = {
     "line": "They go straight on; turning would add little.",
-    "circle": "They go round in a plane; climbing would add little.",
-    "helix": "They go round, and climb as much with each turn.",
-    "drifting_helix": "They go round and climb; the radius changes steadily.",
-    "none": "None of the four describes them; the better helix is shown.",
+    "arc": "They go round by less than one turn, as random smooth curves do too.",
+    "circle": "They go round in a plane, more evenly than random smooth curves do.",
+    "helix": "They go round, more evenly than random smooth curves do, and climb.",
+    "drifting_helix": "They go round, more evenly than random smooth curves do, and climb; the"
+    " radius changes steadily.",
+    "none": "They turn no more evenly than random smooth curves do; the better helix is shown.",
 }
+NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slow waves",
+         "phase": "phases drawn anew"}  # fmt: skip
+"""Names of the random curves, within a line."""
+BEYOND = " Not even random curves of slow waves alone turn so evenly."
+FEW_TURNS = "They make fewer than 1¼ turns, as any smooth curve may; the better helix is shown."
+FEW_POSITIONS = "There are too few positions to tell; the better helix is shown."
 NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (
@@ -47,9 +58,10 @@ COLUMNS = (
     Column("Curve", "What is fitted by least squares", 96, left=True),
     Column("R²", "1 − SSE/SST: 1 is a perfect fit", 44),
     Column(
-        "BIC",
-        "Bayesian information criterion, m ln(SSE/m) + k ln m: lower is better. k, the free"
-        " parameters, are " + ", ".join(f"{k} for {CURVES[name]}" for name, k in FREE.items()),
+        "Predicts",
+        "R² out of sample: eight blocks of positions are left out in turn, and predicted by the fit"
+        " to the others. The free parameters are "
+        + ", ".join(f"{k} for {CURVES[name]}" for name, k in FREE.items()),
         62,
     ),
     Column("Turns", "From the first shown position to the last", 44),
@@ -60,43 +72,72 @@ COLUMNS = (
     Column("Climb", "Along the axis during one turn, in the table’s units", 48),
 )
 TIP = "Click shows this curve: its distances, and itself in the view"
-BETTER_TIP = "What a helix has to do by the rule, and what the better of the two does"
+CONDITIONS_TIP = "What a helix has to do by the rule, and what the positions do"
+NULL_TIP = (
+    "The balanced turning share B of random curves of this size: the band has 90 % of them. "
+    "Drawn are "
+)
 ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
 LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
 """Columns of a very narrow table, and of a narrow one."""
 
 
 def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
-    """Return a curve's formatted numbers; a dash for inapplicable ones."""
+    """Return a curve's formatted numbers; a dash for those that mean nothing, as of no helix."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
         MARK if best else "",
         NAMES[curve.name],
         format_number(curve.r2),
-        format_number(curve.bic, 0),
-        format_number(curve.turns, 2) if turning else NO_NUMBER,
-        format_number(curve.radius) if turning else NO_NUMBER,
-        format_number(curve.drift) if curve.name == "drifting_helix" else NO_NUMBER,
-        format_number(curve.climb_per_turn) if climbing else NO_NUMBER,
+        format_number(curve.score),
+        format_number(curve.turns, 2) if best and turning else NO_NUMBER,
+        format_number(curve.radius) if best and turning else NO_NUMBER,
+        format_number(curve.drift) if best and curve.name == "drifting_helix" else NO_NUMBER,
+        format_number(curve.climb_per_turn) if best and climbing else NO_NUMBER,
     )
 
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
-    """Return the conditions of a clear helix, and whether the better one meets them."""
-    from geometry.measures.shape import CLEAR_MARGIN, CLEAR_R2, CLEAR_TURNS
+    """Return the conditions of a helix, and whether the positions meet them; none of too few."""
+    from geometry.evidence.turning_share import CLIMBS, FEWEST_TURNS, SMOOTH
 
-    better, margin = shape.better_helix, shape.margin
+    found = shape.evidence
+    if found is None:
+        return ()
+    even = f"B ≥ {SMOOTH[0]:g}: {format_number(found.b)}"
+    steep = found.b < SMOOTH[0] and found.b_prime is not None and found.b_prime >= SMOOTH[1]
+    if steep and found.b_prime is not None:
+        even = f"B without the climb ≥ {SMOOTH[1]:g}: {format_number(found.b_prime)}"
+    ratio = found.climb_ratio
+    climb = NO_NUMBER if ratio is None else "∞" if np.isinf(ratio) else format_number(ratio, 1)
     return (
-        (better.r2 >= CLEAR_R2, f"R² ≥ {CLEAR_R2:g}: {format_number(better.r2)}"),
+        (found.b >= SMOOTH[0] or steep, even),
         (
-            margin >= CLEAR_MARGIN,
-            f"above line and circle ≥ {CLEAR_MARGIN:g}: {format_number(margin)}",
+            found.turns >= FEWEST_TURNS,
+            f"turns ≥ {FEWEST_TURNS:g}: {format_number(found.turns, 2)}",
         ),
-        (
-            better.turns >= CLEAR_TURNS,
-            f"turns ≥ {CLEAR_TURNS:g}: {format_number(better.turns, 2)}",
-        ),
+        (ratio is not None and ratio >= CLIMBS, f"climb over spread ≥ {CLIMBS:g}: {climb}"),
     )
+
+
+def meaning(shape: Shape) -> str:
+    """Return what the verdict means, in a sentence or two."""
+    found = shape.evidence
+    if shape.best == "none" and found is None:
+        return FEW_POSITIONS
+    if shape.best == "none" and found is not None and found.remarkable is None:
+        return FEW_TURNS
+    return MEANINGS[shape.best] + (BEYOND if found is not None and found.tier == 2 else "")
+
+
+def null_text(shape: Shape) -> str:
+    """Return how evenly random curves turn; "" while that is not known."""
+    parts = []
+    for name, title in NULLS.items():
+        if name in shape.nulls:
+            low, _, high = shape.nulls[name].band
+            parts.append(f"{title} {format_number(low, 2)}–{format_number(high, 2)}")
+    return "B of random curves: " + " · ".join(parts) if parts else ""
 
 
 class ShapeBody(PanelBody):
@@ -159,7 +200,7 @@ class ShapeNumbers(QWidget):
         reasons = QWidget()
         flow = FlowRow(reasons)
         for line in self.conditions:
-            line.setToolTip(wrapped(BETTER_TIP))
+            line.setToolTip(wrapped(CONDITIONS_TIP))
             flow.addWidget(line)
         self.rough = {
             key: label("", "small") for key in ("turning_angle", "high_frequency", "loops")
@@ -170,8 +211,10 @@ class ShapeNumbers(QWidget):
             line.setToolTip(wrapped(ROUGH_TIPS[key]))
             beside.addWidget(line)
         table = (self.table, 0, Qt.AlignmentFlag.AlignLeft)
+        self.random = label("", "small", wrap=True)
+        self.random.setToolTip(wrapped(NULL_TIP + "; ".join(TURNING_NULLS.values()) + "."))
         vbox(
-            self.verdict, self.meaning, reasons, table, smoothness, 1,
+            self.verdict, self.meaning, reasons, self.random, table, smoothness, 1,
             parent=self, spacing=GRID // 2, margins=(0, GRID // 2, 0, 0),
         )  # fmt: skip
 
@@ -189,16 +232,21 @@ class ShapeNumbers(QWidget):
 
     def show_shape(self, shape: Shape) -> None:
         """Show a result."""
-        self.verdict.setText(VERDICTS[shape.best])
-        self.meaning.setText(MEANINGS[shape.best])
-        for line, (met, text) in zip(self.conditions, conditions(shape), strict=True):
+        self.verdict.setText(verdict_name(shape))
+        self.meaning.setText(meaning(shape))
+        found = conditions(shape)
+        for line in self.conditions:
+            line.setVisible(bool(found))
+        for line, (met, text) in zip(self.conditions, found, strict=False):
             line.setText(f"{'✓' if met else '✗'} {text}")
+        self.random.setText(null_text(shape))
+        self.random.setVisible(bool(shape.nulls))
         parts = rough_parts(shape)
         for key, line in self.rough.items():
             line.setText(parts.get(key, ""))
             line.setVisible(key in parts)
         self.table.set_rows(
-            Row(number, cells(curve, best=curve.name == shape.best))
+            Row(number, cells(curve, best=describes(shape, curve.name)))
             for number, curve in enumerate(shape.curves)
         )
 

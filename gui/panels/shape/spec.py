@@ -1,4 +1,4 @@
-"""Shape: line, circle, helix or drifting helix."""
+"""Shape: line, arc, circle, helix or drifting helix, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from geometry.pca.pca import PositionPCA, fit_pca
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
+    from geometry.evidence.null import Null
+    from geometry.evidence.turning_share import TurningShare
     from geometry.measures.shape import ShapeFit, Shapes
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from geometry.models.model import PositionalModel
@@ -46,8 +48,9 @@ class FittedCurve:
     ----------
     name
         "line", "circle", "helix" or "drifting_helix".
-    r2, bic
-        1 − SSE/SST; m·ln(SSE/m) + k·ln m, lower is better.
+    r2, score
+        1 − SSE/SST; the same out of sample: blocks of positions are left out in turn, and predicted
+        by the fit to the others.
     turns
         From the first position to the last; 0 for a line.
     radius, drift
@@ -56,12 +59,12 @@ class FittedCurve:
     climb_per_turn
         Along the axis, in the table's units; 0 for line and circle.
     n_free
-        Number of free parameters: k in the BIC.
+        Number of free parameters.
     """
 
     name: str
     r2: float
-    bic: float
+    score: float
     turns: float
     radius: float
     drift: float
@@ -82,22 +85,29 @@ class Shape:
     curves
         Line, circle, helix, drifting helix.
     best
-        The name of the curve that describes the positions by the rule; or "none".
+        The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
+        "drifting_helix" or "none".
+    evidence
+        How evenly the positions turn; None for fewer than eight.
     coordinates : (m, 3) float64
         The positions in the components.
     fits
         The fits, by name.
     rough
         Roughness of the positions; None for fewer than eight.
+    nulls
+        How evenly random curves of this size turn; empty while they have not been drawn.
     """
 
     pca: PositionPCA
     components: tuple[int, ...]
     curves: tuple[FittedCurve, ...]
     best: str
+    evidence: TurningShare | None
     coordinates: np.ndarray
     fits: Mapping[str, ShapeFit]
     rough: Roughness | None = None
+    nulls: Mapping[str, Null] = field(default_factory=dict)
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -107,7 +117,9 @@ class Shape:
     @property
     def first_choice(self) -> str:
         """The initially shown curve: the best one, or the better helix if none is."""
-        return self.better_helix.name if self.best == "none" else self.best
+        if self.best == "none":
+            return self.better_helix.name
+        return "circle" if self.best == "arc" else self.best
 
     def distances(self, name: str) -> np.ndarray:
         """Return (m,) distances of the positions from a curve, in the table's units."""
@@ -126,11 +138,6 @@ class Shape:
         """The better helix, whichever curve describes the positions."""
         return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda one: one.r2)
 
-    @property
-    def margin(self) -> float:
-        """Difference of the better helix's R² and the higher one of line and circle."""
-        return self.better_helix.r2 - max(self.curve(name).r2 for name in ("line", "circle"))
-
 
 @dataclass(frozen=True, slots=True)
 class ShapeOf:
@@ -140,14 +147,32 @@ class ShapeOf:
     components: tuple[int, ...]
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Shape]:
+        from geometry.evidence.turning_nulls import turning_nulls
+        from geometry.evidence.turning_share import turning_share
         from geometry.measures.shape import fit_shapes
 
         check_positions(self.positions)
         yield Progress(None, "Finding the components")
+        first, last = self.positions
+        rows = about.model.W_pos[first : last + 1]
         pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
         coordinates = coordinates_in(about.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
-        yield shape_of(pca, self.components, coordinates, fit_shapes(coordinates))
+        evidence, enough = None, len(rows) >= FEWEST
+        if enough and set(self.components) == {1, 2, 3}:
+            evidence = turning_share(rows)
+        elif enough:
+            chosen = [number - 1 for number in self.components]
+            share = float(pca.explained_variance_ratio[chosen].sum())
+            evidence = turning_share(coordinates, share)
+        shape = shape_of(pca, self.components, coordinates, fit_shapes(coordinates, evidence))
+        if enough:
+            yield Progress(None, "Drawing random curves", shape)
+            nulls = about.once(
+                ("turning nulls", self.positions), lambda: turning_nulls(rows, check=about.check)
+            )
+            shape = replace(shape, nulls=nulls)
+        yield shape
 
 
 def check_positions(positions: tuple[int, int]) -> None:
@@ -178,6 +203,7 @@ def shape_of(
     components: tuple[int, ...],
     coordinates: np.ndarray,
     shapes: Shapes,
+    nulls: Mapping[str, Null] | None = None,
 ) -> Shape:
     """Combine the fitted curves into a result.
 
@@ -189,19 +215,24 @@ def shape_of(
         The positions in these.
     shapes
         The curves that were fitted to them.
+    nulls
+        How evenly random curves turn, if that is known.
     """
     curves = tuple(
-        FittedCurve(name, fit.r2, fit.bic, fit.turns, fit.radius,
+        FittedCurve(name, fit.r2, fit.score, fit.turns, fit.radius,
               fit.drift * (len(coordinates) - 1), fit.climb_per_turn, FREE[name])
         for name, fit in shapes.fits.items()
     )  # fmt: skip
     fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
     rough = roughness(coordinates) if len(coordinates) >= FEWEST else None
-    return Shape(pca, components, curves, shapes.best, coordinates, fits, rough)
+    return Shape(
+        pca, components, curves, shapes.best, shapes.evidence, coordinates, fits, rough, nulls or {}
+    )
 
 
 VERDICTS = {
     "line": "A line, no helix",
+    "arc": "An arc, no helix",
     "circle": "A circle, no helix",
     "helix": "A helix",
     "drifting_helix": "A drifting helix",
@@ -215,6 +246,8 @@ CURVES = {
     "drifting_helix": "the drifting helix",
 }
 """Names of the curves within sentences."""
+UNDECIDED = "It cannot be told"
+"""The verdict on fewer than 1.25 turns."""
 NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
 FIGURE = (6.4, 4.2)
 """Inches."""
@@ -241,10 +274,13 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
     meaning = "the best simple curve"
     explanation = (
-        "Line, circle, helix and a helix whose radius drifts are fitted to the shown positions in"
-        " the three shown components. It is a helix if the better of the two has R² ≥ 0.8, is above"
-        " line and circle by ≥ 0.1 and makes ≥ 1 turn, and BIC says which of them; else it is the"
-        " line or the circle if one has R² ≥ 0.8, and otherwise none of these."
+        "It is a helix or a circle if the positions turn evenly, as random smooth curves do"
+        " not: B, twice the variance along the smaller axis of the turning over all variance, ≥"
+        " 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns; a helix climbs ≥ 3"
+        " times as far as it spreads otherwise, and its radius drifts if that takes away 5 % of"
+        " the error out of sample. Otherwise it is a line, or an arc of less than a turn, with"
+        " R² ≥ 0.8, or none of these; the rule misses flat ellipses, strong drift and much"
+        " noise, and for it a random curve with one preferred frequency is a circle."
     )
     empty = "Open a model to see which simple curve its positions follow."
     instead = "Norms and spectra need no curve."
@@ -286,7 +322,9 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         check_positions(measured.positions)
         coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
         assert measured.shapes is not None
-        shape = shape_of(measured.pca, components, coordinates, measured.shapes)
+        shape = shape_of(
+            measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
+        )
         return ShapeOf(measured.positions, components), shape
 
     def plots(self, view: ShapeView) -> Sequence[Part]:
@@ -333,7 +371,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     def caption(self, view: ShapeView) -> str:
         shape, name = view.result, chosen(view)
         near = f"{CURVES[name]}: RMS distance {format_number(shape.rms(name))}"
-        return f"{VERDICTS[shape.best]} · {self.heading(view)[1]} · {near}"
+        return f"{verdict_name(shape)} · {self.heading(view)[1]} · {near}"
 
     def figure(self, view: ShapeView) -> Figure:
         from matplotlib.figure import Figure
@@ -381,12 +419,12 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return figure
 
     def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
-        """Return a line for each curve, the distances from each by position, and the roughness.
+        """Return a line for each curve, the evidence, the distances by position, and the roughness.
 
         Turning angles are in degrees, by position; NaN at both ends.
         """
         shape = view.result
-        names = ("r2", "bic", "n_free", "turns", "radius", "drift", "climb_per_turn")
+        names = ("r2", "score", "n_free", "turns", "radius", "drift", "climb_per_turn")
         first, last = shape.positions
         rough = {}
         if shape.rough is not None:
@@ -397,9 +435,21 @@ class ShapePanel(PanelSpec[Choices, Shape]):
                 "loops": np.array([shape.rough.loops]),
                 "turning_angle": angles,
             }
+        evidence = {}
+        if shape.evidence is not None:
+            found = shape.evidence
+            evidence = {
+                "turning_share": np.array([found.b]),
+                "turning_share_without_climb": np.array([_nan_for_none(found.b_prime)]),
+                "turning_share_turns": np.array([found.turns]),
+                "climb_ratio": np.array([_nan_for_none(found.climb_ratio)]),
+                **{f"turning_share_of_{name}": one.values for name, one in shape.nulls.items()},
+            }
         return {
             "curve": np.array([one.name for one in shape.curves]),
-            "best": np.array([one.name == shape.best for one in shape.curves]),
+            "best": np.array([describes(shape, one.name) for one in shape.curves]),
+            "verdict": np.array([shape.best]),
+            **evidence,
             **{name: np.array([getattr(one, name) for one in shape.curves]) for name in names},
             "rms_distance": np.array([shape.rms(one.name) for one in shape.curves]),
             "position": np.arange(first, last + 1),
@@ -413,25 +463,37 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             question.positions,
             [number - 1 for number in question.components],
         )
+        enough = last - first + 1 >= FEWEST
+        nulls = """\
+print(evidence.b, evidence.b_prime, evidence.turns, evidence.remarkable)
+for name, null in turning_nulls(rows).items():
+    print(name, null.draws, *null.band, null.share_from(evidence.b))
+"""
         text = (
             opening(view.model)
             + f"""from geometry import fit_pca
 from geometry import roughness
 from geometry import fit_shapes
+from geometry import turning_nulls, turning_share
 
+rows = model.W_pos[{first}:{last + 1}]
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
-points = pca.project(model.W_pos[{first}:{last + 1}])[:, {components}]
-found = fit_shapes(points)
+points = pca.project(rows)[:, {components}]
+evidence = {_evidence_in_python(components, enough=enough)}
+found = fit_shapes(points, evidence)
 print(found.best)
 for name, fit in found.fits.items():
-    print(name, fit.r2, fit.bic, fit.turns, fit.radius, fit.climb_per_turn)
+    print(name, fit.r2, fit.score, fit.turns, fit.radius, fit.climb_per_turn)
+"""
+            + (nulls if enough else "")
+            + f"""\
 distances = found.fits[{name!r}].distances(points)  # of each position from {CURVES[name]}
 print({first} + distances.argmax(), distances.max())
 rough = roughness(points)
 print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
 """
         )
-        if last - first + 1 >= FEWEST:
+        if enough:
             return text
         return "".join(line for line in text.splitlines(keepends=True) if "rough" not in line)
 
@@ -477,6 +539,19 @@ def _value_text(view: ShapeView, what: Plotted, row: int) -> str:
     return format_number(float(shape.distances(chosen(view))[row]))
 
 
+def describes(shape: Shape, name: str) -> bool:
+    """Return whether a curve is the one that describes the positions."""
+    return shape.best != "none" and name == shape.first_choice
+
+
+def verdict_name(shape: Shape) -> str:
+    """Return the verdict in a few words."""
+    evidence = shape.evidence
+    if shape.best == "none" and evidence is not None and evidence.remarkable is None:
+        return UNDECIDED
+    return VERDICTS[shape.best]
+
+
 def verdict_of(shape: Shape, name: str = "") -> str:
     """Return the verdict, with the R² of the shown curve."""
     if name and name != shape.first_choice:
@@ -484,8 +559,21 @@ def verdict_of(shape: Shape, name: str = "") -> str:
         return f"{verdict_of(shape)}; drawn, {drawn}"
     if shape.best == "none":
         better = format_number(shape.better_helix.r2)
-        return f"{VERDICTS['none']} (the better one: R² {better})"
-    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.best).r2)})"
+        return f"{verdict_name(shape)} (the better helix: R² {better})"
+    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.first_choice).r2)})"
+
+
+def _nan_for_none(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _evidence_in_python(components: Sequence[int], *, enough: bool) -> str:
+    """Return the expression that measures how evenly the positions turn."""
+    if not enough:
+        return "None"
+    if set(components) == {0, 1, 2}:
+        return "turning_share(rows)"
+    return f"turning_share(points, pca.explained_variance_ratio[{list(components)}].sum())"
 
 
 def rough_parts(shape: Shape) -> dict[str, str]:

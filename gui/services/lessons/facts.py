@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.services.lessons.findings import CARRIES, HELICES, Absent, Findings, has_history
+from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history
 from gui.services.questions import Tensor
 from gui.style.theme import format_count, format_number, format_percent
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 SHAPES: Mapping[str, str] = {
-    "line": "a line", "circle": "a circle", "helix": "a helix",
+    "line": "a line", "arc": "an arc", "circle": "a circle", "helix": "a helix",
     "drifting_helix": "a helix that grows wider or narrower", "none": "no simple curve",
 }  # fmt: skip
 STEADY, SPARSE, FRAYED = 0.1, 0.9, 1.5
@@ -89,7 +89,7 @@ NUMBERS: Mapping[str, Fact] = {
     "shape": Fact("the curve, “a helix”, “no simple curve”, …", lambda f: SHAPES[f.shapes.best]),
     "helix_r2": Fact("R² of the better helix", lambda f: format_percent(f.helix_r2, 0)),
     "line_r2": Fact("R² of a line", lambda f: format_percent(f.shapes.fits["line"].r2, 0)),
-    "turns": Fact("turns of the helix", lambda f: format_number(f.shapes.fits["helix"].turns, 1)),
+    "turns": Fact("turns of the helix", lambda f: format_number(f.turns, 1)),
     "norm_first": Fact("norm of position 0", _norm(0)),
     "norm_last": Fact("norm of the last position", _norm(-1)),
     "norm_mean": Fact(
@@ -211,7 +211,7 @@ FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
 """Features of a model, known without computation, for steps and setups."""
 
 _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
-    "helix": (lambda f: f.shapes.best in HELICES, ()),
+    "helix": (lambda f: f.has_helix, ()),
     "steady": (lambda f: f.of_model.norms.cv < STEADY, ()),
     "first_outlier": (lambda f: 0 in f.of_model.norms.outliers, ()),
     "last_outlier": (lambda f: f.model.n_positions - 1 in f.of_model.norms.outliers, ()),

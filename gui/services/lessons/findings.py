@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.measures.shape_fit import HELICES
 from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.measures.kernels import HeadKernels
     from geometry.measures.lookback import Kind, LookBack, Scoring
-    from geometry.measures.shape import ShapeName, Shapes
+    from geometry.measures.shape import Shapes
     from geometry.models.model import PositionalModel
 
-HELICES: tuple[ShapeName, ...] = ("helix", "drifting_helix")
 EARLY, LATE = 20, 100
 """A curve frays if the residual of positions before the first exceeds that from the second on."""
 BACK, CARRIES = (50, 20, 10, 5, 2, 1), 0.6
@@ -54,6 +54,19 @@ class Findings:
     def helix_r2(self) -> float:
         """R² of the better helix."""
         return max(self.shapes.fits[name].r2 for name in HELICES)
+
+    @property
+    def has_helix(self) -> bool:
+        """Whether a helix describes the positions."""
+        return self.shapes.best in HELICES
+
+    @property
+    def turns(self) -> float:
+        """Turns of that helix."""
+        found = self.shapes.described
+        if found is None or not self.has_helix:
+            raise Absent
+        return found.turns
 
     def look_back(self, scoring: Scoring = "even_odd") -> LookBack:
         """Return the motions that look back by :data:`BACK`, in three components."""

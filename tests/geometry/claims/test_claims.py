@@ -25,7 +25,7 @@ from geometry.models.sources import open_source
 
 #: What does not hold for all-MiniLM-L6-v2, by the ground truth: no helix, other directions.
 NOT_IN_MINILM = {
-    "pca.three", "shape.helix", "pca.fraying", "steps.early", "entries.waves",
+    "pca.three", "shape.helix", "shape.turns", "pca.fraying", "steps.early", "entries.waves",
     "entries.explained", "similarity.explained", "norms.early", "layernorm.orthogonal",
     "overlap.W_Q_P.folded", "overlap.W_Q_E", "overlap.W_O_P", "overlap.W_in_E", "overlap.W_in_P",
     "directions.sparse", "directions.few_entries", "directions.disjoint",

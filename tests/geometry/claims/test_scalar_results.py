@@ -6,6 +6,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
+from geometry.evidence.turning_share import turning_share
 from geometry.measures.norms import norm_profile
 from geometry.measures.roughness import roughness
 from geometry.measures.shape import fit_shapes
@@ -57,8 +58,8 @@ def test_they_are_what_the_functions_give(open_array):
     found = values(model, span, axes)
     rows, pca = table[7:141], fit_pca(table, span, 10)
     points = pca.project(rows)[:, [1, 0, 3]]
-    shapes, rough = fit_shapes(points), roughness(points)
-    better = max((shapes.fits["helix"], shapes.fits["drifting_helix"]), key=lambda fit: fit.r2)
+    share = pca.explained_variance_ratio[[1, 0, 3]].sum()
+    shapes, rough = fit_shapes(points, turning_share(points, share)), roughness(points)
     norms, sizes = norm_profile(table), spectrum(table)
     expected = {
         "variance_3": pca.explained_variance_ratio[:3].sum(),
@@ -66,9 +67,7 @@ def test_they_are_what_the_functions_give(open_array):
         "residual": np.median(off_subspace_residual(rows, pca)),
         "stable_rank": sizes.stable_rank,
         "energy_30": sizes.energy_top30,
-        "helix_r2": better.r2,
-        "turns": better.turns,
-        "drift": better.drift * 133,
+        "turning_share": shapes.evidence.b,
         "norm_mean": norms.mean,
         "norm_cv": norms.cv,
         "outliers": len(norms.outliers),
@@ -80,6 +79,8 @@ def test_they_are_what_the_functions_give(open_array):
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-9), name
     assert found["verdict"] == VERDICTS.get(shapes.best, shapes.best)
+    for name in ("helix_r2", "turns", "radius", "drift", "climb"):  # of no helix
+        assert found[name] is None
     noise = open_array(np.random.default_rng(1).normal(size=(150, 16)))
     assert values(noise)["verdict"] == VERDICTS["none"]
 

@@ -57,7 +57,7 @@ def test_a_circle_that_goes_round_as_often(turns, noise):
     shapes = fit_shapes(points)
     assert sse(points, shapes.fits["circle"].values) <= MORE * sse(points, truth)
     assert shapes.fits["circle"].turns == pytest.approx(turns, abs=0.04)
-    assert shapes.best == "circle"
+    assert shapes.best == ("circle" if turns > 1 else "none")
 
 
 @settings(max_examples=15)

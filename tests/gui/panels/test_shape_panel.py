@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.turning_share import TurningShare
 from geometry.models.sources import open_source
 from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
@@ -45,11 +46,12 @@ def marked(shown):
 # ---- the question -----------------------------------------------------------------------------
 
 
-def test_gpt2_is_the_drifting_helix_of_the_ground_truth(of_gpt2):
-    assert of_gpt2.best == "drifting_helix"
+def test_gpt2_is_a_helix_whose_drift_does_not_earn_its_parameter(of_gpt2):
+    assert of_gpt2.best == of_gpt2.first_choice == "helix"
     assert of_gpt2.better_helix.name == "drifting_helix"
     assert of_gpt2.curve("helix").turns == pytest.approx(1.85, abs=0.02)
-    assert of_gpt2.first_choice == "drifting_helix"
+    assert of_gpt2.evidence.b == pytest.approx(0.564, abs=0.002)
+    assert of_gpt2.nulls["process"].band[2] < 0.5 < of_gpt2.evidence.b
     assert of_gpt2.coordinates.shape == (1023, 3)
     sse = np.square(of_gpt2.distances("drifting_helix")).sum()
     assert of_gpt2.rms("drifting_helix") == pytest.approx(np.sqrt(sse / 1023))
@@ -72,6 +74,7 @@ def test_the_shown_components_count_and_too_few_positions_or_dimensions_are_said
     assert asked(model, (1, 198)).best in ("helix", "drifting_helix")
     other = asked(model, (1, 198), (4, 5, 6))
     assert other.best == "none"
+    assert other.evidence.b < 0.01
     assert other.components == (4, 5, 6)
     with pytest.raises(RangeError, match="4 positions or more, and the range is 7–9"):
         asked(model, (7, 9))
@@ -88,21 +91,30 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     shown = ShapeNumbers()
     qtbot.addWidget(shown)
     shown.show_shape(of_gpt2)
-    assert shown.verdict.text() == "A drifting helix"
+    assert shown.verdict.text() == "A helix"
+    assert "more evenly than random smooth curves" in shown.meaning.text()
     assert [one.text()[0] for one in shown.conditions] == ["✓"] * 3
-    assert shown.conditions[0].text() == f"✓ R² ≥ 0.8: {of_gpt2.better_helix.r2:.3f}"
-    assert marked(shown) == ["drifting_helix"]
-    assert line(shown, "line")[4:] == ["–"] * 4
-    assert line(shown, "circle")[6:] == ["–"] * 2
+    assert shown.conditions[0].text() == f"✓ B ≥ 0.5: {of_gpt2.evidence.b:.3f}"
+    low, _, high = of_gpt2.nulls["process"].band
+    assert shown.random.text().startswith(f"B of random curves: smooth {low:.2f}–{high:.2f} · ")
+    assert marked(shown) == ["helix"]
+    # What means something of a helix alone stands at none of the others.
+    for name in ("line", "circle", "drifting_helix"):
+        assert line(shown, name)[4:] == ["–"] * 4
     assert line(shown, "helix")[4] == f"{of_gpt2.curve('helix').turns:.2f}"
     assert line(shown, "helix")[6] == "–"
-    assert line(shown, "helix")[3].startswith("−")
+    assert line(shown, "helix")[3] == f"{of_gpt2.curve('helix').score:.3f}"
     r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
-    best = f"A drifting helix (R² {r2['drifting_helix']})"
-    assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "drifting_helix") == best
+    best = f"A helix (R² {r2['helix']})"
+    assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "helix") == best
     assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
     none = replace(of_gpt2, best="none")
-    assert verdict_of(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
+    assert verdict_of(none) == f"No clear helix (the better helix: R² {r2['drifting_helix']})"
+    few = replace(none, evidence=replace(of_gpt2.evidence, turns=1.1))
+    shown.show_shape(replace(few, nulls={}))
+    assert shown.verdict.text() == "It cannot be told"
+    assert "fewer than 1¼ turns" in shown.meaning.text()
+    assert not shown.random.isVisibleTo(shown)
 
 
 def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
@@ -122,20 +134,27 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
 
 
 @pytest.mark.parametrize(
-    ("r2", "simple", "turns", "met"),
-    [(0.95, 0.5, 2.0, [True, True, True]), (0.7, 0.2, 2.0, [False, True, True]),
-     (0.95, 0.9, 2.0, [True, False, True]), (0.95, 0.5, 0.9, [True, True, False])],
+    ("changed", "met", "first"),
+    [({}, [True, True, True], "B ≥ 0.5: 0.6"), ({"b": 0.4}, [False, True, True], "B ≥ 0.5: 0.4"),
+     ({"b": 0.1, "b_prime": 0.9}, [True] * 3, "B without the climb ≥ 0.8: 0.9"),
+     ({"turns": 1.1}, [True, False, True], "B ≥ 0.5: 0.6"),
+     ({"climb_ratio": 0.2}, [True, True, False], "B ≥ 0.5: 0.6"),
+     ({"climb_ratio": None}, [True, True, False], "B ≥ 0.5: 0.6")],
 )  # fmt: skip
-def test_each_condition_is_told_apart(of_gpt2, r2, simple, turns, met):
-    values = {"line": 0.0, "circle": simple, "helix": 0.0, "drifting_helix": r2}
-    curves = tuple(replace(c, r2=values[c.name], turns=turns) for c in of_gpt2.curves)
-    assert [one for one, _ in conditions(replace(of_gpt2, curves=curves))] == met
+def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
+    evidence = TurningShare(**{
+        "b": 0.6, "b_prime": 0.7, "turns": 2.0, "share": 0.9, "climb_ratio": np.inf, **changed,
+    })  # fmt: skip
+    found = conditions(replace(of_gpt2, evidence=evidence))
+    assert [one for one, _ in found] == met
+    assert found[0][1].startswith(first)
 
 
 def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
     QTest.mouseClick(shape.panel.header.help, LEFT)
     said = QToolTip.text().replace("\n", " ")
-    assert all(part in said for part in ("R² ≥ 0.8", "≥ 0.1", "≥ 1 turn", "BIC"))
+    rule = ("≥ 0.5", "≥ 0.8", "≥ 1.25 turns", "out of sample", "misses")
+    assert all(part in said for part in rule)
     QToolTip.hideText()
     panel, table = shape.panel, shape.panel.content.numbers.table
 
@@ -162,7 +181,7 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
     figure = ShapePanel().figure(shape_view(of_gpt2, name))
     FigureCanvasAgg(figure).draw()
     *above, below = figure.axes
-    fit = of_gpt2.fits[name or "drifting_helix"]
+    fit = of_gpt2.fits[name or "helix"]
     assert len(above) == 3
     for column, axes in enumerate(above):
         points, curve = axes.lines
@@ -187,6 +206,9 @@ def test_numbers_have_a_row_for_each_curve_of_the_positions_and_components_asked
     assert numbers["curve"].tolist() == list(NAMES)
     assert numbers["best"].sum() == 1
     assert numbers["r2"].tolist() == [one.r2 for one in result.curves]
+    assert numbers["score"].tolist() == [one.score for one in result.curves]
+    assert numbers["turning_share"].tolist() == [result.evidence.b]
+    assert numbers["turning_share_of_walk"].tolist() == result.nulls["walk"].values.tolist()
     assert numbers["n_free"].tolist() == [6, 8, 9, 10]
     assert numbers["position"].tolist() == list(range(1, 200))
     for number, name in enumerate(NAMES):
@@ -210,11 +232,18 @@ def test_the_copied_python_prints_the_same(shape):
     shape.panel.configure(curve="circle")
     best, *lines, farthest, rough = run_script(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best
-    for printed, curve in zip(lines, shape.panel.result.curves, strict=True):
-        name, r2, bic, *_ = printed.split()
+    for printed, curve in zip(lines[:4], shape.panel.result.curves, strict=True):
+        name, r2, score, *_ = printed.split()
         assert name == curve.name
         assert float(r2) == pytest.approx(curve.r2)
-        assert float(bic) == pytest.approx(curve.bic)
+        assert float(score) == pytest.approx(curve.score)
+    evidence, nulls = shape.panel.result.evidence, shape.panel.result.nulls
+    b, _, turns, remarkable = lines[4].split()
+    assert (float(b), float(turns)) == pytest.approx((evidence.b, evidence.turns))
+    assert remarkable == str(evidence.remarkable)
+    for printed, (name, null) in zip(lines[5:], nulls.items(), strict=True):
+        assert printed.split()[0] == name
+        assert [float(part) for part in printed.split()[2:5]] == pytest.approx(null.band)
     distances = shape.panel.result.distances("circle")
     position, distance = farthest.split()
     assert int(position) == 10 + distances.argmax()

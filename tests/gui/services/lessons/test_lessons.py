@@ -210,7 +210,7 @@ SAID = {
         "has 12, counted from 0", "Head 7 looks most",
     ),
     "minilm": (
-        "384 numbers", "The three hold 36 %", "it is less clear", "0, 127, 510 and 511",
+        "384 numbers", "The three hold 36 %", "there is no clear one", "0, 127, 510 and 511",
         "The places live where the words are not", "turns by 114°", "Head 2 looks most",
     ),
     "clip-size": ("77 vectors", "Here these are 15–76"),
