@@ -5,8 +5,8 @@ statistic needs of one is its Gram matrix in the eigenvectors of the centred ker
 Wishart matrix: a few numbers a draw, whatever the width of the table.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,9 @@ mean."""
 COURSES = 24
 """Components whose phases are drawn anew; the variance of the others stays as it is."""
 LENGTHS: Mapping[str, tuple[float, ...]] = {
-    "process": (0.10, 0.13, 0.15, 0.18, 0.22),
-    "matern": (0.10, 0.12, 0.14, 0.16, 0.20),
-    "band": (1.5, 1.7, 1.9, 2.1),
+    "process": (0.13, 0.15, 0.18),
+    "matern": (0.12, 0.15, 0.18),
+    "band": (1.7, 1.9),
 }
 """Length scales, in ranges, and highest frequencies, in cycles over the range: those around the
 worst case, where random curves turn most. The distribution is that of the worst."""
@@ -71,23 +71,29 @@ def turning_nulls(
     """
     X = np.asarray(rows, dtype=np.float64)
     found: dict[str, Null] = {}
-    for number, (name, meaning) in enumerate(MEANINGS.items()):
+    for name in MEANINGS:
         if check is not None:
             check()
-        rng = np.random.default_rng((seed, number))
-        worst = max(_values(name, X, draws, rng), key=lambda b: float(np.percentile(b, 95)))
-        found[name] = null_of(name, meaning, worst)
+        if name == "walk":
+            values = _of_process(_walk(X), X.shape[1], draws, _random(name, seed))
+        elif name == "phase":
+            values = _of_phases(X, draws, _random(name, seed))
+        else:
+            values = _of_worst(name, X.shape[1], draws, seed)
+        found[name] = null_of(name, MEANINGS[name], values)
     return found
 
 
-def _values(name: str, X: Array, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    if name == "phase":
-        yield _of_phases(X, draws, rng)
-    elif name == "walk":
-        yield _of_process(_walk(X), X.shape[1], draws, rng)
-    else:
-        for length in LENGTHS[name]:
-            yield _of_process(_stationary(name, length), X.shape[1], draws, rng)
+def _random(name: str, seed: int) -> np.random.Generator:
+    return np.random.default_rng((seed, list(MEANINGS).index(name)))
+
+
+@lru_cache(maxsize=64)
+def _of_worst(name: str, d: int, draws: int, seed: int) -> Array:
+    """Return B of tables with d columns, at the length scale at which they turn most evenly."""
+    rng = _random(name, seed)
+    drawn = [_of_process(_stationary(name, one), d, draws, rng) for one in LENGTHS[name]]
+    return max(drawn, key=lambda b: float(np.percentile(b, 95)))
 
 
 @cache
@@ -137,7 +143,7 @@ def _of_process(spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generato
 
 def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
     """Return B of the table with the phases of its components' waves drawn anew."""
-    at = np.unique(np.linspace(0, len(X) - 1, min(len(X), 2 * NODES)).round().astype(np.intp))
+    at = np.unique(np.linspace(0, len(X) - 1, min(len(X), NODES)).round().astype(np.intp))
     thin = X[at] - X[at].mean(axis=0)
     courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
     used = min(COURSES, len(strengths))

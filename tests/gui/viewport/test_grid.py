@@ -409,7 +409,7 @@ def test_real_models_and_tiny_ones(
     assert cells["Positions"] == ["1\N{THIN SPACE}024", "512", "512", "200"]
     assert cells["3 PCs"][:3] == ["91.1", "36.3", "79.8"]
     assert cells["Outliers"][:2] == ["2", "4"]
-    assert cells["Curve"][:2] == ["drifting helix", "none of these"]
+    assert cells["Curve"][:2] == ["helix", "none of these"]
     shaking = [float(text) for text in cells["Shaking"]]
     assert shaking[1] > 10 > shaking[2] > shaking[0]
     assert application.session.notice is None
