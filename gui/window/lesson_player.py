@@ -110,12 +110,14 @@ class LessonPlayer(QObject):
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._aim_camera)
-        self._shown = QTimer(self, interval=0, singleShot=True)
-        self._shown.timeout.connect(self._on_dock_shown)
+        # A panel that begins to float, also under a drag, is hidden for a moment; a layout that is
+        # restored then would delete what Qt is about to move.
+        self._toggled = QTimer(self, interval=0, singleShot=True)
+        self._toggled.timeout.connect(self._on_dock_toggled)
         self.action = QAction("Lesson", window)
         self.action.setCheckable(True)
         self.action.triggered.connect(lambda on: self.open() if on else self.leave())
-        self._dock.visibilityChanged.connect(self._on_dock_toggled)
+        self._dock.visibilityChanged.connect(self._toggled.start)
         self._listening = Listening()
         events = self._session.events
         self._listening.to(events.model, self._on_model_changed)
@@ -164,9 +166,9 @@ class LessonPlayer(QObject):
         """End the lesson and stop listening, because the window is closing."""
         self.leave()
         self._soon.stop()
-        self._shown.stop()
+        self._toggled.stop()
         self._listening.stop()
-        self._dock.visibilityChanged.disconnect(self._on_dock_toggled)
+        self._dock.visibilityChanged.disconnect(self._toggled.start)
 
     def _show_state(self) -> None:
         self.action.setChecked(self.on)
@@ -293,14 +295,10 @@ class LessonPlayer(QObject):
                 self._configure(setup.panel, options)
 
     def _on_dock_toggled(self) -> None:
+        """End the lesson with its dock; start if the dock was shown by Qt's own menu of docks."""
         hidden = self._dock.isHidden()
         if self.on and hidden:
             self.leave()
         elif not self.on and not hidden:
-            self._shown.start()
-
-    def _on_dock_shown(self) -> None:
-        """Start if the dock was shown by Qt's own menu of docks."""
-        if not self.on and not self._dock.isHidden():
             self._dock.hide()  # the layout to restore has no lesson
             self.open()

@@ -294,3 +294,26 @@ def test_without_a_model_the_lesson_waits_for_one(
     assert stage.session.positions == (10, 50)
     assert "The norms of tiny-gpt2 are" in stage.text
     assert stage.panel.count.text() == "1 of 2"
+
+
+def test_a_panel_that_is_dragged_off_stays_in_its_lesson(stage, qtbot):
+    """It is hidden for a moment then; a layout that came back meanwhile was a crash of Qt's."""
+    begin_second(stage)
+    window, dock = stage.window, stage.window.docks["lesson"]
+    title = dock.titleBarWidget()
+    at = title.mapTo(window, QPoint(30, title.height() // 2))
+    handle = window.windowHandle()
+    QTest.mousePress(handle, LEFT, NONE, at)
+    for step in range(1, 8):
+        QTest.mouseMove(handle, at + QPoint(-20 * step, 15 * step))
+    assert dock.isFloating()
+    QTest.mouseRelease(handle, LEFT, NONE, at + QPoint(-140, 105))
+    stage.settle()
+    assert stage.window.lesson_player.on
+    assert dock.isVisible()
+    dock.setFloating(False)
+    stage.settle()
+    assert stage.window.lesson_player.on
+    dock.close()
+    stage.settle()
+    assert not stage.window.lesson_player.on
