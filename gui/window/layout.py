@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, get_args
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt
+from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar, QWidget
 
 from gui.state.layout import (
     LARGEST,
@@ -102,12 +102,28 @@ def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]
     return found
 
 
+def drop_dragged_dock() -> None:
+    """Let go of a dock that is being dragged, before the layout changes.
+
+    Qt keeps pointers into the layout as long as the drag lasts.
+    """
+    dragged = QWidget.mouseGrabber()
+    if isinstance(dragged, QDockWidget):
+        at = QPointF(QCursor.pos())
+        release = QMouseEvent(
+            QEvent.Type.MouseButtonRelease, dragged.mapFromGlobal(at), at,
+            Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(dragged, release)
+
+
 def apply_layout(window: HostWindow, layout: Layout) -> None:
     """Put a window's docks where they were; docks that the layout lacks are where they are first.
 
     Docks are put in their places while they are hidden, and of tabs the front one is shown first:
     so only panels that will be seen are built.
     """
+    drop_dragged_dock()
     docks = window.docks
     named = {*layout.hidden, *layout.floating, *chain(*map(docks_in, layout.areas.values()))}
     away = {

@@ -18,6 +18,7 @@ from gui.services.lessons.course import Lessons
 from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
 from gui.window.docks import RIGHT
+from gui.window.layout import drop_dragged_dock
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -62,6 +63,7 @@ class Before:
         same = self.model is window.session.model
         names = (*ALWAYS, *(OF_MODEL if same else ()))
         window.session.want(**{name: self.fields[name] for name in names})
+        drop_dragged_dock()
         window.restoreState(self.layout)
         if same:
             window.viewport.camera.return_to(self.place)
@@ -69,6 +71,7 @@ class Before:
 
 def make_room(window: HostWindow, lesson: QDockWidget) -> None:
     """Place the lesson at the top of the right column, wide enough for its lines."""
+    drop_dragged_dock()
     if lesson.isFloating():
         lesson.setFloating(False)
     window.addDockWidget(RIGHT, lesson)
@@ -86,6 +89,7 @@ def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
     for name in BESIDE:
         dock = window.docks[name]
         if dock.isHidden() is (name == beside):
+            drop_dragged_dock()
             dock.setVisible(name == beside)
             if name == beside:
                 room = [max(lesson.height() - BELOW[name], LEAST), BELOW[name]]

@@ -39,7 +39,14 @@ from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
 from gui.window.host import HostWindow
-from gui.window.layout import apply_layout, put, resize_docks, take_layout, take_place
+from gui.window.layout import (
+    apply_layout,
+    drop_dragged_dock,
+    put,
+    resize_docks,
+    take_layout,
+    take_place,
+)
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
@@ -229,6 +236,7 @@ class MainWindow(HostWindow):
 
     def arrange(self) -> None:
         """Move all docks to their initial places; an active lesson continues."""
+        drop_dragged_dock()
         goes_on = self.lesson_player.on
         self.lesson_player.leave()
         for dock in DOCKS:

@@ -1,15 +1,16 @@
 """The arrangement of the window, as it is closed and started again."""
 
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from gui.state.layout import Layout, Tabs, WindowPlace
-from gui.window.docks import DOCKS
+from gui.window.docks import DOCKS, RIGHT
 from gui.window.layout import apply_layout, put, take_layout, take_place
 
 H, V = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
-RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 TOP = Qt.DockWidgetArea.TopDockWidgetArea
 NEAR = 4
 """Pixels by which a panel's first minimum height differs from its later one."""
@@ -147,3 +148,26 @@ def test_a_window_of_a_screen_that_is_gone_comes_to_one_that_is_there(applicatio
     assert room.contains(window.geometry())
     put(window, before)
     assert take_place(window) == before
+
+
+def test_a_layout_that_changes_under_a_drag_lets_go_of_the_dock(
+    application, qtbot, wait_until_idle
+):
+    """Qt's pointers into the layout last as long as the drag."""
+    window, dock = application.window, application.window.docks["inspector"]
+    at = dock.titleBarWidget().mapTo(window, QPoint(30, 10))
+    handle = window.windowHandle()
+    before = take_layout(window)
+    for change in (window.arrange, lambda: apply_layout(window, before)):
+        QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=at)
+        for step in range(1, 6):
+            QTest.mouseMove(handle, at + QPoint(-20 * step, 15 * step))
+        assert QWidget.mouseGrabber() is dock
+        change()
+        assert QWidget.mouseGrabber() is None
+        for step in range(6, 9):
+            QTest.mouseMove(handle, at + QPoint(-20 * step, 15 * step))
+        QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=at + QPoint(-160, 120))
+        wait_until_idle(application)
+        assert not dock.isFloating()
+        assert window.dockWidgetArea(dock) == RIGHT
