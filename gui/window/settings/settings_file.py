@@ -98,13 +98,13 @@ def _parse_ini(content: str) -> dict[str, object]:
     section = ""
     for line in _lines(content):
         if line.startswith("["):
-            name = line.partition("]")[0][1:].strip()
+            name = line.partition("]")[0][1:].strip(" \t")
             section = "" if name.lower() == "general" else f"{_key(name)}/"
         elif "=" in line and not line.startswith(";"):
             key, _, value = line.partition("=")
             parsed = _value(value)
             if parsed is not None:
-                found[section + _key(key.strip())] = parsed
+                found[section + _key(key.strip(" \t"))] = parsed
     return found
 
 
@@ -115,13 +115,13 @@ def _lines(content: str) -> list[str]:
     quoted = escaped = False
     for sign in content:
         if sign in "\r\n" and not quoted and not escaped:
-            lines.append("".join(line).strip())
+            lines.append("".join(line).strip(" \t"))
             line = []
         else:
             line.append(sign)
             quoted ^= sign == '"' and not escaped
             escaped = sign == "\\" and not escaped
-    return [*lines, "".join(line).strip()]
+    return [*lines, "".join(line).strip(" \t")]
 
 
 def _value(text: str) -> str | list[str] | None:

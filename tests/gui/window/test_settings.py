@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QByteArray, QRect, QSettings
@@ -141,6 +141,7 @@ def test_nothing_and_garbage_of_0_1_fall_back_to_the_defaults(path, ini, text):
     texts=st.lists(st.text(st.characters(exclude_categories=("Cs",))), min_size=2, max_size=4),
     prompt=st.text(st.characters(exclude_categories=("Cs",))),
 )
+@example(texts=["", "\x85"], prompt="\u2028 \xa0")
 @IN_ONE_FILE
 def test_what_0_1_wrote_with_qt_is_read_without_it_and_kept(path, ini, texts, prompt):
     for file in (path, ini):
