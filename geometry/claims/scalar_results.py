@@ -162,14 +162,10 @@ class _Table:
     @cached_property
     def shapes(self) -> Shapes:
         """The simple curves fitted to these."""
-        measured, shapes = self.measured, self.measured.shapes
         if len(self.coordinates) < FEWEST:
             raise CannotTell("too few positions are shown")
-        if self.components == (1, 2, 3) and shapes is not None:
-            return shapes
-        rows = measured.rows - measured.rows.mean(axis=0)
-        share = float(np.square(self.coordinates).sum() / np.square(rows).sum())
-        return fit_shapes(self.coordinates, turning_share(self.coordinates, share))
+        evidence = turning_share(self.measured.rows, self.coordinates)
+        return fit_shapes(self.coordinates, evidence)
 
     @property
     def helix(self) -> ShapeFit:

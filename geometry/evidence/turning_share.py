@@ -49,7 +49,7 @@ class TurningShare:
     turns
         Turns from the first row to the last, at that frequency.
     share
-        Variance share of the first three components.
+        Variance share of these components.
     climb_ratio
         Variance along the line outside the turning plane, over the largest variance of any other
         direction there, infinite if there is none; None if the turning is not remarkable, or
@@ -90,7 +90,9 @@ class TurningShare:
         return self.b >= bounds[0] or (self.b_prime is not None and self.b_prime >= bounds[1])
 
 
-def turning_share(rows: npt.ArrayLike, share: float = 1.0) -> TurningShare:
+def turning_share(
+    rows: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, share: float = 1.0
+) -> TurningShare:
     """Measure the balanced turning share of a table's rows.
 
     With X the centred rows, t their positions scaled to [−1, 1], Y their scores in the first three
@@ -100,10 +102,12 @@ def turning_share(rows: npt.ArrayLike, share: float = 1.0) -> TurningShare:
     Parameters
     ----------
     rows : (m, d)
-        Consecutive rows of a position table, in order, or their scores in three components; at
-        least 8.
+        Consecutive rows of a position table, in order; at least 8.
+    scores : (m, k)
+        The rows in the components whose turning is measured; in the first three if None.
     share
-        Variance share of the table that these columns hold: below 1 for scores.
+        Variance share of the table that the columns of ``rows`` hold: below 1 where they are
+        themselves scores, because the rows are not there.
 
     Returns
     -------
@@ -123,12 +127,11 @@ def turning_share(rows: npt.ArrayLike, share: float = 1.0) -> TurningShare:
         return TurningShare(0.0, None, 0.0, 0.0, None)
     along = ramp(len(X)) @ X
     rest = total - float(along @ along)
-    scores = _scores(X)
-    smaller, turns = balanced_turning(scores[None], turn_counts(len(X)))
+    Y = _scores(X) if scores is None else np.asarray(scores, dtype=np.float64)
+    smaller, turns = balanced_turning(Y[None], turn_counts(len(X)))
     b_prime = float(2 * smaller[0] / rest) if rest > 1e-9 * total else None
     b = float(2 * smaller[0] / total)
-    share = float(np.square(scores).sum() / total)
-    found = TurningShare(b, b_prime, float(turns[0]), share, None)
+    found = TurningShare(b, b_prime, float(turns[0]), float(np.square(Y).sum() / total), None)
     return replace(found, climb_ratio=_climb_ratio(X, found.turns)) if found.tier else found
 
 

@@ -97,7 +97,7 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
     r2, turns = np.full(n, np.nan), np.full(n, np.nan)
     best: list[Best | None] = [None] * n
     for i in range(n - 1, -1, -1):
-        shapes = fit_shapes(points[i], turning_share(points[i], float(timelapse.top3[i])))
+        shapes = fit_shapes(points[i], turning_share(points[i], share=float(timelapse.top3[i])))
         helix = shapes.fits["helix"]
         r2[i] = max(helix.r2, shapes.fits["drifting_helix"].r2)
         turns[i], best[i] = helix.turns, shapes.best

@@ -158,13 +158,8 @@ class ShapeOf:
         pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
         coordinates = coordinates_in(about.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
-        evidence, enough = None, len(rows) >= FEWEST
-        if enough and set(self.components) == {1, 2, 3}:
-            evidence = turning_share(rows)
-        elif enough:
-            chosen = [number - 1 for number in self.components]
-            share = float(pca.explained_variance_ratio[chosen].sum())
-            evidence = turning_share(coordinates, share)
+        enough = len(rows) >= FEWEST
+        evidence = turning_share(rows, coordinates) if enough else None
         shape = shape_of(pca, self.components, coordinates, fit_shapes(coordinates, evidence))
         if enough:
             yield Progress(None, "Drawing random curves", shape)
@@ -479,7 +474,7 @@ from geometry import turning_nulls, turning_share
 rows = model.W_pos[{first}:{last + 1}]
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
 points = pca.project(rows)[:, {components}]
-evidence = {_evidence_in_python(components, enough=enough)}
+evidence = {"turning_share(rows, points)" if enough else None}
 found = fit_shapes(points, evidence)
 print(found.best)
 for name, fit in found.fits.items():
@@ -565,15 +560,6 @@ def verdict_of(shape: Shape, name: str = "") -> str:
 
 def _nan_for_none(value: float | None) -> float:
     return np.nan if value is None else value
-
-
-def _evidence_in_python(components: Sequence[int], *, enough: bool) -> str:
-    """Return the expression that measures how evenly the positions turn."""
-    if not enough:
-        return "None"
-    if set(components) == {0, 1, 2}:
-        return "turning_share(rows)"
-    return f"turning_share(points, pca.explained_variance_ratio[{list(components)}].sum())"
 
 
 def rough_parts(shape: Shape) -> dict[str, str]:

@@ -58,8 +58,7 @@ def test_they_are_what_the_functions_give(open_array):
     found = values(model, span, axes)
     rows, pca = table[7:141], fit_pca(table, span, 10)
     points = pca.project(rows)[:, [1, 0, 3]]
-    share = pca.explained_variance_ratio[[1, 0, 3]].sum()
-    shapes, rough = fit_shapes(points, turning_share(points, share)), roughness(points)
+    shapes, rough = fit_shapes(points, turning_share(rows, points)), roughness(points)
     norms, sizes = norm_profile(table), spectrum(table)
     expected = {
         "variance_3": pca.explained_variance_ratio[:3].sum(),

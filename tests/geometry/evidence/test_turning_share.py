@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from geometry.evidence.turning_share import balanced_turning, turn_counts, turning_share, waves
 from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import families, rate
 
 
@@ -74,6 +75,16 @@ def test_what_there_is_to_tell(rows, b, remarkable):
     assert found.b == pytest.approx(b, abs=0.006)
     assert found.remarkable is remarkable
     assert (found.kind is None) == (not remarkable)
+
+
+def test_scores_with_their_share_tell_b_as_whole_rows_do():
+    rows = curve(3, climb=1.0, m=200, d=20) + 0.05 * np.random.default_rng(0).normal(size=(200, 20))
+    pca = fit_pca(rows, (0, 199), 5)
+    scores, whole = pca.project(rows)[:, :3], turning_share(rows)
+    alone = turning_share(scores, share=float(pca.explained_variance_ratio[:3].sum()))
+    assert (alone.b, alone.turns) == pytest.approx((whole.b, whole.turns))
+    assert turning_share(rows, scores).b == pytest.approx(whole.b)
+    assert turning_share(rows, pca.project(rows)[:, 2:5]).b < 0.05
 
 
 def test_two_tables_that_cannot_be_measured():
