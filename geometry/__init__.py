@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from geometry.measures.lookback_range import look_back_range as look_back_range
     from geometry.measures.neighbours import pair_distance as pair_distance
     from geometry.measures.norms import norm_profile as norm_profile
+    from geometry.measures.norms import outlyingness as outlyingness
     from geometry.measures.overlaps import capture as capture
     from geometry.measures.overlaps import corner_contrast as corner_contrast
     from geometry.measures.overlaps import random_directions as random_directions
@@ -90,6 +91,7 @@ _HOMES = {
     "off_subspace_residual": "pca.pca",
     "place_curve": "pca.curve",
     "norm_profile": "measures.norms",
+    "outlyingness": "measures.norms",
     "row_lengths": "measures.row_lengths",
     "measure_stretch": "measures.stretches",
     "sphere_section": "measures.sphere",
@@ -186,6 +188,7 @@ __all__ = [
     "norm_profile",
     "off_subspace_residual",
     "open_model",
+    "outlyingness",
     "pair_distance",
     "phase_shifts",
     "place_curve",

@@ -184,6 +184,8 @@ def _norms(measured: Measurements) -> dict[str, Any]:
         "std": profile.std,
         "cv": profile.cv,
         "outliers": list(profile.outliers),
+        "outliers_raw": list(profile.outliers_raw),
+        "outliers_about_mean": list(profile.outliers_about_mean),
     }
 
 

@@ -271,7 +271,8 @@ QUANTITIES: tuple[Quantity, ...] = (
              lambda t: t.measured.norms.cv, 1),
     Quantity("outliers", "Outliers", "", "count", "model",
              "Positions whose length differs from the median of their eight neighbours’ by more"
-             " than 0.3 in natural logarithm.",
+             " than 0.3 in natural logarithm, or whose distance from the mean row does by more than"
+             " 0.4.",
              lambda t: len(t.measured.norms.outliers)),
     Quantity("turning_angle", "Turning", "°", "number", "components",
              "Roughness: the angle between the step to a position and the step from it in the shown"

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.norms import NEIGHBOURS, OUTLIER_LOG_RATIO, norm_profile
+from geometry.measures.norms import (
+    ABOUT_MEAN_LOG_RATIO,
+    NEIGHBOURS,
+    OUTLIER_LOG_RATIO,
+    NormProfile,
+    norm_profile,
+)
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, Stretch, measure_stretch
 from geometry.pca.curve import place_curve
@@ -44,7 +50,8 @@ EXPLANATIONS: dict[Quantity, str] = {
         "The norm is the Euclidean length of a position's row: where it hardly varies, positions "
         "differ in direction only. Rings mark outliers, whose norm differs from the median of the "
         f"{NEIGHBOURS} nearest other positions by more than {OUTLIER_LOG_RATIO} in natural "
-        "logarithm."
+        f"logarithm, or whose norm about the mean row does by more than {ABOUT_MEAN_LOG_RATIO}: "
+        "a vector that all rows have in common cannot hide them."
     ),
     "step": (
         "The step is the distance from a position's row to the next one's. Where the first steps "
@@ -59,8 +66,10 @@ EXPLANATIONS: dict[Quantity, str] = {
 UNITS: dict[Quantity, str] = {"norm": "units of P", "step": "units of P", "residual": "share"}
 OUTLIER_RULE = (
     f"Outlier: its norm differs from the median norm of the {NEIGHBOURS} nearest other positions "
-    f"by more than {OUTLIER_LOG_RATIO} in natural logarithm (about a third)."
+    f"by more than {OUTLIER_LOG_RATIO} in natural logarithm (about a third), or its norm about the "
+    f"mean row by more than {ABOUT_MEAN_LOG_RATIO}."
 )
+ABOUT_MEAN = "‖Pᵢ − mean row‖₂"
 AFTER_TIP = (
     "Mean, std and cv are measured from this position to the last but one. Type it here, or drag"
     f" the dashed line; a double-click on the line is {AFTER} again."
@@ -83,12 +92,26 @@ class Values:
     ----------
     values : (n,) float64
         By position; steps are one fewer than positions.
-    outliers
-        Positions with outlying norms; empty for other quantities.
+    outliers_raw, outliers_about_mean
+        Positions with outlying norms and norms about the mean row; empty for other quantities.
+    about_mean : (n,) float64
+        Norms about the mean row; None for other quantities.
     """
 
     values: np.ndarray
-    outliers: tuple[int, ...] = ()
+    outliers_raw: tuple[int, ...] = ()
+    outliers_about_mean: tuple[int, ...] = ()
+    about_mean: np.ndarray | None = None
+
+    @classmethod
+    def of_norms(cls, norms: NormProfile) -> Values:
+        """Return the norms of a profile."""
+        return cls(norms.values, norms.outliers_raw, norms.outliers_about_mean, norms.about_mean)
+
+    @property
+    def outliers(self) -> tuple[int, ...]:
+        """Positions that are outliers by either rule, ascending."""
+        return tuple(sorted({*self.outliers_raw, *self.outliers_about_mean}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +126,7 @@ class ValuesOf:
     def answer(self, about: QuestionContext) -> Values:
         W_pos = about.model.W_pos
         if self.quantity == "norm":
-            profile = norm_profile(W_pos, centred=self.centred)
-            return Values(profile.values, profile.outliers)
+            return Values.of_norms(norm_profile(W_pos, centred=self.centred))
         if self.quantity == "step":
             steps = row_lengths(W_pos).of("step", centred=self.centred)
             if not len(steps):
@@ -122,6 +144,7 @@ class Choices:
     norms_centred: bool = False
     norms_after: int = AFTER
     norms_relative: bool = False
+    about_mean: bool = False
     sphere: bool = False
     bulk: bool = False
 
@@ -171,6 +194,13 @@ class NormsPanel(PanelSpec[Choices, Values]):
             "other widths can be compared",
         ),
         Toggle(
+            field="about_mean",
+            text="About mean",
+            works=lambda view: view.choices.norms_quantity == "norm",
+            tip=f"Draw {ABOUT_MEAN} beside the norms, dotted: how far each row is from the mean of "
+            "all rows. A vector that all rows have in common changes the norms, and not these",
+        ),
+        Toggle(
             field="sphere",
             shared=True,
             text="Sphere",
@@ -208,7 +238,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ValuesOf, Values]:
         norms = reported.measured.norms
-        return self.question(reported.scope, choices), Values(norms.values, norms.outliers)
+        return self.question(reported.scope, choices), Values.of_norms(norms)
 
     def plots(self, view: NormsView) -> Sequence[Part]:
         theme, own, stretch = view.theme, _drawn(view), _stretch(view)
@@ -220,6 +250,10 @@ class NormsPanel(PanelSpec[Choices, Values]):
             ),
             *(other.curve(_positions(_drawn(other)), _drawn(other)) for other in view.others),
         ]  # fmt: skip
+        about_mean = _drawn_about_mean(view)
+        if about_mean is not None:
+            x = _positions(about_mean)
+            curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True))
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
         margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
         quantity = view.choices.norms_quantity
@@ -268,27 +302,34 @@ class NormsPanel(PanelSpec[Choices, Values]):
         return f"{view.model.name} · {summary(view)}"
 
     def numbers(self, view: NormsView) -> Mapping[str, np.ndarray]:
-        values = view.result.values
-        return {"position": np.arange(len(values)), view.choices.norms_quantity: values}
+        values, about_mean = view.result.values, view.result.about_mean
+        more = {} if about_mean is None else {"about_mean": about_mean}
+        return {"position": np.arange(len(values)), view.choices.norms_quantity: values, **more}
 
     def script(self, view: NormsView) -> str:
         choices, (first, last) = view.choices, view.scope.positions
         components, centred = tuple(view.scope.components), choices.norms_centred
         needed, values = {
-            "norm": ("norm_profile", f"norm_profile(model.W_pos, centred={centred}).values"),
+            "norm": ("norm_profile", "norms.values"),
             "step": ("row_lengths", f'row_lengths(model.W_pos).of("step", centred={centred})'),
             "residual": (
                 "fit_pca, place_curve", f"place_curve(model.W_pos, pca, {components}).residual"
             ),
         }[choices.norms_quantity]  # fmt: skip
-        pca = f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(components)})\n"
+        before = {
+            "norm": f"norms = norm_profile(model.W_pos, centred={centred})\n",
+            "step": "",
+            "residual": f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(components)})\n",
+        }[choices.norms_quantity]
+        outliers = "print(norms.outliers_raw, norms.outliers_about_mean)\n"
         return (
             opening(view.model)
             + f"from geometry import {needed}, measure_stretch\n\n"
-            + (pca if choices.norms_quantity == "residual" else "")
+            + before
             + f"values = {values}\n"
             + "for position, value in enumerate(values):\n"
             + "    print(position, value)\n"
+            + (outliers if choices.norms_quantity == "norm" else "")
             + f"print(measure_stretch(values, {choices.norms_after}))\n"
         )
 
@@ -315,6 +356,14 @@ def _relative(view: NormsView) -> bool:
 
 def _drawn(view: NormsView) -> np.ndarray:
     values = view.result.values
+    return values / (_stretch(view).mean or 1.0) if _relative(view) else values
+
+
+def _drawn_about_mean(view: NormsView) -> np.ndarray | None:
+    """Return the norms about the mean row as they are drawn; None if they are not."""
+    values = view.result.about_mean
+    if values is None or not view.choices.about_mean:
+        return None
     return values / (_stretch(view).mean or 1.0) if _relative(view) else values
 
 
@@ -364,6 +413,7 @@ def _describe(view: NormsView, position: int) -> str:
     if token is not None:
         shown = token_label(token)
         parts.append(shown if len(shown) <= LONGEST_TOKEN else f"{shown[: LONGEST_TOKEN - 1]}…")
+    parts += _about_mean(view, position)
     parts += [
         f"{other.name} {format_number(float(other.result.values[position]))}"
         for other in view.others
@@ -372,9 +422,29 @@ def _describe(view: NormsView, position: int) -> str:
     return " · ".join(parts)
 
 
+def _about_mean(view: NormsView, position: int) -> list[str]:
+    """Return what a hover label has of the norm about the mean row and of the outliers' rules."""
+    found, parts = view.result, []
+    if found.about_mean is not None and view.choices.about_mean:
+        parts.append(f"about the mean row {format_number(float(found.about_mean[position]))}")
+    by = [
+        name
+        for name, outliers in (
+            ("norm", found.outliers_raw),
+            ("norm about the mean row", found.outliers_about_mean),
+        )
+        if position in outliers
+    ]
+    return [*parts, f"outlier by {' and '.join(by)}"] if by else parts
+
+
 def full_span(view: NormsView) -> Span:
     """Return the span of all values from zero, with room for rings."""
-    top = max(float(_drawn(one).max()) for one in (view, *view.others)) or 1.0
+    tops = [float(_drawn(one).max()) for one in (view, *view.others)]
+    about_mean = _drawn_about_mean(view)
+    if about_mean is not None:
+        tops.append(float(about_mean.max()))
+    top = max(tops) or 1.0
     return -0.06 * top, 1.1 * top
 
 
@@ -385,6 +455,9 @@ def bulk_span(view: NormsView) -> Span:
     usual[found.first : found.last + 1] = True
     usual[list(view.result.outliers)] = False
     parts = [drawn[usual] if usual.any() else drawn]
+    about_mean = _drawn_about_mean(view)
+    if about_mean is not None:
+        parts.append(about_mean[usual] if usual.any() else about_mean)
     for other in view.others:
         # Other models' outliers have no marks: the middle 98 % of their values count.
         theirs = _stretch(other)

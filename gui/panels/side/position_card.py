@@ -23,7 +23,8 @@ _RESIDUAL_TIP = (
 )
 _OUTLIER_TIP = (
     "Its norm differs from the median norm of the 8 nearest positions by a factor of more than "
-    "1.35 (0.3 in natural logarithm)"
+    "1.35 (0.3 in natural logarithm), or its norm about the mean row does by a factor of more than "
+    "1.49 (0.4)"
 )
 
 

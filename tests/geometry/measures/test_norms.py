@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.measures import row_lengths as module
-from geometry.measures.norms import find_outliers, norm_profile
+from geometry.measures.norms import log_ratios, norm_profile, outlyingness
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, measure_stretch
 from geometry.models.sources import open_source
@@ -24,7 +24,9 @@ def test_gpt2(gpt2_folder):
     assert np.round(some, 3).tolist() == expected
     assert (round(profile.mean, 3), round(profile.std, 3)) == (3.376, 0.097)
     assert round(100 * profile.cv, 1) == 2.9
-    assert profile.outliers == (0, 1023)
+    assert profile.outliers == profile.outliers_raw == profile.outliers_about_mean == (0, 1023)
+    assert profile.outlyingness[[0, 1023]].min() > 2
+    assert np.delete(profile.outlyingness, [0, 1023]).max() < 1
     assert not profile.values.flags.writeable
     steps = row_lengths(open_source(gpt2_folder).W_pos).steps
     assert len(steps) == 1023
@@ -34,7 +36,11 @@ def test_gpt2(gpt2_folder):
 def test_minilm(minilm_folder):
     profile = norm_profile(open_source(minilm_folder).W_pos)
     assert np.round(profile.values[[0, 1, 511]], 3).tolist() == [2.362, 0.491, 0.970]
-    assert profile.outliers == (0, 127, 510, 511)
+    assert profile.outliers == profile.outliers_about_mean == (0, 127, 510, 511)
+
+
+def test_the_bundled_model():
+    assert norm_profile(open_source("sample").W_pos).outliers == (0, 511)
 
 
 def test_centred_rows_lose_their_mean():
@@ -50,30 +56,90 @@ def test_stability_leaves_out_the_last_position():
     assert (profile.mean, profile.std, profile.cv) == (2.0, 1.0, 0.5)
 
 
-def outliers_by_definition(norms):
+def outliers_by_definition(norms, bound=0.3):
     found = []
     for i in range(len(norms)):
         others = sorted((abs(i - j), j) for j in range(len(norms)) if j != i)[:8]
         typical = np.median([norms[j] for _, j in others])
-        if abs(np.log(norms[i] / typical)) > 0.3:
+        if abs(np.log(norms[i] / typical)) > bound:
             found.append(i)
     return tuple(found)
 
 
+def beyond(ratios, bound=0.3):
+    return tuple(np.flatnonzero(ratios > bound).tolist())
+
+
 @given(st.lists(st.floats(0.1, 10.0), min_size=2, max_size=40))
 def test_outliers_by_definition(norms):
-    assert find_outliers(np.array(norms)) == outliers_by_definition(norms)
+    assert beyond(log_ratios(np.array(norms))) == outliers_by_definition(norms)
 
 
 def test_outliers_of_zeros():
     norms = np.ones(20)
     norms[7] = 0.0
-    assert find_outliers(norms) == (7,)
-    assert find_outliers(np.zeros(20)) == ()
-    assert find_outliers(np.ones(1)) == ()
+    assert beyond(log_ratios(norms)) == (7,)
+    assert beyond(log_ratios(np.zeros(20))) == ()
+    assert beyond(log_ratios(np.ones(1))) == ()
     zeros = np.zeros(20)
     zeros[3] = 1.0
-    assert find_outliers(zeros) == (3,)
+    assert beyond(log_ratios(zeros)) == (3,)
+    assert np.isfinite(log_ratios(zeros)).all()
+
+
+@given(st.integers(0, 99))
+def test_outliers_are_those_of_both_rules(seed):
+    table = random_table(seed)
+    profile = norm_profile(table)
+    about = np.linalg.norm(table - table.mean(axis=0), axis=1)
+    np.testing.assert_allclose(profile.about_mean, about)
+    assert profile.outliers_raw == outliers_by_definition(profile.values)
+    assert profile.outliers_about_mean == outliers_by_definition(about, 0.4)
+    assert set(profile.outliers) == {*profile.outliers_raw, *profile.outliers_about_mean}
+    assert profile.outliers == beyond(profile.outlyingness, 1.0)
+    np.testing.assert_array_equal(outlyingness(table), profile.outlyingness)
+
+
+def with_outliers(seed):
+    """Rows on a circle far from the origin's scale of rounding, two of them out."""
+    random = np.random.default_rng(seed)
+    angles = np.arange(60)[:, None] / 9 + [0.0, np.pi / 2]
+    table = np.hstack([np.cos(angles), 0.02 * random.standard_normal((60, 4))])
+    table[[0, 30]] *= [[4.0], [0.1]]
+    return table
+
+
+@given(st.integers(0, 99), st.floats(-9.0, 9.0), st.integers(0, 99))
+def test_an_added_vector_and_a_rotation_hide_no_outlier(seed, magnitude, direction):
+    table, random = with_outliers(seed), np.random.default_rng(direction)
+    added = 10.0**magnitude * random.standard_normal(6)
+    rotation = np.linalg.qr(random.standard_normal((6, 6)))[0]
+    found = norm_profile(table)
+    assert found.outliers == found.outliers_about_mean == (0, 30)
+    moved, turned = norm_profile(table + added), norm_profile(table @ rotation)
+    assert moved.outliers_about_mean == turned.outliers_about_mean == (0, 30)
+    rounding = 1e-14 * np.linalg.norm(added)
+    np.testing.assert_allclose(moved.about_mean, found.about_mean, rtol=1e-9, atol=rounding)
+    np.testing.assert_allclose(turned.outlyingness, found.outlyingness, atol=1e-9)
+    if magnitude > 3:
+        assert moved.outliers == (0, 30)  # the norms themselves show none
+
+
+@pytest.mark.parametrize("size", [0.1, 3.0, 100.0, 1e6, 1e10])
+def test_an_added_vector_of_any_size_hides_no_outlier_of_gpt2(gpt2_folder, size):
+    W_pos = open_source(gpt2_folder).W_pos.astype(np.float64)
+    added = np.random.default_rng(7).standard_normal(768)
+    found = norm_profile(W_pos + size * added / np.linalg.norm(added))
+    assert found.outliers_about_mean == (0, 1023)
+    assert set(found.outliers) == {0, 1023}
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
+def test_rounding_errors_of_equal_rows_are_no_outliers(size):
+    rows = size * np.random.default_rng(3).standard_normal(8)
+    table = np.tile(rows, (50, 1))
+    table[::3] *= 1 + np.finfo(np.float64).eps
+    assert norm_profile(table).outliers == ()
 
 
 @given(st.integers(0, 99), st.floats(0.01, 100.0))
@@ -147,6 +213,7 @@ def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_folder):
     for after in (0, 3, 500, 1022, 1023, 4000):
         moved, fresh = first.measured_from(after), norm_profile(W_pos, after=after)
         assert moved.values is first.values
+        assert moved.about_mean is first.about_mean
         assert moved.outliers == fresh.outliers
         assert (moved.after, moved.mean, moved.std, moved.cv) == (
             fresh.after, fresh.mean, fresh.std, fresh.cv,

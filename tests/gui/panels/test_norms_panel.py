@@ -224,6 +224,26 @@ def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, monkeyp
     assert drawn == []
 
 
+def test_norms_about_the_mean_row_are_drawn_beside_and_show_what_an_added_vector_hides(norms):
+    table = rows() - rows().mean(axis=0) + 1000
+    norms.show(table)
+    about = np.linalg.norm(table - table.mean(axis=0), axis=1)
+    assert norms.panel.caption().endswith("outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}299")
+    norms.session.hover = 0
+    assert norms.plot.hover_text().endswith("outlier by norm about the mean row")
+    assert len(norms.plot.curves) == 1
+    np.testing.assert_allclose(norms.panel.numbers()["about_mean"], about)
+    norms.panel.configure(about_mean=True)
+    np.testing.assert_allclose(norms.plot.curves[1].y, about)
+    assert f"about the mean row {about[0]:.3f}" in norms.plot.hover_text()
+    norms.panel.configure(bulk=True)
+    low, high = norms.plot.view.spans()[1]
+    assert low < about[1:-1].min() < 1000 < high
+    norms.choose_quantity("step")
+    assert len(norms.plot.curves) == 1
+    assert "about_mean" not in norms.panel.numbers()
+
+
 # ---- selecting and hovering ----------------------------------------------------------------
 
 
@@ -385,7 +405,11 @@ def test_figure_numbers_and_python_are_what_is_shown(norms, quantity, centred):
     assert axes.texts[0].get_text().split() == summary(norms.panel.view()).split()
     np.testing.assert_array_equal(norms.panel.numbers()[quantity], values)
     printed = run_script(norms.python()).splitlines()
-    np.testing.assert_allclose([float(line.split()[1]) for line in printed[:-1]], values, atol=1e-6)
+    numbers = [float(line.split()[1]) for line in printed[: len(values)]]
+    np.testing.assert_allclose(numbers, values, atol=1e-6)
+    if quantity == "norm":
+        found = norms.panel.view().result
+        assert printed[-2] == f"{found.outliers_raw} {found.outliers_about_mean}"
 
 
 def test_a_report_draws_the_norms_that_it_measured(write_table):
