@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from geometry.claims.measurements import Scope as Scope
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
+    from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
+    from geometry.evidence.null import band_of as band_of
+    from geometry.evidence.null import null_of as null_of
+    from geometry.evidence.random_frames import random_frame as random_frame
+    from geometry.evidence.random_frames import shared_energy as shared_energy
     from geometry.evidence.turning_nulls import turning_nulls as turning_nulls
     from geometry.evidence.turning_share import turning_share as turning_share
     from geometry.history.helices import fit_helices as fit_helices
@@ -101,6 +106,11 @@ _HOMES = {
     "best_sinusoids": "measures.single_dimensions",
     "r2_after_projection": "measures.single_dimensions",
     "fit_shapes": "measures.shape",
+    "drawn_tables": "evidence.drawn_tables",
+    "band_of": "evidence.null",
+    "null_of": "evidence.null",
+    "random_frame": "evidence.random_frames",
+    "shared_energy": "evidence.random_frames",
     "turning_nulls": "evidence.turning_nulls",
     "turning_share": "evidence.turning_share",
     "roughness": "measures.roughness",
@@ -162,12 +172,14 @@ __all__ = [
     "angles_between",
     "attention_map",
     "average_blocks",
+    "band_of",
     "best_sinusoids",
     "capture",
     "check_claims",
     "column_spectra",
     "corner_contrast",
     "disparity",
+    "drawn_tables",
     "fit_helices",
     "fit_pca",
     "fit_shapes",
@@ -186,6 +198,7 @@ __all__ = [
     "mean_by_lag",
     "measure_stretch",
     "norm_profile",
+    "null_of",
     "off_subspace_residual",
     "open_model",
     "outlyingness",
@@ -195,12 +208,14 @@ __all__ = [
     "project_heads",
     "r2_after_projection",
     "random_directions",
+    "random_frame",
     "random_pairs",
     "report",
     "roughness",
     "row_lengths",
     "scalar_results",
     "share_held",
+    "shared_energy",
     "similarity",
     "singular_directions",
     "sparsity",

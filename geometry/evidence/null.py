@@ -1,11 +1,29 @@
-"""A null distribution: what a quantity is where there is nothing to find."""
+"""Null distributions, and what a number is worth beside one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import beta
 
 from geometry.pca.components import Array
+
+Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell"]
+"""What becomes of a claim about a number.
+
+"as any smooth curve": the number is as claimed, and so it is where there is nothing to find.
+"not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
+"cannot tell": something is missing that would decide it.
+"""
+OUTCOMES: tuple[Outcome, ...] = (
+    "holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell",
+)  # fmt: skip
+Side = Literal["above", "below"]
+"""Where a number has to lie: above a bound, or below."""
+RARE = 0.05
+"""Share of draws that may reach a number which is said not to come of chance."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -15,7 +33,7 @@ class Null:
     Attributes
     ----------
     name
-        "process", "matern", "walk", "band", "phase", …
+        "process", "matern", "walk", "band", "phase", "shuffled", "turned", "frames".
     meaning
         What the tables were, for a caption.
     values : (draws,) float64
@@ -37,20 +55,82 @@ class Null:
         low, middle, high = np.percentile(self.values, (5, 50, 95))
         return float(low), float(middle), float(high)
 
-    def share_from(self, value: float) -> float:
-        """Return the share of draws that reach a value."""
-        return float(np.mean(self.values >= value))
+    def share_from(self, value: float, side: Side = "above") -> float:
+        """Return the share of draws that reach a value, from the given side."""
+        return self._reach(value, side) / self.draws
 
-    def interval_from(self, value: float) -> tuple[float, float]:
+    def interval_from(self, value: float, side: Side = "above") -> tuple[float, float]:
         """Return the 95 % interval of that share, by Clopper and Pearson."""
-        n, k = self.draws, int((self.values >= value).sum())
+        n, k = self.draws, self._reach(value, side)
         low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
         high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
         return low, high
 
+    def _reach(self, value: float, side: Side) -> int:
+        # Rounding does not make a number rarer than an equal one.
+        slack = 1e-9 * max(abs(value), 1e-9)
+        if side == "above":
+            return int((self.values >= value - slack).sum())
+        return int((self.values <= value + slack).sum())
 
-def null_of(name: str, meaning: str, values: Array) -> Null:
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Band:
+    """The null distribution of a curve, at each of its places.
+
+    Attributes
+    ----------
+    name, meaning, draws
+        As of a :class:`Null`.
+    low, middle, high : (m,) float64
+        5th, 50th and 95th percentile.
+    """
+
+    name: str
+    meaning: str
+    draws: int
+    low: Array
+    middle: Array
+    high: Array
+
+
+def null_of(name: str, meaning: str, values: npt.ArrayLike) -> Null:
     """Return the null distribution of some draws, sorted and read-only."""
     found = np.sort(np.asarray(values, dtype=np.float64))
     found.flags.writeable = False
     return Null(name, meaning, found)
+
+
+def band_of(name: str, meaning: str, curves: Iterable[npt.ArrayLike]) -> Band:
+    """Return the null distribution of some drawn curves, each (m,)."""
+    drawn = np.array([np.asarray(curve, dtype=np.float64) for curve in curves])
+    low, middle, high = np.percentile(drawn, (5, 50, 95), axis=0)
+    for array in (low, middle, high):
+        array.flags.writeable = False
+    return Band(name, meaning, len(drawn), low, middle, high)
+
+
+def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
+    """Return what becomes of a claim about a number.
+
+    Parameters
+    ----------
+    holds
+        Whether the number is as claimed.
+    value
+        The number.
+    side
+        Where the claim wants it: above a bound, or below.
+    null
+        The same number where there is nothing to find; None where no such thing can be drawn.
+
+    Returns
+    -------
+    Outcome
+        "holds" only if at most 5 % of the draws reach the number as well.
+    """
+    if not holds:
+        return "does not hold"
+    if null is not None and null.share_from(value, side) > RARE:
+        return "as any smooth curve"
+    return "holds"

@@ -55,6 +55,8 @@ class Theme:
     hover: str
     faint: str
     warning: str
+    good: str
+    usual: str
 
 
 LIGHT = Theme(
@@ -69,6 +71,8 @@ LIGHT = Theme(
     hover="#e8679f",
     faint="#b9bfc9",
     warning="#8a5a00",
+    good="#1a7f37",
+    usual="#5457a6",
 )
 DARK = Theme(
     name="dark",
@@ -82,6 +86,8 @@ DARK = Theme(
     hover="#ff9cc6",
     faint="#4a515d",
     warning="#f0b429",
+    good="#4ac26b",
+    usual="#a9adf5",
 )
 THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
 SERIES: dict[ThemeName, tuple[str, ...]] = {
