@@ -13,6 +13,8 @@ import typer
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from gui.commands.arguments import (
     REPORT_HELP,
+    Colors,
+    ColorsName,
     Fresh,
     Offline,
     Positions,
@@ -174,6 +176,7 @@ def render(
     transparent: Annotated[bool, typer.Option(help="No background.")] = False,
     view: Annotated[ViewName, typer.Option(help="Where the camera is.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
+    colors: Colors = ColorsName.table,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -198,6 +201,7 @@ def render(
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,
+                color_span=colors.value,
             ),
         )
     say_written(str(out), model)

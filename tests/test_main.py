@@ -215,6 +215,29 @@ def test_render(table, tmp_path):
     assert len(colors) > 50
 
 
+def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
+    """Of the first quarter, all that is blue then becomes blue to red."""
+    from PIL import Image
+
+    share = {}
+    for name in ("table", "range"):
+        out = tmp_path / f"{name}.png"
+        assert run("render", table, "--out", out, "--size", "400x300", "--positions", "1-49",
+                   "--colours", name) == 0  # fmt: skip
+        with Image.open(out) as image:
+            curve = np.asarray(image.convert("RGB"))[:, :300].astype(int)  # without the colour bar
+        red = (curve[..., 0] - curve[..., 2]) > 100
+        blue = (curve[..., 2] - curve[..., 0]) > 100
+        share[name] = red.sum(), blue.sum()
+    assert share["table"][0] == 0
+    assert min(share["range"]) > 50
+    plain = tmp_path / "plain.png"
+    assert run("render", table, "--out", plain, "--size", "400x300", "--positions", "1-49") == 0
+    assert plain.read_bytes() == (tmp_path / "table.png").read_bytes()
+    assert run("render", table, "--out", plain, "--colours", "all") == 2
+    assert "--colours" in capsys.readouterr().err
+
+
 def test_report(table, tmp_path, capsys, monkeypatch):
     def write_texts(figure, path):
         """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""
@@ -270,6 +293,21 @@ def test_export(table, tmp_path):
     assert run("export", table, "--out", tmp_path / "c.npz", "--positions", "0-9") == 0
     with np.load(tmp_path / "c.npz") as arrays:
         assert arrays["coordinates"].shape == (10, 10)
+
+
+def test_exported_scenes_and_films_with_the_colours_over_the_shown_range(table, tmp_path):
+    from tests.films import read_gif
+
+    options = ("--positions", "1-49", "--colours", "range")
+    assert run("export", table, "--out", tmp_path / "a.html", *options) == 0
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert '"cmax":49.0,"cmin":1.0' in page
+    for name, more in (("table", ()), ("range", options[2:])):
+        out = tmp_path / f"{name}.gif"
+        assert run("export", table, "--out", out, "--positions", "1-49", "--size", "160x120",
+                   "--seconds", "1", "--fps", "5", *more) == 0  # fmt: skip
+        film = read_gif(out)[0][:, :, :110].astype(int)  # without the colour bar
+        assert ((film[..., 0] - film[..., 2]) > 100).any() == (name == "range")
 
 
 @pytest.mark.parametrize(("ending", "start"), [("html", b"<!doctype html>"), ("glb", b"glTF")])

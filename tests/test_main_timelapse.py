@@ -36,6 +36,15 @@ def test_films_of_a_file(trained, tmp_path):
     assert film[0, 0, 0].max() < 40
 
 
+def test_a_film_with_the_colours_over_the_shown_range(trained, tmp_path):
+    for span in ("table", "range"):
+        out = tmp_path / f"{span}.gif"
+        assert run("timelapse", trained, "--out", out, "--size", "160x120", "--positions", "1-9",
+                   "--colours", span) == 0  # fmt: skip
+        film = read_gif(out)[0][:, :, :110].astype(int)  # without the colour bar
+        assert ((film[..., 0] - film[..., 2]) > 100).any() == (span == "range")
+
+
 def test_numbers(trained, tmp_path):
     out = tmp_path / "a.npz"
     assert run("timelapse", trained, "--out", out, "--positions", "2-40") == 0

@@ -30,6 +30,13 @@ class ThemeName(StrEnum):
     dark = "dark"
 
 
+class ColorsName(StrEnum):
+    """Which positions have the first and the last colour."""
+
+    table = "table"
+    range = "range"
+
+
 class BasisName(StrEnum):
     """In which components a training is seen."""
 
@@ -43,6 +50,10 @@ Source = Annotated[
 Positions = Annotated[
     str | None,
     typer.Option(metavar="A-B", help="Inclusive range of positions; default: 1 to the last."),
+]
+Colors = Annotated[
+    ColorsName,
+    typer.Option("--colours", help="What they span: the whole table, or the shown range."),
 ]
 Offline = Annotated[
     bool, typer.Option("--offline", help="Send no request: open what is on this machine.")

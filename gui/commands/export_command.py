@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from gui.commands.arguments import (
+    Colors,
+    ColorsName,
     Fresh,
     Offline,
     Positions,
@@ -25,6 +27,9 @@ from gui.commands.arguments import (
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.terminal import say_written
 
+if TYPE_CHECKING:
+    from gui.state.values import ColorSpan
+
 
 class AboutName(StrEnum):
     """What a film's scene turns about."""
@@ -33,6 +38,14 @@ class AboutName(StrEnum):
     x = "x"
     y = "y"
     z = "z"
+
+
+class Look(TypedDict):
+    """Options of a scene and of a film."""
+
+    view: str
+    theme: str
+    color_span: ColorSpan
 
 
 def export(
@@ -53,6 +66,7 @@ def export(
     theme: Annotated[
         ThemeName, typer.Option(help="Colours, in a scene or a film.")
     ] = ThemeName.light,
+    colors: Colors = ColorsName.table,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
@@ -92,7 +106,7 @@ def export(
         model = open_in_step(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
-        look = {"view": view.value, "theme": theme.value}
+        look: Look = {"view": view.value, "theme": theme.value, "color_span": colors.value}
         if ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:

@@ -10,6 +10,8 @@ import typer
 
 from gui.commands.arguments import (
     BasisName,
+    Colors,
+    ColorsName,
     Fresh,
     Offline,
     Positions,
@@ -41,6 +43,7 @@ def timelapse(
     ] = "960x720",
     fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps a second in a film.")] = 6.0,
     theme: Annotated[ThemeName, typer.Option(help="Colours of a film.")] = ThemeName.light,
+    colors: Colors = ColorsName.table,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -72,7 +75,11 @@ def timelapse(
 
         def compute() -> Session:
             return of_one_version(
-                read, lambda found: timeline_session(model, found, basis.value, shown), history
+                read,
+                lambda found: timeline_session(
+                    model, found, basis.value, shown, color_span=colors.value
+                ),
+                history,
             )
 
         session = step("Computing", compute)

@@ -21,6 +21,7 @@ from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEWS, CameraPose, view_pose
 from gui.state.session import Session
+from gui.state.values import ColorSpan
 from gui.style.theme import THEMES, Theme
 
 SUPERSAMPLING = 2
@@ -155,6 +156,7 @@ def render_picture(
     transparent: bool = False,
     view: str = "article",
     theme: str = "light",
+    color_span: ColorSpan = "table",
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
 ) -> None:
@@ -174,6 +176,8 @@ def render_picture(
         One of :data:`gui.state.camera.VIEWS`.
     theme
         ``light`` or ``dark``.
+    color_span
+        What the colours span: the whole ``table``, or the shown ``range``.
     pca, norms
         The range's components and the norms, if already known.
 
@@ -189,7 +193,7 @@ def render_picture(
             f"There is no view {view!r} with theme {theme!r}",
             f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
-    session = still_session(model, positions, components, pca, norms)
+    session = still_session(model, positions, components, pca, norms, color_span=color_span)
     state = resolve_scene(session)
     assert state is not None
     write_png(
@@ -204,12 +208,14 @@ def still_session(
     components: tuple[int, int, int] = (1, 2, 3),
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
+    *,
+    color_span: ColorSpan = "table",
 ) -> Session:
     """Return a session that shows a model without a window.
 
     Parameters
     ----------
-    model, positions, components, pca, norms
+    model, positions, components, pca, norms, color_span
         As in :func:`render_picture`.
 
     Raises
@@ -225,6 +231,7 @@ def still_session(
     return Session(
         positions=positions,
         components=components,
+        color_span=color_span,
         model=model,
         curve=place_curve(model.W_pos, pca, components),
         norms=norms or norm_profile(model.W_pos),

@@ -15,6 +15,7 @@ from gui.style.theme import THEMES, Theme
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
+    from gui.state.values import ColorSpan
 
 SCENES = (".html", ".glb")
 SCREEN = 4 / 3
@@ -73,6 +74,7 @@ def export_scene(
     *,
     view: str = "article",
     theme: str = "light",
+    color_span: ColorSpan = "table",
 ) -> None:
     """Write a model's 3D view as a scene.
 
@@ -80,7 +82,7 @@ def export_scene(
     ----------
     out
         The file: ``.html``, or ``.glb``, which has no camera.
-    positions, components, view, theme
+    positions, components, view, theme, color_span
         As in :func:`gui.export.pictures.render_picture`.
 
     Raises
@@ -90,5 +92,5 @@ def export_scene(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components)
+    session = still_session(model, positions, components, color_span=color_span)
     SceneExport.of(session, THEMES[theme], view).write(out)

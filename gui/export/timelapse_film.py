@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.export.pictures import OffScreen
     from gui.state.camera import CameraPose
+    from gui.state.values import ColorSpan
 
 FORMATS = (*FILMS, ".npz")
 LINES = 540
@@ -160,8 +161,12 @@ def timeline_session(
     history: History,
     basis: Basis = "frozen",
     positions: tuple[int, int] | None = None,
+    *,
+    color_span: ColorSpan = "table",
 ) -> Session:
     """Return a session with a model's timeline, for :class:`TimelineFrames`.
+
+    ``color_span`` is that of :func:`gui.export.pictures.render_picture`.
 
     Raises RangeError: the range leaves the table.
     Raises SourceError: a table cannot be read.
@@ -169,6 +174,7 @@ def timeline_session(
     timelapse = make_timelapse(history, positions)
     return Session(
         positions=timelapse.positions,
+        color_span=color_span,
         model=model,
         curve=place_curve(model.W_pos, timelapse.pca, COMPONENTS),
         norms=norm_profile(model.W_pos),

@@ -19,6 +19,7 @@ from gui.style.theme import THEMES
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
+    from gui.state.values import ColorSpan
 
 About = Literal["up", "x", "y", "z"]
 ABOUT: tuple[About, ...] = get_args(About)
@@ -120,13 +121,14 @@ def export_turntable(
     fps: float = FPS,
     view: str = "article",
     theme: str = "light",
+    color_span: ColorSpan = "table",
     step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
 ) -> None:
     """Write a model's 3D view as a film of one turn, MP4 or GIF by the file's suffix.
 
     Parameters
     ----------
-    positions, components, view, theme
+    positions, components, view, theme, color_span
         As in :func:`gui.export.pictures.render_picture`.
     size, fps
         Options of the film; odd sizes of an MP4 become even.
@@ -140,7 +142,7 @@ def export_turntable(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components)
+    session = still_session(model, positions, components, color_span=color_span)
     assert session.curve is not None
     first, last = session.positions
     pixels = film_size(size, out)

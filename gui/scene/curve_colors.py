@@ -35,8 +35,12 @@ class CurveColors:
         pale[:, :3] = ground + PALE * (pale[:, :3] - ground)
         for lookup, values in ((self.table, table), (self._pale, np.round(pale))):
             lookup.values = values.astype(np.uint8)
-            lookup.scalar_range = scale.limits
+        self.span(scale.limits)
         return table
+
+    def span(self, limits: tuple[float, float]) -> None:
+        """Set the values at the two ends of the colours."""
+        self.table.scalar_range = self._pale.scalar_range = limits
 
     def dim(self, *, on: bool) -> None:
         """Make the curve pale or normal."""

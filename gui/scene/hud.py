@@ -186,10 +186,14 @@ class ColorBar2D:
         """Show a lookup table of (256, 4) uint8 colours with its title and end labels."""
         self._mapper.SetLookupTable(pv.LookupTable(values=table, scalar_range=(0, self.STEPS - 1)))
         self._mapper.SetScalarRange(0, self.STEPS - 1)
+        self.write(title, labels)
+        self.actor.SetVisibility(True)
+
+    def write(self, title: str, labels: tuple[str, str]) -> None:
+        """Set the texts."""
         self.title.write(title)
         self.low.write(labels[0])
         self.high.write(labels[1])
-        self.actor.SetVisibility(True)
 
     def hide(self) -> None:
         """Hide the bar and its texts."""

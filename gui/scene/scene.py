@@ -162,8 +162,10 @@ class HelixScene:
         else:
             self._show_sphere()
             self._show_trails()
-        if previous is None or resized or not _same_scale(previous.scale, state.scale):
+        if previous is None or resized or not _same_colors(previous.scale, state.scale):
             self._recolor(state.scale)
+        else:
+            self._span(state.scale)
         self._show_guides()
         self._write_caption()
         camera = self.plotter.camera
@@ -311,6 +313,13 @@ class HelixScene:
         if self._compact:
             self._bar.hide()
 
+    def _span(self, scale: ColorScale) -> None:
+        """Change only the ends of the colour map, as with each tick of a dragged range."""
+        if scale.limits != tuple(self._colors.table.scalar_range):
+            self._colors.span(scale.limits)
+        if not self._compact:
+            self._bar.write(scale.title, scale.labels)
+
     # ---- heads-up display, placed before each frame -------------------------------------
 
     def _style_lines(self) -> None:
@@ -387,8 +396,6 @@ def _polyline(first: int, last: int) -> np.ndarray:
     return cell
 
 
-def _same_scale(a: ColorScale, b: ColorScale) -> bool:
-    return (
-        (a.title, a.limits, a.labels, a.colormap) == (b.title, b.limits, b.labels, b.colormap)
-        and np.array_equal(a.values, b.values)
-    )  # fmt: skip
+def _same_colors(a: ColorScale, b: ColorScale) -> bool:
+    """Return whether both have the same values and colour map, whatever their limits."""
+    return a.colormap == b.colormap and np.array_equal(a.values, b.values)

@@ -36,11 +36,13 @@ log = logging.getLogger(__name__)
 MOST = 9
 """Maximum number of models in the grid, including the open one: three by three."""
 _FOLLOWED = (
-    "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
-    "measure", "norms_centred", "norms_after", "dragging",
+    "color_by", "color_component", "colormap", "color_span", "outside", "projection",
+    "keep_turned", "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
 """Fields shared by all views: those of the open model's session are copied to the others."""
-_COLORED_BY = ("model", "curve", "norms", "color_by", "color_component", "dragging")
+_COLORED_BY = (
+    "model", "curve", "norms", "color_by", "color_component", "color_span", "dragging",
+)  # fmt: skip
 
 
 class Comparing:
@@ -455,7 +457,14 @@ class Comparing:
                 theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
 
     def _share_colors(self) -> None:
-        """Use common colour limits in all views; not with every tick of a drag."""
+        """Use common colour limits in all views; not with every tick of a drag.
+
+        Where colours span the shown range, each view has its own limits.
+        """
+        if self._session.color_span == "range":
+            for session in self._sessions():
+                session.color_limits = None
+            return
         if self._session.dragging:
             return
         keepers = [keeper for keeper in self._keepers.values() if keeper.compared.in_grid]

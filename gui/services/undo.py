@@ -23,6 +23,7 @@ NAMES = {
     "color_by": "colours",
     "color_component": "colours",
     "colormap": "colours",
+    "color_span": "colours",
     "outside": "positions outside the range",
     "projection": "projection",
     "selection": "selection",

@@ -17,6 +17,8 @@ MIN_CONTRAST = 2.0
 """Minimum contrast of a point's colour to a dark background."""
 ROUNDING = 1e-6
 """Values that differ by a smaller share count as equal, such as norms of computed positions."""
+EACH_POSITION, EACH_VALUE = ("first", "last"), ("lowest", "highest")
+"""Labels of one colour bar for several views that span their own ranges."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,10 +95,26 @@ def point_colors(scale: ColorScale, background: str) -> np.ndarray:
 def color_scale(session: Session) -> ColorScale:
     """Return the colours of the open model's curve, like :func:`own_scale`.
 
-    For models side by side, the limits are common to all of them.
+    For models side by side, the limits are common to all of them, unless each spans its own range.
     """
     own, shared = own_scale(session), session.color_limits
     return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
+
+
+def common_scale(session: Session) -> ColorScale:
+    """Return the colours of all views side by side, for one colour bar.
+
+    Where each view spans its own range and their limits differ, the labels are words.
+    """
+    scale = color_scale(session)
+    if session.color_span == "table":
+        return scale
+    views = (one.session for one in session.compared if one.in_grid)
+    shown = (view for view in views if view.model is not None and view.curve is not None)
+    if all(color_scale(view).labels == scale.labels for view in shown):
+        return scale
+    words = EACH_POSITION if scale.title == "Position" else EACH_VALUE
+    return replace(scale, title=f"{scale.title}, in each range", labels=words)
 
 
 def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
@@ -112,30 +130,35 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
 def own_scale(session: Session) -> ColorScale:
     """Return the colours of a model's curve, ignoring models beside it.
 
-    Limits span the whole table and not the shown range, so that a colour means the same in every
-    subset. Where a few outliers would leave all other positions in one colour (the norms of the
-    first and last rows), limits are the 1st and 99th percentile, marked in the labels.
+    Limits span the whole table, so that a colour means the same in every subset; or the shown
+    range, by ``session.color_span``. Where a few outliers would leave all other positions in one
+    colour (the norms of the first and last rows), limits are the 1st and 99th percentile, marked in
+    the labels.
     """
     assert session.model is not None
     assert session.curve is not None
     n_positions = session.model.n_positions
+    first, last = 0, n_positions - 1
+    if session.color_span == "range":
+        first, last = session.curve.pca.positions
+    spanned = slice(first, last + 1)
     now = "" if session.shown_timeline is None else " (as it is now)"
     if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
-        last = n_positions - 1
         values = np.arange(n_positions, dtype=np.float32)
         return ColorScale(
             "Position",
             values,
-            (0.0, float(max(last, 1))),
-            ("0", str(last)),
+            (float(first), float(max(last, first + 1))),
+            (str(first), str(last)),
             session.colormap,
         )
     if session.color_by == "norm":
         assert session.norms is not None
         title = "Norm, centred" if session.norms.centred else "Norm"
-        return _measured(title + now, session.norms.values, session.colormap)
+        return _measured(title + now, session.norms.values, spanned, session.colormap)
     if session.color_by == "residual":
-        return _measured(f"Off-subspace residual{now}", session.curve.residual, session.colormap)
+        title = f"Off-subspace residual{now}"
+        return _measured(title, session.curve.residual, spanned, session.colormap)
     k = session.color_component
     pca = session.curve.pca
     along = np.zeros(n_positions)
@@ -143,12 +166,13 @@ def own_scale(session: Session) -> ColorScale:
         # As in `PositionPCA.project`: no copy of a large table.
         direction = pca.components[k - 1]
         along = session.model.W_pos @ direction - pca.mean @ direction
-    return _measured(f"PC {k}{now}", along, session.colormap)
+    return _measured(f"PC {k}{now}", along, spanned, session.colormap)
 
 
-def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:
-    smallest, largest = float(values.min()), float(values.max())
-    low, high = (float(v) for v in np.percentile(values, (1, 99)))
+def _measured(title: str, values: np.ndarray, spanned: slice, colormap: str) -> ColorScale:
+    inside = values[spanned]
+    smallest, largest = float(inside.min()), float(inside.max())
+    low, high = (float(v) for v in np.percentile(inside, (1, 99)))
     # Percentiles are only for outliers: otherwise the full range is used.
     if largest - smallest < 1.5 * (high - low) or _nearly_equal(low, high):
         low, high = smallest, largest

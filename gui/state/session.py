@@ -19,6 +19,7 @@ from gui.state.guides import same_basis
 from gui.state.values import (
     ColorBy,
     ColorLimits,
+    ColorSpan,
     ModelRow,
     Notice,
     Outside,
@@ -67,6 +68,9 @@ class Wanted:
     color_by: ColorBy = "position"
     color_component: int = 4
     colormap: str = "jet"
+    # Positions whose values are at the ends of the colour map: of the whole table, so that a colour
+    # means the same in every range, or of the shown range.
+    color_span: ColorSpan = "table"
     outside: Outside = "hidden"  # Display of positions outside the range
     projection: Projection = "perspective"  # Whether what is farther away is drawn smaller
     # After a drag, keep the curve and its arrows rotated instead of easing them back to the true
@@ -151,7 +155,8 @@ class Found:
     # picture from flipping while components change during a drag; exports ignore it.
     turn: np.ndarray = field(default_factory=_identity)
     norms: NormProfile | None = None  # Norms of all positions of the open model
-    # Common limits of the colours of models side by side; None for the model's own.
+    # Common limits of the colours of models side by side; None for the model's own, and if colours
+    # span the shown range.
     color_limits: ColorLimits | None = None
     details: PositionDetails | None = None  # Details of the current position, for the inspector
     pair: PairDistance | None = None  # Distance of the two positions selected last; None with fewer

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 ColorBy = Literal["position", "norm", "residual", "component"]
+ColorSpan = Literal["table", "range"]
 Outside = Literal["hidden", "faint"]
 Projection = Literal["perspective", "parallel"]
 Quantity = Literal["norm", "step", "residual"]

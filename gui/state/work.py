@@ -11,7 +11,7 @@ import numpy as np
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
 from gui.state.layout import Layout
-from gui.state.values import ColorBy, Fields, Outside, Projection, Quantity
+from gui.state.values import ColorBy, ColorSpan, Fields, Outside, Projection, Quantity
 from gui.style.theme import COLORMAPS
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "color_by": _one_of(*get_args(ColorBy)),
     "color_component": lambda value: whole(value, 1),
     "colormap": lambda value: value in COLORMAPS,
+    "color_span": _one_of(*get_args(ColorSpan)),
     "outside": _one_of(*get_args(Outside)),
     "projection": _one_of(*get_args(Projection)),
     "keep_turned": flag,
@@ -156,3 +157,5 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "snapshot": lambda value: value is None or whole(value),
 }
 """Saved fields of the session, with the check of their values."""
+LATER: Fields = {"color_span": "table"}
+"""Saved fields that files of 0.1 lack, with what 0.1 showed."""

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.state.colors import ColorScale, color_scale, legible, lookup_table
+from gui.state.colors import ColorScale, common_scale, legible, lookup_table
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
@@ -26,16 +26,20 @@ class ColorStrip(QWidget):
         self.setAccessibleName("Colours of all views")
         self._listening = Listening()
         for name in (
-            "model", "curve", "norms", "color_by", "color_component", "colormap", "color_limits",
+            "model", "curve", "norms", "color_by", "color_component", "colormap", "color_span",
+            "color_limits",
         ):  # fmt: skip
             self._listening.to(session.events[name], self._on_changed)
+        self._others = Listening()
+        self._listening.to(session.events.compared, self._follow)
+        self._follow()
 
     @property
     def scale(self) -> ColorScale | None:
         """The colour scale; None if no model is open."""
         if self._session.model is None or self._session.curve is None:
             return None
-        return color_scale(self._session)
+        return common_scale(self._session)
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
@@ -45,6 +49,7 @@ class ColorStrip(QWidget):
     def release(self) -> None:
         """Stop listening; called by the owner before deletion."""
         self._listening.stop()
+        self._others.stop()
 
     def sizeHint(self) -> QSize:
         scale, width = self.scale, 0
@@ -92,6 +97,14 @@ class ColorStrip(QWidget):
         font = QFont(self.font())
         font.setPixelSize(SMALL)
         return font
+
+    def _follow(self) -> None:
+        """Listen to the models beside the open one, whose ranges the colours may span."""
+        self._others.stop()
+        for one in self._session.compared:
+            for name in ("curve", "norms"):
+                self._others.to(one.session.events[name], self._on_changed)
+        self._on_changed()
 
     def _on_changed(self) -> None:
         if self.isVisible():

@@ -160,6 +160,8 @@ COMMANDS = (
             "Without perspective: equal lengths look equal", checkable=True),
     Command("faint", "View", "Show positions outside the range", "O",
             "Draw them faintly, in the same components", checkable=True),
+    Command("color_range", "View", "Spread colours over the range", "R",
+            "Give the shown range all colours, however short it is", checkable=True),
     Command("sphere", "View", "Show the sphere of mean norm", "N",
             "Draw where rows of the mean norm lie in the shown components", checkable=True),
     Command("bookmark", "View-", "Bookmark this view", "Ctrl+D",

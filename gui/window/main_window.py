@@ -72,6 +72,7 @@ MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
 SWITCHES: dict[str, tuple[str, object]] = {
     "parallel": ("projection", "parallel"),
     "faint": ("outside", "faint"),
+    "color_range": ("color_span", "range"),
     "sphere": ("sphere", True),
     "measure": ("measure", True),
     "work_offline": ("offline", True),
@@ -254,7 +255,7 @@ class MainWindow(HostWindow):
         self.resizeDocks(columns, [COLUMN_WIDTH, COLUMN_WIDTH], horizontal)
         self.resizeDocks([self.docks["norms"]], [BOTTOM_HEIGHT], vertical)
         left = [self.docks[name] for name in ("models", "positions", "view")]
-        self.resizeDocks(left, [400, 260, 160], vertical)
+        self.resizeDocks(left, [400, 260, 180], vertical)
         self.resizeDocks([self.docks["inspector"], self.docks["prompt"]], [500, 240], vertical)
         if goes_on:
             self.lesson_player.open()
@@ -453,6 +454,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "roll_right": lambda: view.turn(0, 0, 1),
         "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
         "faint": lambda on: window.set_field("outside", "faint" if on else "hidden"),
+        "color_range": lambda on: window.set_field("color_span", "range" if on else "table"),
         "sphere": lambda on: window.set_field("sphere", on),
         "bookmark": window.bookmarks.add,
         "bookmarks": window.bookmarks.show,

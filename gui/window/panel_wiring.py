@@ -35,6 +35,7 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
         case ViewPanel():
             panel.colorByRequested.connect(controller.color_by)
             panel.colormapRequested.connect(lambda name: window.set_field("colormap", name))
+            panel.colorSpanRequested.connect(lambda span: window.set_field("color_span", span))
             panel.outsideRequested.connect(lambda how: window.set_field("outside", how))
             panel.projectionRequested.connect(lambda how: window.set_field("projection", how))
             panel.keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))

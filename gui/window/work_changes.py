@@ -28,9 +28,10 @@ SAME = 1e-6
 """Differences of cameras and rotations from rounding."""
 _SEEN = (
     "positions", "turn", "compared", "main_at", "alignment", "model",
-    "components", "color_by", "color_component", "colormap", "outside", "projection",
-    "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity", "norms_after",
-    "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure", "basis", "snapshot",
+    "components", "color_by", "color_component", "colormap", "color_span", "outside",
+    "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
+    "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
+    "basis", "snapshot",
 )  # fmt: skip
 """Fields of the session that are saved."""
 

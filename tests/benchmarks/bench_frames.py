@@ -106,7 +106,10 @@ def main() -> int:
         stage.compare("slider tick to painted frame, jumps", stage.ticks(cycle(JUMPS)), 2.0)
         session.outside = "faint"
         stage.compare("    with the other positions faint", stage.ticks(small), math.inf)
-        session.outside, session.dragging = "hidden", False
+        session.outside = "hidden"
+        session.color_span = "range"
+        stage.compare("    with colours over the range", stage.ticks(small), math.inf)
+        session.color_span, session.dragging = "table", False
         run_until(qt, lambda: stage.ours.idle)
         stage.turn("rotating with the mouse", 1.5)
         stage.close()

@@ -16,7 +16,7 @@ from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS
 
 _COLOR_BY = (
-    ("position", "Position", "The position itself, over the whole table"),
+    ("position", "Position", "The position itself"),
     ("norm", "Norm", "The length of each row"),
     (
         "residual",
@@ -47,6 +47,8 @@ class ViewPanel(Panel):
         "position", "norm", "residual" or "component", and the component's number (1-based).
     colormapRequested
         One of :data:`gui.style.theme.COLORMAPS`.
+    colorSpanRequested
+        "table" or "range".
     outsideRequested
         "hidden" or "faint".
     projectionRequested
@@ -57,6 +59,7 @@ class ViewPanel(Panel):
 
     colorByRequested = Signal(str, int)
     colormapRequested = Signal(str)
+    colorSpanRequested = Signal(str)
     outsideRequested = Signal(str)
     projectionRequested = Signal(str)
     keepTurnedRequested = Signal(bool)
@@ -65,6 +68,13 @@ class ViewPanel(Panel):
         super().__init__(session, theme)
         self.color_by, self.component = self._make_color_by()
         self.colormap = self._make_colormap()
+        self.color_span = Segmented(
+            (
+                ("table", "Whole table", "A colour means the same in every range"),
+                ("range", "Range", "The shown range has all colours, however short it is"),
+            ),
+            "What the colours span",
+        )  # fmt: skip
         self.outside = Segmented(
             (
                 ("hidden", "Hidden", "Show the positions of the range alone"),
@@ -122,6 +132,7 @@ class ViewPanel(Panel):
         rows: tuple[tuple[str, QWidget | QHBoxLayout], ...] = (
             ("Colour by", colors),
             ("Colours", self.colormap),
+            ("Span", self.color_span),
             ("Outside", self.outside),
             ("Projection", self.projection),
             ("On release", self.after_drag),
@@ -143,6 +154,7 @@ class ViewPanel(Panel):
         self.colormap.activated.connect(
             lambda index: self.colormapRequested.emit(self.colormap.itemData(index))
         )
+        self.color_span.chosen.connect(self.colorSpanRequested)
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
         self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
@@ -151,6 +163,7 @@ class ViewPanel(Panel):
             events.color_by,
             events.color_component,
             events.colormap,
+            events.color_span,
             events.outside,
             events.projection,
             events.keep_turned,
@@ -171,6 +184,7 @@ class ViewPanel(Panel):
         self.component.setVisible(session.color_by == "component")
         self.colormap.setCurrentIndex(self.colormap.findData(session.colormap))
         self.colormap.setToolTip(self.colormap.currentData(Qt.ItemDataRole.ToolTipRole))
+        self.color_span.show_value(session.color_span)
         self.outside.show_value(session.outside)
         self.projection.show_value(session.projection)
         self.after_drag.show_value("stay" if session.keep_turned else "ease")

@@ -294,9 +294,9 @@ def found(work: Work | OtherView, path: Path | None) -> str:
 
 def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
     """Return the saved fields, except those that a model of another size cannot show."""
-    from gui.state.work import three, whole
+    from gui.state.work import LATER, three, whole
 
-    fields = dict(work.fields)
+    fields = {**LATER, **work.fields}
     n_components = max(3, min(model.W_pos.shape))
     components, selection = fields.get("components"), fields.get("selection")
     if three(components) and max(components) > n_components:

@@ -19,7 +19,7 @@ from gui.state.layout import (
     unpack_place,
 )
 from gui.state.session import Session
-from gui.state.values import Notice, Outside, Projection
+from gui.state.values import ColorSpan, Notice, Outside, Projection
 from gui.style.theme import COLORMAPS, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
@@ -167,6 +167,7 @@ class Settings:
         """Return a session with its remembered fields."""
         return Session(
             colormap=self._choice("view/colormap", COLORMAPS),
+            color_span=cast(ColorSpan, self._choice("view/color_span", get_args(ColorSpan))),
             outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
             projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
             keep_turned=self._values.get("view/keep_turned") == "true",
@@ -178,6 +179,7 @@ class Settings:
     def save_session(self, session: Session) -> None:
         """Set the session's fields for the next start."""
         self._set("view/colormap", session.colormap)
+        self._set("view/color_span", session.color_span)
         self._set("view/outside", session.outside)
         self._set("view/projection", session.projection)
         self._set("view/keep_turned", "true" if session.keep_turned else "false")

@@ -69,6 +69,31 @@ def test_each_point_has_the_colour_of_its_value(
     assert_colours(made, picture, opened, theme, alone)
 
 
+@pytest.mark.parametrize("quantity", ["position", "norm"])
+def test_colours_that_span_the_range_move_with_it_and_nothing_else_is_made_anew(
+    opened, controller, stage, monkeypatch, quantity
+):
+    opened.color_span = "range"
+    controller.color_by(quantity, 4)
+    controller.request_positions(10, 190)
+    made = stage()
+    made.show(opened)
+    painted = []
+    monkeypatch.setattr(made.scene, "_recolor", painted.append)
+    for span in ((10, 120), (60, 100)):
+        controller.request_positions(*span)
+        picture = made.show(opened)
+        alone = uncovered(made, range(span[0], span[1] + 1), POINT_SIZE)
+        assert len(alone) > 10
+        assert_colours(made, picture, opened, LIGHT, alone)
+        assert painted == []
+        np.testing.assert_array_equal(picture, stage().show(opened))
+    blue, red = (picture[y, x] for x, y in np.round(made.pixels()[0][[60, 100]]).astype(int))
+    if quantity == "position":
+        assert blue[2] > 100 > blue[0]
+        assert red[0] > 100 > red[2]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_turned_curves_are_drawn_turned(opened, stage, seed):
     opened.turn = ortho_group.rvs(3, random_state=seed)

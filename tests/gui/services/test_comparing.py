@@ -15,7 +15,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
-from gui.state.colors import color_scale
+from gui.state.colors import color_scale, common_scale
 from gui.state.session import MAIN
 from gui.state.values import Notice
 from tests.gui.compared_stage import ComparedStage
@@ -211,6 +211,33 @@ def test_a_colour_means_the_same_in_all_views(opened, controller, comparing, sho
         assert color_scale(opened).limits == (0.0, 199.0)
     comparing.clear()
     assert opened.color_limits is None
+
+
+def test_colours_that_span_the_range_span_that_of_each_view(
+    opened, controller, comparing, short, long
+):
+    keys = [comparing.add(source) for source in (short, long)]
+    sessions = [opened, *(session_of(opened, key) for key in keys)]
+
+    def spanned():
+        return [color_scale(session).limits for session in sessions]
+
+    opened.dragging = True
+    opened.color_span = "range"
+    opened.dragging = False
+    assert spanned() == [(1.0, 199.0), (1.0, 119.0), (1.0, 299.0)]
+    assert common_scale(opened).labels == ("first", "last")
+    controller.request_positions(20, 60)
+    comparing.request_positions(keys[1], 100, 250)
+    assert spanned() == [(20.0, 60.0), (1.0, 119.0), (100.0, 250.0)]
+    opened.ranges_linked = True
+    assert spanned() == [(20.0, 60.0)] * 3
+    assert common_scale(opened).labels == ("20", "60")
+    controller.color_by("norm", 4)
+    assert common_scale(opened).labels == ("lowest", "highest")
+    opened.color_span = "table"
+    assert len(set(spanned())) == 1
+    assert common_scale(opened).labels == color_scale(opened).labels
 
 
 # ---- order -------------------------------------------------------------------------------

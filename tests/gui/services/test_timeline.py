@@ -97,6 +97,12 @@ def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trai
     assert resolve_scene(trained).labels[30] == f"position 30 · norm {norm:.3f}"
 
 
+def test_a_snapshots_colours_span_its_range(trained):
+    trained.change(color_span="range", snapshot=0)
+    assert trained.shown_timeline is not None
+    assert resolve_scene(trained).scale.limits == tuple(map(float, RANGE))
+
+
 def test_while_another_range_is_fitted_the_model_is_shown_and_a_short_one_has_no_helices(
     trained, controller
 ):

@@ -84,9 +84,38 @@ def test_residual_and_components_colour_all_positions(opened, controller):
     assert (scale.title, scale.colormap) == ("Off-subspace residual", "viridis")
 
 
+@pytest.mark.parametrize("quantity", ["norm", "residual", "component"])
+def test_colours_may_span_the_shown_range_alone(opened, controller, quantity):
+    """And then what lies outside it matters to no quantity."""
+    opened.color_span = "range"
+    controller.request_positions(50, 90)
+    scale = color_scale(opened)
+    assert (scale.title, scale.limits, scale.labels) == ("Position", (50.0, 90.0), ("50", "90"))
+    np.testing.assert_array_equal(scale.values, np.arange(200))
+    controller.color_by(quantity, 4)
+    scale = color_scale(opened)
+    inside = scale.values[50:91]
+    cut = [inside.min(), *np.percentile(inside, (1, 99)), inside.max()]
+    assert len(scale.values) == 200
+    assert np.abs(np.array(cut) - scale.limits[0]).min() < 1e-5
+    assert np.abs(np.array(cut) - scale.limits[1]).min() < 1e-5
+    assert scale.values.min() < scale.limits[0] or scale.values.max() > scale.limits[1]
+    opened.color_span = "table"
+    assert color_scale(opened).limits != scale.limits
+
+
+def test_a_range_of_one_position_has_its_first_colour(opened, controller):
+    opened.color_span = "range"
+    controller.request_positions(60, 60)
+    scale = color_scale(opened)
+    assert (scale.limits, scale.labels) == ((60.0, 61.0), ("60", "60"))
+
+
+@pytest.mark.parametrize("span", ["table", "range"])
 @pytest.mark.parametrize("quantity", ["position", "norm", "residual", "component"])
 @pytest.mark.parametrize("table", [np.ones((1, 1)), np.zeros((5, 3)), np.eye(3)])
-def test_degenerate_tables_have_a_scale(session, controller, write_table, quantity, table):
+def test_degenerate_tables_have_a_scale(session, controller, write_table, quantity, table, span):
+    session.color_span = span
     controller.open(str(write_table(table)))
     controller.color_by(quantity, 9)
     scale = color_scale(session)

@@ -123,6 +123,27 @@ def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
 
 
+def test_each_view_spans_its_own_range_and_the_one_bar_names_the_ends(
+    application, grid, beside, settle, short
+):
+    (other,) = beside(short)
+    application.session.color_span = "range"
+    settle()
+    scales = [cell.viewport.scene.state.scale for cell in (grid.cells[MAIN], other)]
+    assert [scale.labels for scale in scales] == [("1", "199"), ("1", "119")]
+    assert grid.strip.scale.labels == ("first", "last")
+    assert grid.strip.scale.title == "Position, in each range"
+    application.controller.request_positions(1, 119)
+    settle()
+    assert grid.strip.scale.labels == ("1", "119")
+    # The bar is drawn anew when only the model beside has another range.
+    painted = []
+    grid.strip.draw, draw = lambda *a: painted.append(grid.strip.scale) or draw(*a), grid.strip.draw
+    application.controller.comparing.request_positions(other.key, 1, 50)
+    settle()
+    assert painted[-1].labels == ("first", "last")
+
+
 def test_a_model_is_added_by_the_menu(application, grid, settle, short):
     application.session.recent = (*application.session.recent, short)
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL)

@@ -20,7 +20,9 @@ from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE, Settings
 IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "prompt")
+REMEMBERED = (
+    "colormap", "color_span", "outside", "projection", "keep_turned", "recent", "prompt",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -58,8 +60,9 @@ def remembered(session):
 
 def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
-        colormap="viridis", outside="faint", projection="parallel", keep_turned=True,
-        recent=("/models/a, b", "openai-community/gpt2"), prompt="Hello, “Adam” = 100 %;",
+        colormap="viridis", color_span="range", outside="faint", projection="parallel",
+        keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
+        prompt="Hello, “Adam” = 100 %;",
     )  # fmt: skip
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
@@ -205,7 +208,8 @@ WRONG = st.one_of(
 )  # fmt: skip
 KEYS = (
     "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
-    "view/colormap", "view/keep_turned", "view/outside", "view/projection", "window", "docks",
+    "view/colormap", "view/color_span", "view/keep_turned", "view/outside", "view/projection",
+    "window", "docks",
 )  # fmt: skip
 
 

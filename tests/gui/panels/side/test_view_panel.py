@@ -23,6 +23,7 @@ def record(panel) -> list[tuple]:
     heard: list[tuple] = []
     panel.colorByRequested.connect(lambda by, component: heard.append((by, component)))
     panel.colormapRequested.connect(lambda name: heard.append(("map", name)))
+    panel.colorSpanRequested.connect(lambda value: heard.append(("span", value)))
     panel.outsideRequested.connect(lambda value: heard.append(("outside", value)))
     panel.projectionRequested.connect(lambda value: heard.append(("projection", value)))
     panel.keepTurnedRequested.connect(lambda value: heard.append(("keep", value)))
@@ -42,11 +43,13 @@ def test_shows_the_session_and_asks_nothing(panel):
     panel.session.colormap = "viridis"
     panel.session.colormap = "batlow"
     panel.session.color_by = "norm"
+    panel.session.color_span = "range"
     panel.session.outside = "faint"
     panel.session.projection = "parallel"
     panel.session.keep_turned = True
     assert panel.colormap.currentData() == "batlow"
     assert panel.color_by.currentText() == "Norm"
+    assert panel.color_span.value() == "range"
     assert panel.outside.value() == "faint"
     assert panel.outside.buttons["faint"].isChecked()
     assert panel.projection.value() == "parallel"
@@ -102,6 +105,7 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
 def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
     heard = record(panel)
     for choice, value, expected in (
+        ("color_span", "range", ("span", "range")),
         ("outside", "faint", ("outside", "faint")),
         ("projection", "parallel", ("projection", "parallel")),
         ("after_drag", "stay", ("keep", True)),
@@ -142,4 +146,9 @@ def test_fits_its_place_in_the_left_column(panel, dress):
     panel.set_theme(DARK)
     panel.session.color_by = "component"
     assert panel.minimumSizeHint().width() <= 240
-    assert panel.sizeHint().height() <= 160
+    assert panel.sizeHint().height() <= 180
+    for choice in (panel.color_span, panel.outside, panel.projection, panel.after_drag):
+        for button in choice.buttons.values():
+            assert button.fontMetrics().horizontalAdvance(button.text()) < button.width(), (
+                button.text()
+            )

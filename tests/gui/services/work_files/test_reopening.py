@@ -31,7 +31,7 @@ def reset(session, controller, folder) -> None:
     controller.open(str(folder))
     session.change(
         components=(1, 2, 3), color_by="position", selection=(), prompt="", sphere=False,
-        outside="hidden", norms_quantity="norm",
+        outside="hidden", norms_quantity="norm", color_span="table",
     )  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     wanted = {
         "components": (2, 1, 4), "color_by": "component", "color_component": 3, "selection": (7, 9),
         "prompt": "hello my name", "outside": "faint", "norms_quantity": "step", "sphere": True,
+        "color_span": "range",
     }  # fmt: skip
     session.change(**wanted)
     curve = session.curve.coordinates.copy()
@@ -62,6 +63,20 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     np.testing.assert_allclose(session.curve.coordinates, curve, atol=1e-9)
     assert session.work.place.follows
     assert session.recent[0] == str(path)
+
+
+@pytest.mark.parametrize("bookmarked", [False, True])
+def test_what_files_of_0_1_lack_is_as_0_1_showed_it(
+    session, controller, write_table, save, bookmarked
+):
+    controller.open(str(write_table()))
+    path = save(fields={"color_by": "norm"})
+    session.color_span = "range"
+    if bookmarked:
+        controller.go_to(read_work(path))
+    else:
+        controller.open(str(path))
+    assert (session.color_by, session.color_span) == ("norm", "table")
 
 
 def test_a_model_beside_the_file_is_found_where_both_were_moved(
