@@ -27,11 +27,11 @@ BESIDE = ("sinusoidal", HELIX, "synthetic:circle,n=512,turns=1")
 SMOOTH = (1, 1022)
 """GPT-2's positions without the two that stand apart."""
 BOOKMARKS = (
-    ("The whole curve", "view_article", SMOOTH, "Where everything begins."),
-    ("Along the axis", "view_xy", SMOOTH, "From here the helix is a circle."),
-    ("The first hundred", "view_article", (1, 99), "The beginning is not yet a helix."),
+    ("The whole curve", "view_article", SMOOTH, "table", "Where everything begins."),
+    ("Along the axis", "view_xy", SMOOTH, "table", "From here the helix is a circle."),
+    ("The first hundred", "view_article", (1, 99), "range", "The beginning is not yet a helix."),
 )
-"""Name, command for the camera, positions, note."""
+"""Name, command for the camera, positions, what the colours span, note."""
 TURN = Turn(seconds=6.0)
 """Of the turntable; with these it stays small: 9 frames a second, 360 × 270."""
 TURN_FPS, TURN_SIZE = 9.0, (360, 270)
@@ -116,8 +116,9 @@ def picture_bookmarks(application: Application, folder: Path) -> None:
     window = application.window
     window.activateWindow()
     settle(application)
-    for name, camera, positions, note in BOOKMARKS:
+    for name, camera, positions, span, note in BOOKMARKS:
         application.controller.request_positions(*positions)
+        application.session.color_span = span
         settle(application)
         _do(application, camera)
         _do(application, "bookmark")
@@ -131,6 +132,7 @@ def picture_bookmarks(application: Application, folder: Path) -> None:
         settle(application)
     picture_panel(application, Panel("bookmarks", "bookmarks", (480, 440)), folder)
     window.docks["bookmarks"].close()
+    application.session.color_span = "table"
 
 
 def picture_grid(application: Application, sources: tuple[str, ...], folder: Path) -> None:
