@@ -8,8 +8,12 @@ import numpy.typing as npt
 from geometry.pca.components import Array, check_range, check_table, row_norms
 from geometry.pca.pca import PositionPCA
 
-#: Columns transformed at a time.
-COLUMNS = 64
+MOST = 4096
+"""Maximum number of rows whose cosines are all kept: 134 MB; of more, means over blocks are."""
+BLOCKS = 1024
+"""Number of blocks along each side then, about as many as a figure has pixels."""
+TRANSFORMED = 2**21
+"""Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,21 +24,26 @@ class Similarity:
     ----------
     positions
         First and last position, both inclusive.
-    cosines : (m, m) float64
-        cos(P_i, P_j) of raw rows; 0 with a row of zeros.
+    cosines : (⌈m / block⌉, ⌈m / block⌉) float64
+        cos(P_i, P_j) of raw rows; 0 with a row of zeros. With a block of more than one row, their
+        mean over all pairs of a row in one block and a row in the other; the last block may have
+        fewer rows.
     by_lag : (m,) float64
         Mean over i of cos(P_i, P_{i+Δ}), both in the range, for Δ = 0 … m − 1.
+    block
+        Consecutive rows in each block: 1 up to 4,096 rows.
     """
 
     positions: tuple[int, int]
     cosines: Array
     by_lag: Array
+    block: int = 1
 
 
 def similarity(
     W_pos: npt.ArrayLike, positions: tuple[int, int], pca: PositionPCA | None = None
 ) -> Similarity:
-    """Cosine similarity of the rows of a range.
+    """Cosine similarity of the rows of a range, of blocks of rows where there are more than 4,096.
 
     Parameters
     ----------
@@ -59,12 +68,26 @@ def similarity(
     reports.
     """
     positions, units = _units(W_pos, positions, pca)
-    cosines = np.clip(units @ units.T, -1.0, 1.0)
-    by_lag = np.array([np.trace(cosines, offset) for offset in range(len(units))])
-    by_lag /= len(units) - np.arange(len(units))
+    m = len(units)
+    block = 1 if m <= MOST else -(-m // BLOCKS)
+    # The mean cosine of all pairs of two blocks is the product of the blocks' mean unit rows.
+    means = units if block == 1 else _means(units, block)
+    cosines = np.clip(means @ means.T, -1.0, 1.0)
+    if block == 1:
+        by_lag = np.array([np.trace(cosines, offset) for offset in range(m)]) / (m - np.arange(m))
+    else:
+        by_lag = _mean_by_lag(units)
     for array in (cosines, by_lag):
         array.flags.writeable = False
-    return Similarity(positions, cosines, by_lag)
+    return Similarity(positions, cosines, by_lag, block)
+
+
+def _means(rows: Array, block: int) -> Array:
+    """Return the mean of every `block` rows; the last may be of fewer."""
+    starts = np.arange(0, len(rows), block)
+    counts = np.minimum(len(rows) - starts, block)
+    means: Array = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
+    return means
 
 
 def mean_by_lag(
@@ -90,18 +113,23 @@ def mean_by_lag(
     RangeError, ValueError
         As :func:`similarity`.
     """
+    by_lag = _mean_by_lag(_units(W_pos, positions, pca)[1])
+    by_lag.flags.writeable = False
+    return by_lag
+
+
+def _mean_by_lag(units: Array) -> Array:
     from scipy import fft  # slow to import, so not at start-up
 
-    _, units = _units(W_pos, positions, pca)
     m = len(units)
     length = fft.next_fast_len(2 * m, real=True)  # zero-padded: no lag wraps around
     power = np.zeros(length // 2 + 1)
-    for start in range(0, units.shape[1], COLUMNS):
-        found = fft.rfft(units[:, start : start + COLUMNS], n=length, axis=0)
+    columns = max(1, TRANSFORMED // length)
+    for start in range(0, units.shape[1], columns):
+        found = fft.rfft(units[:, start : start + columns], n=length, axis=0)
         power += np.einsum("ij,ij->i", found.real, found.real)
         power += np.einsum("ij,ij->i", found.imag, found.imag)
     by_lag: Array = fft.irfft(power, n=length)[:m] / (m - np.arange(m))
-    by_lag.flags.writeable = False
     return by_lag
 
 

@@ -16,7 +16,8 @@ PER_CYCLE = 8
 LEAST_CYCLES = 0.5
 STEPS = 24
 GOLDEN = (5**0.5 - 1) / 2
-COLUMNS = 128
+TRANSFORMED = 2**21
+"""Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -151,8 +152,9 @@ def _peaks(centred: Array, low: float, high: float) -> Array:
         return np.full(d, low)
     inverse = _inverse_grams(cycles, m)
     best = np.empty(d, dtype=int)
-    for start in range(0, d, COLUMNS):
-        part = slice(start, start + COLUMNS)
+    columns = max(1, TRANSFORMED // (PER_CYCLE * m))
+    for start in range(0, d, columns):
+        part = slice(start, start + columns)
         # The transform at eighths of a cycle is that of the rows padded with seven times as many
         # zeros; its imaginary part is minus the sine sums.
         sums = scipy.fft.rfft(centred[:, part], n=PER_CYCLE * m, axis=0)[first : last + 1]

@@ -12,9 +12,13 @@ from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels.kit import Reported, report_view
 from gui.panels.table import PANELS
 
+Texts = Mapping[str, Callable[[], str]]
 
-def figure(name: str, reported: Reported) -> Figure:
+
+def figure(name: str, reported: Reported) -> tuple[Figure, Texts]:
     """Draw one of :data:`gui.commands.report_files.FIGURES`.
+
+    Returns the figure, and functions that write its content as text, by suffix.
 
     Raises TensorUnavailable: the checkpoint lacks a tensor for it.
     Raises Offline: it would need a download, but the network is disabled.
@@ -22,17 +26,11 @@ def figure(name: str, reported: Reported) -> Figure:
     """
     for entry in PANELS.values():
         if name in entry.figures:
-            return entry.spec.figure(report_view(entry.spec, reported, name))
-    return _DRAW[name](reported)
-
-
-def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
-    """Return functions that write a figure's content as text, by suffix."""
-    for entry in PANELS.values():
-        if name in entry.figures:
-            found = entry.spec.texts(report_view(entry.spec, reported, name))
-            return {} if found is None else {end: write for end, (_, write) in found.kinds.items()}
-    return {}
+            view = report_view(entry.spec, reported, name)
+            found = entry.spec.texts(view)
+            texts = {} if found is None else {end: write for end, (_, write) in found.kinds.items()}
+            return entry.spec.figure(view), texts
+    return _DRAW[name](reported), {}
 
 
 # ---- all stored rows ------------------------------------------------------------------------

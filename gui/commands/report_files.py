@@ -135,12 +135,12 @@ class ReportFiles:
 
     def _draw(self, name: str) -> None:
         """Write one figure in all formats, or record why there is none."""
-        from gui.commands.report_figures import figure, texts
+        from gui.commands.report_figures import figure
         from gui.export.figures import save_figure
 
         reported = self._reported
         try:
-            drawn = figure(name, reported)
+            drawn, texts = figure(name, reported)
         except Offline:
             self.skipped[name] = NOT_HERE
             return
@@ -154,7 +154,7 @@ class ReportFiles:
             )
             # The layout is final now; computing it again would take half the drawing time.
             drawn.set_layout_engine(None)
-        for ending, write in texts(name, reported).items():
+        for ending, write in texts.items():
             self._keep(f"{name}.{ending}", partial(write_text, write()))
 
     def _render(self, path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import RangeError
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.choices import Choice, Option
@@ -16,14 +15,12 @@ from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
-from gui.style.theme import DIVERGING, format_count, format_number
+from gui.style.theme import DIVERGING, format_number
 
 LAGS = (1, 100, 300)
 """Lags with their mean cosine in the caption."""
 LEVELS = (-1.0, 1.0)
 """The initial colour levels."""
-MOST = 4096
-"""Maximum number of positions: of more the matrix needs too much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,6 @@ class SimilarityOf:
     components: tuple[int, ...] | None = None
 
     def answer(self, about: QuestionContext) -> Similarity:
-        check_size(self.positions)
         W_pos = about.model.W_pos
         if self.components is None:
             return similarity(W_pos, self.positions)
@@ -83,17 +79,6 @@ class ByLag:
     positions: tuple[int, int]
     components: tuple[int, ...] | None
     by_lag: np.ndarray
-
-
-def check_size(positions: tuple[int, int]) -> None:
-    """Raise RangeError if the range is too long for a matrix."""
-    first, last = positions
-    if last - first + 1 > MOST:
-        raise RangeError(
-            f"The range has {format_count(last - first + 1)} positions, and cosines of all "
-            f"pairs are shown for up to {format_count(MOST)}.",
-            "Choose a shorter range.",
-        )
 
 
 def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
@@ -161,7 +146,6 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         self, reported: Reported, choices: Choices
     ) -> tuple[SimilarityOf, Similarity]:
         measured = reported.measured
-        check_size(measured.positions)
         raw = choices.rows == "raw"
         question = self.question(reported.scope, choices)
         return question, measured.similarity if raw else measured.similarity_projected
@@ -203,7 +187,8 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         if isinstance(result, ByLag):
             return by_lag
         first, last = result.positions
-        return {"position": np.arange(first, last + 1), **by_lag, "cosine": result.cosines}
+        blocks = np.arange(first, last + 1, result.block)
+        return {"position": blocks, **by_lag, "cosine": result.cosines}
 
     def compares(self, choices: Choices) -> str:
         return "Mean cosine by lag"
@@ -250,11 +235,14 @@ def _by_lag(other: SimilarityView) -> Curve:
 
 
 def _image(view: SimilarityView, result: Similarity) -> Image:
-    first = result.positions[0]
+    (first, last), block = result.positions, result.block
 
     def hover(i: int, j: int) -> str:
-        value = format_number(float(result.cosines[i - first, j - first]))
-        return f"{view.at(i)} and {view.at(j)}\ncosine {value} · Δ = {j - i}"
+        value = format_number(float(result.cosines[(i - first) // block, (j - first) // block]))
+        if block == 1:
+            return f"{view.at(i)} and {view.at(j)}\ncosine {value} · Δ = {j - i}"
+        one, other = (f"{start}–{min(start + block - 1, last)}" for start in (i, j))
+        return f"{one} and {other}\nmean cosine {value} · Δ about {j - i}"
 
     return Image(
         "Cosine of every two positions",
@@ -264,6 +252,7 @@ def _image(view: SimilarityView, result: Similarity) -> Image:
         DIVERGING[view.theme.name],
         LEVELS,
         (first, first),
+        block,
         unit="cos(Pᵢ, Pⱼ)",
         beside=lambda i, j: abs(i - j),
         hover=hover,
@@ -277,7 +266,9 @@ def _scope(view: SimilarityView) -> str:
     if components is not None:
         rows = f"rows projected on PC {', '.join(map(str, components))}"
     first, last = view.result.positions
-    return f"shown positions {first}–{last} · {rows}"
+    block = 1 if isinstance(view.result, ByLag) else view.result.block
+    means = f" · each cell the mean of {block} × {block} pairs" if block > 1 else ""
+    return f"shown positions {first}–{last} · {rows}{means}"
 
 
 def _means(view: SimilarityView) -> str:

@@ -8,13 +8,16 @@ from pathlib import Path
 from textwrap import wrap
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, Tick
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from geometry.checkpoints.plain_text import visible_lines
 from geometry.checkpoints.whole_files import write_bytes
+from gui.plots.thinning import envelope
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
@@ -22,6 +25,8 @@ SIZE = (6.4, 3.2)
 CHARACTERS = 14.5
 """Small characters per inch."""
 DPI = 200
+MOST_POINTS = 8192
+"""Longer curves are thinned: a figure is some 1,300 pixels wide."""
 # The theme's logical pixels are 1/96 inch, Matplotlib's points 1/72.
 POINTS = 72 / 96
 
@@ -97,6 +102,7 @@ def drawn(figure: Figure, kind: str) -> bytes:
     models and tokens may contain it.
     """
     _show_as_it_is(figure)
+    _thin(figure)
     # Neither dates nor versions, which would make equal figures differ.
     metadata: dict[str, dict[str, str | None]] = {
         "svg": {"Date": None},
@@ -113,6 +119,25 @@ def drawn(figure: Figure, kind: str) -> bytes:
             facecolor=figure.get_facecolor(),
         )
     return content.getvalue()
+
+
+def _thin(figure: Figure) -> None:
+    """Thin long curves over position to what can be seen, and make pixels of many dots.
+
+    Vector files of 100,000 points would take tens of megabytes, and as many seconds.
+    """
+    columns = round(figure.get_figwidth() * DPI)
+    for line in figure.findobj(Line2D):
+        if type(line) is not Line2D or line.axes is None:  # others are lines in 3D
+            continue
+        x, y = (np.asarray(values) for values in line.get_data())
+        if len(x) <= MOST_POINTS:
+            continue
+        if line.get_marker() not in ("", "None", None):
+            line.set_rasterized(True)
+        elif line.axes.get_xscale() == "linear" and (np.diff(x) > 0).all():
+            at, y = envelope(y, 0, len(y), columns)
+            line.set_data(x[at.astype(int)], y)
 
 
 def _show_as_it_is(figure: Figure) -> None:

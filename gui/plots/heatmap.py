@@ -140,7 +140,7 @@ class Heatmap(PlotWidget):
         super().__init__(theme, x_title, y_title, whole_x=True)
         self.y_axis.whole = True
         self.values = np.zeros((0, 0))
-        self.first = (0, 0)
+        self.first, self.step = (0, 0), 1
         self._levels, self._log = (0.0, 1.0), False
         self._colormap = ""
         self._room = (-1, -1)
@@ -162,7 +162,7 @@ class Heatmap(PlotWidget):
 
     # ---- content ----
 
-    def set_image(self, values: np.ndarray, first: tuple[int, int] = (0, 0)) -> None:
+    def set_image(self, values: np.ndarray, first: tuple[int, int] = (0, 0), step: int = 1) -> None:
         """Set the matrix; the view is kept if the matrix covers the same cells.
 
         Parameters
@@ -171,17 +171,19 @@ class Heatmap(PlotWidget):
             (rows, columns) finite; not copied, and must not change any more.
         first
             Numbers of the first row and the first column on the axes.
+        step
+            Numbers on the axes from a row to the next, and from a column to the next.
         """
-        same = values.shape == self.values.shape and first == self.first
+        same = (values.shape, first, step) == (self.values.shape, self.first, self.step)
         redraw = values is not self.values
-        self.values, self.first = values, first
+        self.values, self.first, self.step = values, first, step
         if redraw:
             self._draw()
         if not same:
-            (rows, columns), (y, x) = values.shape, first
+            (y, x), (rows, columns) = first, (step * n for n in values.shape)
             self.image.setRect(QRectF(x - 0.5, y - 0.5, columns, rows))
             x_span, y_span = (x - 0.5, x + columns - 0.5), (y - 0.5, y + rows - 0.5)
-            self.view.set_bounds(x_span, y_span, smallest_x=SMALLEST_SPAN)
+            self.view.set_bounds(x_span, y_span, smallest_x=step * SMALLEST_SPAN)
             self.y_axis.hide_title_unless(self.room_for_y_title())
             self._fit()
         self._on_view_changed()
@@ -238,7 +240,8 @@ class Heatmap(PlotWidget):
     def index_at(self, point: QPointF) -> int | None:
         """Return the cell at a point, counted by rows; None outside the matrix."""
         at = self.to_data(point)
-        row, column = round(at.y()) - self.first[0], round(at.x()) - self.first[1]
+        (y, x), step = self.first, self.step
+        row, column = (round(at.y()) - y) // step, (round(at.x()) - x) // step
         rows, columns = self.values.shape
         if not (0 <= row < rows and 0 <= column < columns):
             return None
@@ -253,7 +256,8 @@ class Heatmap(PlotWidget):
 
     def value_at(self, row: int, column: int) -> float:
         """Return the value of a cell, by its numbers on the axes."""
-        return float(self.values[row - self.first[0], column - self.first[1]])
+        (y, x), step = self.first, self.step
+        return float(self.values[(row - y) // step, (column - x) // step])
 
     # ---- drawing ----
 
@@ -344,7 +348,7 @@ class Heatmap(PlotWidget):
 
     def _cell(self, index: int) -> tuple[int, int]:
         row, column = divmod(index, self.values.shape[1])
-        return row + self.first[0], column + self.first[1]
+        return self.step * row + self.first[0], self.step * column + self.first[1]
 
     def _on_hovered(self, index: int | None) -> None:
         self.cellHovered.emit(None if index is None else self._cell(index))

@@ -138,7 +138,7 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
 
 def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     """Paint a matrix and the bar of its colours."""
-    (rows, columns), (y, x) = image.values.shape, image.first
+    (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
     low, high = image.levels
     norm = LogNorm(low, high, clip=True) if image.log else Normalize(low, high)
     # Zero has no logarithm, so it takes the colour of the lower level.

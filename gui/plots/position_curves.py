@@ -14,6 +14,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_marks import Frame, PlotMarks
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule
+from gui.plots.thinning import envelope
 from gui.style.theme import Theme
 
 REACH = 8
@@ -152,36 +153,3 @@ class PositionCurves(CurvePlot):
                 if current:
                     spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": hollow})
         self._chosen.setData(spots)
-
-
-def envelope(
-    values: np.ndarray, first: int, stop: int, columns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a line to what can be seen of it.
-
-    Parameters
-    ----------
-    values
-        (n,) the value at each position.
-    first, stop
-        The visible positions: first to stop − 1.
-    columns
-        Pixel columns there are for them.
-
-    Returns
-    -------
-    x, y : (m,) float64
-        The positions themselves while there are few; else the least and the greatest value of each
-        run of positions. Runs start at multiples of their length, so that nothing shimmers under a
-        pan, and the last one may be short, so that no position is ever lost.
-    """
-    step = (stop - first) // (2 * columns)
-    if step < 2:
-        return np.arange(first, stop, dtype=np.float64), values[first:stop]
-    first -= first % step
-    part = values[first:stop]
-    starts = np.arange(0, len(part), step)
-    y = np.empty(2 * len(starts))
-    y[0::2] = np.minimum.reduceat(part, starts)
-    y[1::2] = np.maximum.reduceat(part, starts)
-    return np.repeat(first + starts.astype(np.float64), 2), y

@@ -237,14 +237,14 @@ class PaintedImage(QWidget):
         if image.values is not self.widget.values and image.over != "position":
             self.widget.set_hover(None, None)
         self._color()
-        self.widget.set_image(image.values, image.first)
+        self.widget.set_image(image.values, image.first, image.step)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
         """Mark the hovered and the selected positions."""
         image = self._image
         if image.over != "position":
             return
-        (y, x), (rows, columns) = image.first, image.values.shape
+        (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
         down, across = (selection[-1:], ()) if image.row_is_current else (selection, selection)
         self.widget.set_selected(
             [p for p in down if y <= p < y + rows],

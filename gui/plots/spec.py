@@ -137,6 +137,7 @@ class Image:
     colormap: str  # Name of the colour map
     levels: Span  # Values at the ends of the colour scale, which the user can drag
     first: tuple[int, int] = (0, 0)  # Numbers of the first row and the first column on the axes
+    step: int = 1  # Numbers on the axes from a row to the next, and from a column to the next
     log: bool = False  # Whether colours are logarithmic
     unit: str = ""  # Title of the colour bar
     # Returns the index of the point that a cell, by its numbers, has on the first curve of the plot

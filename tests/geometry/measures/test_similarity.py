@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
+from geometry.measures import similarity as module
 from geometry.measures.similarity import mean_by_lag, similarity
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
@@ -34,6 +35,24 @@ def test_the_mean_needs_no_matrix_of_all_pairs(shape, projected):
     pca = fit_pca(rows, positions, 2) if projected else None
     expected = similarity(rows, positions, pca).by_lag
     np.testing.assert_allclose(mean_by_lag(rows, positions, pca), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("m", [31, 40, 41])
+def test_of_many_rows_blocks_are_compared(m, monkeypatch):
+    rows = np.random.default_rng(m).standard_normal((m + 5, 6)) + 0.5
+    rows[7] = 0.0
+    whole = similarity(rows, (3, m + 2))
+    monkeypatch.setattr(module, "MOST", 30)
+    monkeypatch.setattr(module, "BLOCKS", 10)
+    found = similarity(rows, (3, m + 2))
+    assert (whole.block, found.block) == (1, -(-m // 10))
+    blocks = range(0, m, found.block)
+    expected = [
+        [whole.cosines[i : i + found.block, j : j + found.block].mean() for j in blocks]
+        for i in blocks
+    ]
+    np.testing.assert_allclose(found.cosines, expected, atol=1e-12)
+    np.testing.assert_allclose(found.by_lag, whole.by_lag, atol=1e-12)
 
 
 def test_rows_of_zeros_are_like_nothing():

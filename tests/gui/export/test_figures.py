@@ -16,6 +16,7 @@ from geometry.pca.pca import fit_pca
 from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
 from gui.panels.kit import Scope, View
 from gui.panels.norms import NormsPanel, Values
+from gui.plots.figure_base import DPI, new_figure
 from gui.style.theme import DARK, LIGHT
 
 TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
@@ -98,6 +99,31 @@ def test_the_helix_is_drawn_as_it_is(tmp_path):
     many = np.random.default_rng(0).standard_normal((MOST_DOTS + 1, 3))
     save_figure(helix(many), tmp_path / "many.svg")
     assert (tmp_path / "many.svg").read_text("utf-8").count("<use ") < MOST_DOTS / 2
+
+
+def test_long_curves_are_thinned_to_their_extremes_and_many_dots_are_pixels(tmp_path):
+    y = np.random.default_rng(0).standard_normal(100_000)
+    x = np.arange(5, 100_005)
+    figure, axes = new_figure()
+    (curve,), (dots,) = axes.plot(x, y), axes.plot(x, y, ".")
+    (back,) = axes.plot(y, x)  # not over position: left as it is
+    (short,) = axes.plot(x[:9], y[:9])
+    save_figure(figure, tmp_path / "long.svg")
+    at, drawn = curve.get_data()
+    assert len(at) < 3 * 2 * figure.get_figwidth() * DPI
+    assert (drawn.min(), drawn.max()) == (y.min(), y.max())
+    assert (at[0], set(drawn) <= set(y)) == (5, True)
+    assert at[-1] > 100_000 - 100
+    assert dots.get_rasterized()
+    assert len(dots.get_xdata()) == len(back.get_xdata()) == 100_000
+    assert len(short.get_xdata()) == 9
+    axes.lines[2].remove()
+    save_figure(figure, tmp_path / "long.svg")
+    assert (tmp_path / "long.svg").stat().st_size < 1e6
+    figure, axes = new_figure()
+    axes.semilogx(x, y)
+    save_figure(figure, tmp_path / "log.png")
+    assert len(axes.lines[0].get_xdata()) == 100_000
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

@@ -15,7 +15,7 @@ from geometry.models.model import TokenizedPrompt
 from geometry.models.sources import open_source
 from gui.panels.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
-from gui.plots.position_curves import envelope
+from gui.plots.thinning import envelope
 from gui.services.questions import QuestionContext
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, hover

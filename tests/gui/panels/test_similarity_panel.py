@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
 
-from geometry.checkpoints.errors import RangeError
+from geometry.measures import similarity as module
 from geometry.pca.pca import fit_pca
-from gui.panels.similarity import MOST, SimilarityOf, chosen
+from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
@@ -60,11 +58,28 @@ def test_projected_rows_are_the_mean_and_the_chosen_components_that_there_are(mo
     assert chosen(pca, (1, 9)).components.shape[0] == 1
 
 
-def test_too_many_positions_are_refused_with_advice():
-    about = SimpleNamespace(model=SimpleNamespace(W_pos=np.zeros((MOST + 1, 2))))
-    with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
-        SimilarityOf((0, MOST)).answer(about)
-    assert caught.value.advice == "Choose a shorter range."
+def test_of_many_positions_blocks_are_compared(stage, write_table, helix, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 50)
+    monkeypatch.setattr(module, "BLOCKS", 20)
+    table = helix(200, 24, 3)
+    stage.open(write_table(table, "long"), positions=(20, 118))
+    panel, shown = stage.panel, heatmap(stage.panel)
+    assert panel.result.block == 5
+    assert "each cell the mean of 5 × 5 pairs" in panel.header.caption.text()
+    units = table[20:119] / np.linalg.norm(table[20:119], axis=1, keepdims=True)
+    assert shown.value_at(42, 118) == pytest.approx((units[20:25] @ units[95:].T).mean())
+    assert shown.view.spans() == ((19.5, 119.5), (19.5, 119.5))
+    hover(shown.viewport(), cell(panel, 42, 118))
+    assert shown.hover_text().startswith("40–44 and 115–118\nmean cosine ")
+    QTest.mouseClick(shown.viewport(), LEFT, NONE, cell(panel, 42, 91))
+    assert stage.session.selection == (40, 90)
+    numbers = panel.numbers()
+    assert numbers["position"].tolist() == list(range(20, 119, 5))
+    assert numbers["cosine"].shape == (20, 20)
+    assert len(numbers["mean_cosine_at_lag"]) == 99
+    axes = panel.figure()().axes[0]
+    assert axes.images[0].get_extent() == [19.5, 119.5, 119.5, 19.5]
+    assert any("5 × 5 pairs" in text.get_text() for text in axes.texts)
 
 
 # What is shown.

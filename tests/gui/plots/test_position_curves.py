@@ -13,8 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from gui.plots.plot_axis import PlotAxis
-from gui.plots.position_curves import PositionCurves, envelope
+from gui.plots.position_curves import PositionCurves
 from gui.plots.spec import Curve
+from gui.plots.thinning import envelope
 from gui.style.theme import DARK, LIGHT
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
