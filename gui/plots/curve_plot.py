@@ -9,12 +9,13 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPen
+from PySide6.QtWidgets import QGraphicsPolygonItem
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import CLICK_RADIUS, PlotWidget
 from gui.plots.plot_axis import LogAxis
 from gui.plots.plot_view import Span
-from gui.plots.spec import Curve, Rule, Style
+from gui.plots.spec import EDGE, TINT, Band, Curve, Rule, Style
 from gui.style.theme import Theme
 
 STYLES: dict[Style, Qt.PenStyle] = {
@@ -30,6 +31,8 @@ DOT, POINT = 7, 4
 """Pixels of the hovered point, and of those of a curve with dots."""
 BEHIND = -1
 """Z value of compared models' curves."""
+BANDS = -2
+"""Z value of bands."""
 
 
 class CurvePlot(PlotWidget):
@@ -77,6 +80,8 @@ class CurvePlot(PlotWidget):
         self.curves: tuple[Curve, ...] = ()
         self._spans: tuple[Span, Span, Span | None] | None = None
         self._rules: list[pg.InfiniteLine] = []
+        self.bands: tuple[Band, ...] = ()
+        self._filled: list[QGraphicsPolygonItem | pg.PlotCurveItem] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
         self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=POINT)
@@ -108,6 +113,7 @@ class CurvePlot(PlotWidget):
         y: Span | None = None,
         rules: Sequence[Rule] = (),
         home_y: Span | None = None,
+        bands: Sequence[Band] = (),
     ) -> None:
         """Set the curves; the visible part of x stays while its span does.
 
@@ -121,7 +127,10 @@ class CurvePlot(PlotWidget):
             Horizontal lines; for a vertical one see :meth:`set_marker`.
         home_y
             What is seen along y at first; all of it if None.
+        bands
+            Filled ranges behind the curves.
         """
+        self._draw_bands(bands)
         self._draw_rules([rule for rule in rules if rule.axis == "y"])
         for item in self._items:
             self.view.removeItem(item)
@@ -298,7 +307,9 @@ class CurvePlot(PlotWidget):
         if wanted is not None:
             low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in wanted)
             return low, high
-        values = np.concatenate([place[:, axis] for place in self._places] or [np.zeros(1)])
+        drawn = [place[:, axis] for place in self._places]
+        drawn += [edge[:, axis] for band in self.bands for edge in band_edges(band, self.log)]
+        values = np.concatenate(drawn or [np.zeros(1)])
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
         margin = 0.03 * (high - low) or 0.5
         return low - margin, high + margin
@@ -317,6 +328,30 @@ class CurvePlot(PlotWidget):
     def _draw_marker(self) -> None:
         color = self.theme.text if self._over_marker else self.theme.muted
         self._marker.setPen(pg.mkPen(color, width=1, style=STYLES[self._marker_style]))
+
+    def _draw_bands(self, bands: Sequence[Band]) -> None:
+        for item in self._filled:
+            self.view.removeItem(item)
+        self.bands, self._filled = tuple(bands), []
+        for band in self.bands:
+            low, high, *middle = band_edges(band, self.log)
+            tint, edge = QColor(band.color), QColor(band.color)
+            tint.setAlphaF(TINT)
+            edge.setAlphaF(EDGE)
+            around = np.concatenate([low, high[::-1]])
+            inside = QGraphicsPolygonItem(pg.functions.arrayToQPolygonF(*around.T.copy()))
+            inside.setBrush(tint)
+            inside.setPen(QPen(Qt.PenStyle.NoPen))
+            self._filled.append(inside)
+            for line in (low, high, *middle):
+                style: Style = "dotted" if line is not low and line is not high else "solid"
+                pen = pg.mkPen(edge, width=1, style=STYLES[style])
+                self._filled.append(
+                    pg.PlotCurveItem(line[:, 0], line[:, 1], pen=pen, antialias=True)
+                )
+        for item in self._filled:
+            item.setZValue(BANDS)
+            self.view.addItem(item, ignoreBounds=True)
 
     def _draw_rules(self, rules: Sequence[Rule]) -> None:
         for line in self._rules:
@@ -361,3 +396,20 @@ def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
         for logarithmic, values in zip(log, columns, strict=True)
     ]
     return np.column_stack(scaled)
+
+
+def band_edges(band: Band, log: tuple[bool, bool]) -> list[np.ndarray]:
+    """Return the view coordinates (m, 2) of a band's low, high and perhaps middle line."""
+    lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
+    kept = np.ones(len(band.x), dtype=bool)
+    if log[0]:
+        kept &= band.x > 0.0
+    if log[1]:
+        kept &= np.min(lines, axis=0) > 0.0
+    x = np.asarray(band.x, float)[kept]
+    x = np.log10(x) if log[0] else x
+    found = []
+    for line in lines:
+        y = np.asarray(line, float)[kept]
+        found.append(np.column_stack([x, np.log10(y) if log[1] else y]))
+    return found

@@ -23,7 +23,7 @@ from gui.plots.figure_base import (
     save_figure,
     title_axes,
 )
-from gui.plots.spec import Axis, Curve, Image, Part, Plot, Rule
+from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule
 from gui.style.theme import LIGHT, SMALL, Theme
 
 __all__ = [
@@ -89,7 +89,7 @@ def paint(
     labelled = [
         place
         for part, place in zip(drawn, axes, strict=True)
-        if isinstance(part, Plot) and any(curve.label for curve in part.curves)
+        if isinstance(part, Plot) and _is_labelled(part)
     ]
     if len(labelled) == 1 and (others or len(drawn) == 1):
         labelled[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
@@ -112,7 +112,9 @@ def paint(
 
 
 def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
-    """Paint curves and straight lines into axes."""
+    """Paint bands, curves and straight lines into axes."""
+    for band in plot.bands:
+        _paint_band(axes, band, plot)
     for curve in sorted(plot.curves, key=lambda one: not one.name):  # other models' behind
         _paint_curve(axes, curve, plot)
     for rule in plot.rules:
@@ -206,6 +208,29 @@ def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
         linestyle=STYLES[curve.style], label=curve.label or "_",
         marker="." if curve.dots else "", markersize=3,
     )  # fmt: skip
+
+
+def _is_labelled(plot: Plot) -> bool:
+    """Return whether a curve or a band has a label."""
+    return any(curve.label for curve in plot.curves) or any(band.label for band in plot.bands)
+
+
+def _paint_band(axes: Axes, band: Band, plot: Plot) -> None:
+    shown = np.ones(len(band.x), dtype=bool)
+    for axis, values in ((plot.x, band.x), (plot.y, band.low)):
+        if axis.log:
+            shown &= values > 0.0
+    x, low, high = band.x[shown], band.low[shown], band.high[shown]
+    axes.fill_between(
+        x, low, high, color=band.color, alpha=TINT, linewidth=0, zorder=0.5, label=band.label or "_"
+    )
+    for line in (low, high):
+        axes.plot(x, line, color=band.color, alpha=EDGE, linewidth=PIXELS, zorder=0.6)
+    if band.middle is not None:
+        axes.plot(
+            x, band.middle[shown], color=band.color, alpha=EDGE, linewidth=PIXELS,
+            linestyle=STYLES["dotted"], zorder=0.6,
+        )  # fmt: skip
 
 
 def _paint_rule(axes: Axes, rule: Rule, theme: Theme) -> None:

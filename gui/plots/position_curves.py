@@ -13,7 +13,7 @@ from PySide6.QtGui import QBrush, QColor, QPen
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_marks import Frame, PlotMarks
 from gui.plots.plot_view import Span
-from gui.plots.spec import Curve, Rule
+from gui.plots.spec import Band, Curve, Rule
 from gui.plots.thinning import envelope
 from gui.style.theme import Theme
 
@@ -56,8 +56,9 @@ class PositionCurves(CurvePlot):
         y: Span | None = None,
         rules: Sequence[Rule] = (),
         home_y: Span | None = None,
+        bands: Sequence[Band] = (),
     ) -> None:
-        super().set_curves(curves, x, y, rules, home_y)
+        super().set_curves(curves, x, y, rules, home_y, bands)
         if curves:
             self.marks.set_values(int(curves[0].x[0]), curves[0].y)
         self._mark()

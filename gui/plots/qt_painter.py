@@ -25,7 +25,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
 from gui.plots.position_curves import PositionCurves
 from gui.plots.scrub_plot import CurveLegend, ScrubPlot
-from gui.plots.spec import Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
+from gui.plots.spec import Band, Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -95,8 +95,9 @@ class PaintedPlot(QWidget):
         # While scrubbing, the curves are unchanged, and painting them is slow.
         if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
             self.widget.set_curves(
-                plot.curves, plot.x.span, plot.y.span, plot.rules, home_y=plot.y.home
-            )
+                plot.curves, plot.x.span, plot.y.span, plot.rules,
+                home_y=plot.y.home, bands=plot.bands,
+            )  # fmt: skip
         self._drawn = plot
         if self.readings is not None:
             self.readings.show_readings(plot.readings)
@@ -563,6 +564,8 @@ def _same_curves(one: Plot, other: Plot | None) -> bool:
     return (
         lying[0] == lying[1]
         and len(one.curves) == len(other.curves)
+        and len(one.bands) == len(other.bands)
+        and all(map(_same_band, one.bands, other.bands))
         and all(map(_same_curve, one.curves, other.curves))
     )
 
@@ -571,6 +574,17 @@ def _same_curve(one: Curve, other: Curve) -> bool:
     looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (one, other)]
     same = looks[0] == looks[1] and np.array_equal(one.x, other.x)
     return same and np.array_equal(one.y, other.y)
+
+
+def _same_band(one: Band, other: Band) -> bool:
+    if one is other:
+        return True
+    if one.color != other.color or (one.middle is None) is not (other.middle is None):
+        return False
+    pairs = [(one.x, other.x), (one.low, other.low), (one.high, other.high)]
+    if one.middle is not None and other.middle is not None:
+        pairs.append((one.middle, other.middle))
+    return all(np.array_equal(*pair) for pair in pairs)
 
 
 def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEve
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import Reading, Style
+from gui.plots.spec import EDGE, TINT, Reading, Style
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
 
@@ -162,10 +162,7 @@ class CurveLegend(QWidget):
         numbers = self._width(metrics, numbers=True) <= self.width()
         for one in self._entries:
             if one.color:
-                solid = one.style == "solid"
-                style = Qt.PenStyle.SolidLine if solid else Qt.PenStyle.DotLine
-                painter.setPen(QPen(QColor(one.color), 2, style))
-                painter.drawLine(x, middle, x + SWATCH, middle)
+                self._draw_swatch(painter, one, x, middle)
                 x += SWATCH + GAP
             shades = ((one.name, self._theme.muted), (one.text, self._theme.text))
             for text, tone in shades[: 1 + numbers]:
@@ -175,6 +172,21 @@ class CurveLegend(QWidget):
                 painter.drawText(x, 0, room, self.height(), _MIDDLE, shown)
                 x += metrics.horizontalAdvance(text) + GAP
             x += GAP
+
+    def _draw_swatch(self, painter: QPainter, one: Reading, x: int, middle: int) -> None:
+        if one.style == "band":
+            tint, edge = QColor(one.color), QColor(one.color)
+            tint.setAlphaF(TINT)
+            edge.setAlphaF(EDGE)
+            painter.fillRect(x, middle - 4, SWATCH, 8, tint)
+            painter.setPen(QPen(edge, 1))
+            painter.drawLine(x, middle - 4, x + SWATCH - 1, middle - 4)
+            painter.drawLine(x, middle + 4, x + SWATCH - 1, middle + 4)
+            return
+        solid = one.style == "solid"
+        style = Qt.PenStyle.SolidLine if solid else Qt.PenStyle.DotLine
+        painter.setPen(QPen(QColor(one.color), 2, style))
+        painter.drawLine(x, middle, x + SWATCH, middle)
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
         """Return the width, with or without the numbers."""

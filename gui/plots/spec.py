@@ -16,6 +16,7 @@ from gui.style.theme import format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 Style = Literal["solid", "dashed", "dotted"]
+Swatch = Literal["solid", "dashed", "dotted", "band"]
 Span = tuple[float, float]
 Over = Literal["", "number", "position"]
 """Kind of the x axis: positions are hovered and selected in all views; for these and other
@@ -38,6 +39,35 @@ class Curve:
     name: str = ""  # Name of its compared model, drawn behind the open one's curves; "" for these
     label: str = ""  # Label in a legend; "" for none
     dots: bool = False  # Whether each point has a dot
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Band:
+    """A filled range behind the curves, such as the middle 90 % of random ones; ignores the mouse.
+
+    For a range of a single number, ``x`` is two places, the ends of the axis.
+    """
+
+    # (n,): finite, low ≤ high; on a logarithmic axis, places that are not positive are omitted.
+    x: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    color: str  # ``#rrggbb`` of its edges; its inside is a pale tint
+    label: str = ""  # Label in a legend; "" for none
+    middle: np.ndarray | None = None  # (n,): a dotted line within; None for none
+
+    def reading(self, text: str = "") -> Reading:
+        """Return its entry of the row over a plot."""
+        return Reading(self.label, text, self.color, "band")
+
+
+TINT, EDGE = 0.2, 0.75
+"""Opacity of a band's inside, and of its edges, which have to be seen beside it."""
+
+
+def level_band(low: float, high: float, ends: Span, color: str, label: str = "") -> Band:
+    """Return a band from one value of y to another, over all of an axis."""
+    return Band(np.array(ends), np.full(2, low), np.full(2, high), color, label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +109,7 @@ class Reading:
     name: str
     text: str = ""
     color: str = ""
-    style: Style = "solid"
+    style: Swatch = "solid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +141,7 @@ class Plot:
     least_width: int = 0  # Minimum width in pixels; hidden on the screen if there is less
     # Values of the curves in a row above, on the screen; no row if empty.
     readings: Sequence[Reading] = ()
+    bands: Sequence[Band] = ()  # Filled ranges, behind all curves
     # Name of the choice that a press or a drag anywhere changes, rounded, and arrow keys step;
     # shown by the vertical rule. "" for none.
     scrubs: str = ""

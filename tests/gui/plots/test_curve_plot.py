@@ -1,5 +1,7 @@
 """Plots of several curves: places, logarithms, hover, and the line that is dragged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -7,8 +9,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.plots.curve_plot import CurvePlot
+from gui.plots.mpl_painter import paint
 from gui.plots.plot_axis import LogAxis
-from gui.plots.spec import Curve
+from gui.plots.qt_painter import PaintedPlot
+from gui.plots.spec import Axis, Band, Curve, Plot, level_band
 from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import drag, hover
 
@@ -160,3 +164,74 @@ def test_ticks_read_as_numbers_and_have_room(span, size, expected, qapp):
     assert axis.tickStrings(values, 1.0, spacing) == [
         "0.001" if text == "10⁻³" else text for text in expected
     ]
+
+
+# Bands.
+
+
+def banded(band, *, log=False, **options):
+    """A plot of one curve and a band."""
+    curve = Curve(X, np.full(100, 9.0), LIGHT.text, label="own")
+    return Plot("p", Axis("x", log=log), Axis("y", log=log), [curve], bands=[band], **options)
+
+
+def test_a_band_is_tinted_behind_the_curves_and_in_sight(qtbot):
+    band = Band(X, np.full(100, 2.0), np.full(100, 20.0), LIGHT.muted, "random", np.full(100, 5.0))
+    painted = PaintedPlot(banded(band), LIGHT)
+    qtbot.addWidget(painted)
+    painted.resize(600, 300)
+    with qtbot.waitExposed(painted):
+        painted.show()
+    painted.draw(banded(band))
+    QApplication.processEvents()
+    plot = painted.widget
+    (_, _), (y0, y1) = plot.view.spans()
+    assert y0 < 2 < 20 < y1
+
+    def color(y):
+        point = plot.view.mapViewToScene(QPointF(50.3, y)).toPoint()
+        return plot.grab().toImage().pixelColor(point)
+
+    inside, outside = color(15.0), color(1.6)
+    line = min(color(9.0 + off).lightness() for off in np.linspace(-0.2, 0.2, 9))
+    assert inside.lightness() < outside.lightness()
+    assert line < inside.lightness() - 60
+    # It does not take the mouse.
+    hover(plot.viewport(), plot.view.mapViewToScene(QPointF(50.0, 20.0)).toPoint())
+    assert plot.hover_text() == ""
+    painted.draw(replace(banded(band), bands=()))
+    assert color(9.2) == outside
+
+
+def test_bands_omit_what_a_logarithmic_axis_cannot_show(log):
+    low = np.where(X > 50, -1.0, 1e-3)
+    log.set_curves([Curve(X, X**-2.0, "#000000")], bands=[Band(X, low, X, "#5b6370")])
+    (x0, x1), (y0, y1) = log.view.spans()
+    assert x0 < 0
+    assert np.isfinite([x0, x1, y0, y1]).all()
+    assert y0 < -4
+
+
+def test_a_band_is_printed_with_its_label():
+    figure = paint([banded(level_band(2.0, 4.0, (1.0, 100.0), LIGHT.muted, "random"))], "t", "d")
+    (axes,) = figure.axes
+    (filled,) = axes.collections
+    low, high = filled.get_paths()[0].get_extents().intervaly
+    assert (low, high) == (2.0, 4.0)
+    (own,) = [line for line in axes.lines if line.get_label() == "own"]
+    assert filled.get_zorder() < own.get_zorder()
+    legends = [*figure.legends, *filter(None, [axes.get_legend()])]
+    assert {text.get_text() for one in legends for text in one.texts} == {"own", "random"}
+
+
+def test_a_bands_name_stands_in_the_row_above_with_a_swatch(qtbot):
+    from gui.plots.scrub_plot import CurveLegend
+
+    band = level_band(2.0, 4.0, (1.0, 100.0), LIGHT.muted, "random")
+    legend = CurveLegend(LIGHT)
+    qtbot.addWidget(legend)
+    legend.resize(200, 16)
+    before = legend.grab().toImage()
+    legend.show_readings([band.reading("2–4")])
+    qtbot.waitUntil(lambda: legend.accessibleName() == "random 2–4")
+    assert legend.grab().toImage() != before
