@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
     from geometry.evidence.null import band_of as band_of
     from geometry.evidence.null import null_of as null_of
+    from geometry.evidence.null import strictest as strictest
+    from geometry.evidence.null import weigh as weigh
     from geometry.evidence.random_frames import random_frame as random_frame
     from geometry.evidence.random_frames import shared_energy as shared_energy
     from geometry.evidence.turning_nulls import turning_nulls as turning_nulls
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from geometry.measures.layernorm import token_position_cosines as token_position_cosines
     from geometry.measures.line_or_helix import compare as line_or_helix
     from geometry.measures.lookback import follow_turning as follow_turning
+    from geometry.measures.lookback_range import look_back_nulls as look_back_nulls
     from geometry.measures.lookback_range import look_back_range as look_back_range
     from geometry.measures.neighbours import pair_distance as pair_distance
     from geometry.measures.norms import norm_profile as norm_profile
@@ -65,8 +68,10 @@ if TYPE_CHECKING:
     from geometry.measures.roughness import roughness as roughness
     from geometry.measures.row_lengths import row_lengths as row_lengths
     from geometry.measures.shape import fit_shapes as fit_shapes
+    from geometry.measures.similarity import largest_rise as largest_rise
     from geometry.measures.similarity import mean_by_lag as mean_by_lag
     from geometry.measures.similarity import similarity as similarity
+    from geometry.measures.similarity import similarity_nulls as similarity_nulls
     from geometry.measures.single_dimensions import best_sinusoids as best_sinusoids
     from geometry.measures.single_dimensions import r2_after_projection as r2_after_projection
     from geometry.measures.spectra import spectrum as spectrum
@@ -102,6 +107,8 @@ _HOMES = {
     "sphere_section": "measures.sphere",
     "similarity": "measures.similarity",
     "mean_by_lag": "measures.similarity",
+    "largest_rise": "measures.similarity",
+    "similarity_nulls": "measures.similarity",
     "pair_distance": "measures.neighbours",
     "best_sinusoids": "measures.single_dimensions",
     "r2_after_projection": "measures.single_dimensions",
@@ -109,12 +116,15 @@ _HOMES = {
     "drawn_tables": "evidence.drawn_tables",
     "band_of": "evidence.null",
     "null_of": "evidence.null",
+    "strictest": "evidence.null",
+    "weigh": "evidence.null",
     "random_frame": "evidence.random_frames",
     "shared_energy": "evidence.random_frames",
     "turning_nulls": "evidence.turning_nulls",
     "turning_share": "evidence.turning_share",
     "roughness": "measures.roughness",
     "look_back_range": "measures.lookback_range",
+    "look_back_nulls": "measures.lookback_range",
     "look_back_heads": "measures.head_lookback",
     "follow_turning": "measures.lookback",
     "SyntheticCurve": "measures.synthetic",
@@ -189,10 +199,12 @@ __all__ = [
     "history_here",
     "in_basis",
     "interference",
+    "largest_rise",
     "last_position",
     "layernorm_errors",
     "line_or_helix",
     "look_back_heads",
+    "look_back_nulls",
     "look_back_range",
     "make_timelapse",
     "mean_by_lag",
@@ -217,15 +229,18 @@ __all__ = [
     "share_held",
     "shared_energy",
     "similarity",
+    "similarity_nulls",
     "singular_directions",
     "sparsity",
     "spectrum",
     "sphere_section",
     "squared_overlaps",
+    "strictest",
     "token_position_cosines",
     "top3",
     "turning_nulls",
     "turning_share",
+    "weigh",
 ]
 
 

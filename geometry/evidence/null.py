@@ -94,6 +94,32 @@ class Band:
     high: Array
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class CurveNull:
+    """Draws of a curve, such as of R² by lag.
+
+    Attributes
+    ----------
+    name, meaning
+        As of a :class:`Null`.
+    curves : (draws, m) float64
+        The curve of each table.
+    """
+
+    name: str
+    meaning: str
+    curves: Array
+
+    @property
+    def band(self) -> Band:
+        """The 5th, 50th and 95th percentile at each place."""
+        return band_of(self.name, self.meaning, self.curves)
+
+    def at(self, place: int) -> Null:
+        """Return the null distribution at a place, by its index."""
+        return null_of(self.name, self.meaning, self.curves[:, place])
+
+
 def null_of(name: str, meaning: str, values: npt.ArrayLike) -> Null:
     """Return the null distribution of some draws, sorted and read-only."""
     found = np.sort(np.asarray(values, dtype=np.float64))
@@ -108,6 +134,11 @@ def band_of(name: str, meaning: str, curves: Iterable[npt.ArrayLike]) -> Band:
     for array in (low, middle, high):
         array.flags.writeable = False
     return Band(name, meaning, len(drawn), low, middle, high)
+
+
+def strictest(nulls: Iterable[Null]) -> Null:
+    """Return the null distribution with the highest 95th percentile."""
+    return max(nulls, key=lambda null: null.band[2])
 
 
 def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:

@@ -25,6 +25,8 @@ KINDS: tuple[Kind, ...] = ("screw", "translation", "rotation")
 
 BLOCK_LAGS = 64
 """Lags fitted at a time."""
+GOOD_R2 = 0.8
+"""From here on a motion is the same at every position; a fifth of the variance is left over."""
 CLEAR_R2 = 0.5
 """A screw that fits worse than this has no meaningful angle."""
 

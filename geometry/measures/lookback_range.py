@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.lookback import LookBack, Scoring, all_lags, longest_lag, look_back
+from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
+from geometry.evidence.drawn_tables import Kind as Drawn
+from geometry.evidence.null import CurveNull
+from geometry.measures.lookback import (
+    Kind,
+    LookBack,
+    Scoring,
+    all_lags,
+    longest_lag,
+    look_back,
+    look_back_each,
+)
 from geometry.pca.components import Array, PositionPCA, check_range, check_table
 from geometry.pca.pca import fit_pca
 
@@ -20,6 +31,8 @@ MOST = 64
 MANY = 6
 """With more components, only some lags are fitted."""
 MOST_LAGS = 256
+TOGETHER = 10
+"""Random curves looked back in at once: their moments are summed together, in a few megabytes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,6 +121,66 @@ def look_back_range(
         lags = all_lags(m, k) if k <= MANY else spread_lags(m, k)
     found = look_back(coordinates, lags, scoring=scoring, first=first, tell=tell)
     return RangeLookBack(pca, coordinates, found)
+
+
+def look_back_nulls(
+    W_pos: npt.ArrayLike,
+    positions: tuple[int, int],
+    n_components: int = 3,
+    *,
+    motion: Kind = "screw",
+    kind: Drawn = "process",
+    scoring: Scoring = "even_odd",
+    draws: int = 60,
+    seed: int = 0,
+    check: Callable[[], None] | None = None,
+) -> CurveNull:
+    """Draw R² by lag of random curves of a range's size, in their own first components.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    positions
+        First and last position, both inclusive.
+    n_components
+        Number of components, or fewer if the curves have fewer.
+    motion, scoring
+        As in :class:`~geometry.measures.lookback.LookBack`.
+    kind, draws, seed
+        As of :func:`geometry.evidence.drawn_tables.drawn_tables`.
+    check
+        Called between some draws; may raise to stop.
+
+    Returns
+    -------
+    CurveNull
+        At each of :func:`~geometry.measures.lookback.all_lags`.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    m, found = last - first + 1, []
+    k = min(n_components, table.shape[1], m - 1)
+    lags, waiting = all_lags(m, k), []
+    for number, drawn in enumerate(drawn_tables(table[first : last + 1], kind, draws, seed), 1):
+        # Long tables are thinned, and so are their lags.
+        step = -(-m // len(drawn))
+        pca = fit_pca(drawn, (0, len(drawn) - 1), k)
+        waiting.append(pca.project(drawn))
+        if len(waiting) == TOGETHER or number == draws:
+            if check is not None:
+                check()
+            found += [
+                np.interp(lags, step * one.lags, one.r2[motion])
+                for one in look_back_each(np.array(waiting), scoring=scoring, first=first)
+            ]
+            waiting = []
+    return CurveNull(kind, MEANINGS[kind], np.array(found))
 
 
 def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:

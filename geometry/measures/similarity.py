@@ -1,12 +1,15 @@
 """Cosine similarity of positions, and its mean by distance."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
+from geometry.evidence.null import Band, Null, band_of, null_of
 from geometry.pca.components import Array, check_range, check_table, row_norms
-from geometry.pca.pca import PositionPCA
+from geometry.pca.pca import PositionPCA, fit_pca
 
 MOST = 4096
 """Maximum number of rows whose cosines are all kept: 134 MB; of more, means over blocks are."""
@@ -14,6 +17,10 @@ BLOCKS = 1024
 """Number of blocks along each side then, about as many as a figure has pixels."""
 TRANSFORMED = 2**21
 """Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
+LAGS = 0.75
+"""Share of the lags in which a rise is looked for: longer ones are means of few pairs."""
+RISES = 0.1
+"""A twentieth of the scale of cosines; a curve that rises by less has no rise to be seen."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,6 +138,108 @@ def _mean_by_lag(units: Array) -> Array:
         power += np.einsum("ij,ij->i", found.imag, found.imag)
     by_lag: Array = fft.irfft(power, n=length)[:m] / (m - np.arange(m))
     return by_lag
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """The largest rise of a mean cosine from one lag to a longer one.
+
+    Attributes
+    ----------
+    size
+        By how much it rises; 0 where it only falls.
+    low, high
+        From which lag to which.
+    """
+
+    size: float
+    low: int
+    high: int
+
+
+def largest_rise(by_lag: npt.ArrayLike) -> Rise:
+    """Return the largest rise within the first three quarters of the lags.
+
+    Parameters
+    ----------
+    by_lag : (m,)
+        The mean cosine at lags 0, 1, …, as of :func:`mean_by_lag`.
+    """
+    values = np.asarray(by_lag, dtype=np.float64)
+    values = values[: max(int(LAGS * len(values)), 1)]
+    rises = values - np.minimum.accumulate(values)
+    high = int(rises.argmax())
+    return Rise(float(rises[high]), int(values[: high + 1].argmin()), high)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SimilarityNulls:
+    """The mean cosine by lag of random curves.
+
+    Attributes
+    ----------
+    by_lag
+        The band of the mean cosine at lags 0, 1, …, m − 1.
+    rise
+        Its largest rise, see :func:`largest_rise`.
+    """
+
+    by_lag: Band
+    rise: Null
+
+
+def similarity_nulls(
+    W_pos: npt.ArrayLike,
+    positions: tuple[int, int],
+    components: Sequence[int] | None = None,
+    *,
+    kind: Kind = "process",
+    draws: int = 100,
+    seed: int = 0,
+    check: Callable[[], None] | None = None,
+) -> SimilarityNulls:
+    """Draw the mean cosine by lag of random curves of a range's size.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    positions
+        First and last position, both inclusive; three or more.
+    components
+        If given, rows are projected on their mean and these of their own components, from 1.
+    kind, draws, seed
+        As of :func:`geometry.evidence.drawn_tables.drawn_tables`.
+    check
+        Called between two draws; may raise to stop.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    curves, lags, step = [], np.arange(last - first + 1), 1
+    for drawn in drawn_tables(table[first : last + 1], kind, draws, seed):
+        if check is not None:
+            check()
+        whole, pca = (0, len(drawn) - 1), None
+        if components is not None:
+            pca = fit_pca(drawn, whole, max(components))
+            kept = [number - 1 for number in components if number <= len(pca.components)]
+            pca = replace(pca, components=pca.components[kept])
+        step = -(-len(lags) // len(drawn))  # long tables are thinned
+        curves.append(mean_by_lag(drawn, whole, pca))
+    rises, meaning = [largest_rise(curve).size for curve in curves], MEANINGS[kind]
+    band = band_of(kind, meaning, curves)
+    if step > 1:
+        at = step * np.arange(len(band.low))
+        low, middle, high = (
+            np.interp(lags, at, line) for line in (band.low, band.middle, band.high)
+        )
+        band = replace(band, low=low, middle=middle, high=high)
+    return SimilarityNulls(band, null_of(kind, meaning, rises))
 
 
 def _units(

@@ -254,6 +254,18 @@ class Shared(Control):
     shared: bool = True
 
 
+RANDOM = Choice(
+    field="random",
+    label="Random",
+    options=(
+        Option("process", "Smooth", "Draw the band of random curves as smooth as these positions"),
+        Option("walk", "Walks", "Draw the band of random walks with the steps of these positions"),
+        Option("none", "None", "Draw no band"),
+    ),
+)
+"""Which random curves are drawn behind a quantity; all count in what it is worth."""
+
+
 def whole_number(value: object, least: int = 0) -> bool:
     """Return whether a value is a whole number from ``least`` on."""
     return type(value) is int and least <= value <= MOST

@@ -12,16 +12,17 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from gui.panels.choices import Button, Control, MenuEntry, Number, Saved
-from gui.plots.spec import Curve, Part
+from gui.plots.spec import Band, Curve, Part
 from gui.services.compared_curves import unique_names
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.guides import Guide
 from gui.state.values import Fields
+from gui.style.outcomes import SHORT, SIGNS
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from geometry.claims.claims import Verdict
     from geometry.claims.measurements import Measurements
+    from geometry.evidence.null import Band as NullBand
+    from geometry.evidence.null import Null, Outcome
     from geometry.models.model import PositionalModel
     from geometry.pca.components import PositionPCA
 
@@ -80,6 +83,22 @@ class Scope:
     grid: tuple[Shown, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a panel's number is worth beside its null distribution."""
+
+    text: str  # Part of a sentence: the number, and what random tables show
+    outcome: Outcome | None = None  # None where the panel gives no verdict
+
+    @property
+    def mark(self) -> str:
+        """The outcome's mark and words; "" without one."""
+        return "" if self.outcome is None else f"{SIGNS[self.outcome]} {SHORT[self.outcome]}"
+
+    def __str__(self) -> str:
+        return f"{self.mark}: {self.text}" if self.mark else self.text
+
+
 def _no_token(position: int) -> str | None:
     return None
 
@@ -104,6 +123,8 @@ class View(Generic[C, R]):
         The views of the compared models.
     token_at
         Returns the prompt's token at a position, or None.
+    nulls
+        The answer to :meth:`PanelSpec.nulls_question`; None while there is none.
     """
 
     scope: Scope
@@ -115,6 +136,7 @@ class View(Generic[C, R]):
     color: str = ""
     others: tuple[View[C, R], ...] = ()
     token_at: Callable[[int], str | None] = _no_token
+    nulls: Any = None
 
     @property
     def model(self) -> PositionalModel:
@@ -259,6 +281,17 @@ class PanelSpec(ABC, Generic[C, R]):
 
     # Optional methods.
 
+    def nulls_question(self, scope: Scope, choices: C) -> Question[Any] | None:
+        """Return the question about the null distributions beside the result; None for none.
+
+        It is asked once the result is shown, and never while a range is dragged.
+        """
+        return None
+
+    def finding(self, view: View[C, R]) -> Finding | None:
+        """Return what the result is worth beside :attr:`View.nulls`, which are there."""
+        return None
+
     def choices_for(self, model: PositionalModel, choices: C) -> C:
         """Return the choices for a new model."""
         changes = {
@@ -313,8 +346,11 @@ class PanelSpec(ABC, Generic[C, R]):
 
         names = view.other_names
         own = (view.name, view.color or view.theme.text) if names else None
+        title, detail = self.heading(view)
+        finding = None if view.nulls is None else self.finding(view)
         return paint(
-            self.plots(view), *self.heading(view), view.theme,
+            self.plots(view), title, detail if finding is None else f"{detail} · {finding}",
+            view.theme,
             others=names, own=own, what=self.compares(view.choices),
         )  # fmt: skip
 
@@ -348,6 +384,35 @@ class PanelSpec(ABC, Generic[C, R]):
         if question not in reported.answers:
             reported.answers[question] = resolve(question, reported.about)
         return question, reported.answers[question]
+
+
+# ---- beside random tables ---------------------------------------------------------------------
+
+RandomCurves = Literal["process", "walk"]
+RANDOM_NAMES: dict[RandomCurves, str] = {
+    "process": "smooth random curves", "walk": "random walks"
+}  # fmt: skip
+"""What random curves are called, by the name of their null distribution."""
+FEWEST_RANDOM = 8
+"""Fewest positions of a range that is compared with random curves."""
+
+
+def random_name(null: Null | NullBand) -> str:
+    """Return what the random curves of a null distribution are called."""
+    return {str(name): text for name, text in RANDOM_NAMES.items()}[null.name]
+
+
+def null_band(x: np.ndarray, band: NullBand, theme: Theme, label: str = "") -> Band:
+    """Return the band that has 90 % of some random curves, one at each place along x."""
+    label = label or f"90 % of {random_name(band)}"
+    return Band(x, band.low, band.high, theme.muted, label, band.middle)
+
+
+def band_columns(band: NullBand) -> dict[str, np.ndarray]:
+    """Return the columns of such a band for a panel's numbers."""
+    return {
+        f"{band.name}_p5": band.low, f"{band.name}_p50": band.middle, f"{band.name}_p95": band.high
+    }  # fmt: skip
 
 
 # ---- derived from a spec ---------------------------------------------------------------------

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from gui.state.guides import Guide
 
 CANCELLED = "This was cancelled before it was done."
+DRAWING = "Drawing random tables to compare with…"
 
 
 class PanelBody(QWidget):
@@ -170,6 +171,8 @@ class ResultPanel(Panel):
     """A question; whether the user agrees to a large download."""
     comparedAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
+    nullsAsked = Signal(object)
+    """A question about null distributions beside the shown result; None: no longer."""
     unwatched = Signal()
     """The panel is hidden: its pending questions can wait."""
     watched = Signal()
@@ -236,6 +239,9 @@ class ResultPanel(Panel):
         self._build_layout()
         self._follow_model()
         self._asked: Question[object] | None = None
+        self._nulls_asked: Question[object] | None = None
+        self._nulls_answer: Answer | None = None
+        self._nulls_drawn: object = None
         self.others = ComparedCurves(
             session,
             spec.name,
@@ -258,7 +264,7 @@ class ResultPanel(Panel):
         else:
             # Slow questions wait for the end of a drag.
             self.listen(events.positions, self.ask)
-            self.listen(events.dragging, self.ask)
+        self.listen(events.dragging, self.ask)
         if self.spec.about_grid:
             self.listen(events.main_at, self.ask)
             self.listen(events.compared, self._follow_grid)
@@ -370,8 +376,56 @@ class ResultPanel(Panel):
             if self.content is None:
                 # Build the content while the answer is computed, to avoid a long block at the end.
                 self._builder.start()
+        self._ask_nulls()
         self.others.ask(asking=True)
         self._show_legend()
+
+    def _nulls_question(self) -> Question[object] | None:
+        """Return the question about nulls beside the shown result; None before it rests."""
+        ready = self._ready
+        if ready is None or ready.state != "ready" or self.session.dragging:
+            return None
+        if self.session.model is None or ready.question != self._question(self.session):
+            return None
+        return self.spec.nulls_question(_scope(self.session), self.choices)
+
+    def _ask_nulls(self) -> None:
+        question = self._nulls_question()
+        if question != self._nulls_asked and self._in_front and self.isVisible():
+            self._nulls_asked = question
+            self.nullsAsked.emit(question)
+        self._show_nulls()
+
+    def _nulls_result(self) -> Any:
+        """Return the null distributions beside the shown result; None without them."""
+        question = self._nulls_question()
+        answer = self.session.answers.get(nulls_slot(self.spec))
+        return answer.result if answer is not None and answer.question == question else None
+
+    def _show_nulls(self) -> None:
+        """Draw nulls that have come, and no longer those of another result."""
+        if self._ready is None or self.session.model is not self._followed:
+            return
+        if self._nulls_result() is not self._nulls_drawn:
+            self._draw()
+        else:
+            self._show_finding()
+
+    def _show_finding(self) -> None:
+        """Show what the result is worth, in a line that stays where nulls are still drawn."""
+        question = None
+        if self._ready is not None and self.session.model is not None:
+            question = self.spec.nulls_question(_scope(self.session), self.choices)
+        self.header.finding.setVisible(question is not None)
+        if question is None:
+            return
+        view = self.view()
+        answer = self.session.answers.get(nulls_slot(self.spec))
+        failed = answer is not None and answer.question == question and answer.state == "impossible"
+        self.header.finding.show_finding(
+            None if view.nulls is None else self.spec.finding(view),
+            "" if self.session.dragging or failed or view.nulls is not None else DRAWING,
+        )
 
     def _waits_for_drag(self) -> bool:
         if self.spec.follows_drag:
@@ -423,6 +477,7 @@ class ResultPanel(Panel):
             self.session.model.name,
             others=others,
             token_at=self.session.token_at,
+            nulls=self._nulls_result(),
         )
 
     def caption(self) -> str:
@@ -456,12 +511,14 @@ class ResultPanel(Panel):
     def _draw(self) -> None:
         view = self.view()
         self._make_content()
+        self._nulls_drawn = view.nulls
         self.controls.follow_view(view)
         if isinstance(self.content, PanelBody):
             self.content.draw(view)
         elif self.content is not None:
             self.content.draw(self.spec.plots(view))
         self.header.caption.set_text(self.spec.caption(view))
+        self._show_finding()
         self._show_legend()
         self._show_guide()
 
@@ -640,9 +697,14 @@ class ResultPanel(Panel):
 
     def _on_answers_changed(self) -> None:
         answer = self._current()
+        nulls = self.session.answers.get(nulls_slot(self.spec))
         if answer is not self._answer:
             self._answer = answer
             self._show_answer()
+        elif nulls is self._nulls_answer:
+            return
+        self._nulls_answer = nulls
+        self._ask_nulls()
 
     def _on_others_changed(self) -> None:
         self._show_legend()
@@ -871,6 +933,16 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     """
     name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
+    beside = nulls_slot(panel.spec)
+    panel.nullsAsked.connect(
+        lambda question: (
+            answers.forget(beside)
+            if question is None
+            else answers.ask(beside, question, quiet=True)
+        )
+    )
+    panel.unwatched.connect(lambda: answers.hold(beside))
+    panel.watched.connect(lambda: answers.resume(beside))
     panel.comparedAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
@@ -882,6 +954,11 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     panel.hoverRequested.connect(controller.hover)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
     panel.intended.connect(intend)
+
+
+def nulls_slot(spec: AnyPanel) -> str:
+    """Return the slot of the questions about null distributions."""
+    return f"{spec.name} nulls"
 
 
 def _imported(path: str) -> Any:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
 
-from gui.style.theme import GRID, SMALL, Theme
+from geometry.evidence.null import Outcome
+from gui.panels.kit import Finding
+from gui.style.outcomes import outcome_color
+from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
@@ -37,6 +40,8 @@ class ResultHeader(QWidget):
         self.help = _button("?", explanation, "What this shows")
         self.more = _button("⋯", MENU_TIP, "Save or copy")
         self.caption = FixedText(1, SMALL)
+        self.finding = FindingLine()
+        self.finding.hide()
         self._heading, self._controls = QWidget(self), QWidget(self)
         self._row = FlowRow(self._controls)
         hbox(self.formula, self.meaning, self.help, 1, parent=self._heading, spacing=GRID)
@@ -45,6 +50,7 @@ class ResultHeader(QWidget):
         self._grid.addWidget(self._heading, 0, 0)
         self._grid.addWidget(self.more, 0, 2)
         self._grid.addWidget(self.caption, 2, 0, 1, 3)
+        self._grid.addWidget(self.finding, 3, 0, 1, 3)
         self._arrangement: tuple[bool, bool] | None = None
         self.help.clicked.connect(self._explain)
         self.more.clicked.connect(self._ask_for_menu)
@@ -70,6 +76,7 @@ class ResultHeader(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self.caption.set_color(theme.muted)
+        self.finding.set_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -110,6 +117,41 @@ class ResultHeader(QWidget):
 
     def _ask_for_menu(self) -> None:
         self.menuRequested.emit(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+
+class FindingLine(FixedText):
+    """A line about a number beside its null distribution: a coloured mark, then words."""
+
+    def __init__(self) -> None:
+        super().__init__(1, SMALL)
+        self._mark, self._theme = "", LIGHT
+        self._outcome: Outcome | None = None
+
+    def show_finding(self, finding: Finding | None, instead: str = "") -> None:
+        """Show a finding, or other words."""
+        self._outcome = None if finding is None else finding.outcome
+        self._mark = "" if finding is None else finding.mark
+        self.set_text(instead if finding is None else str(finding))
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
+        self._theme = theme
+        self.set_color(theme.text)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._outcome is None:
+            return
+        # Over the same words: wherever these are elided, so is the mark.
+        painter = QPainter(self)
+        painter.setFont(self._font())
+        metrics = painter.fontMetrics()
+        painter.setClipRect(0, 0, metrics.horizontalAdvance(self._mark), self.height())
+        painter.fillRect(self.rect(), self.palette().window())
+        painter.setPen(QColor(outcome_color(self._outcome, self._theme)))
+        shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(0, 0, self.width(), metrics.height(), Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 def _button(text: str, tooltip: str, name: str) -> QPushButton:

@@ -8,11 +8,32 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.measures.similarity import Similarity, mean_by_lag, similarity
+from geometry.evidence.null import strictest, weigh
+from geometry.measures.similarity import (
+    RISES,
+    Similarity,
+    SimilarityNulls,
+    largest_rise,
+    mean_by_lag,
+    similarity,
+    similarity_nulls,
+)
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.choices import Choice, Option
-from gui.panels.kit import PanelSpec, Reported, Scope, View
-from gui.plots.spec import Axis, Curve, Image, Part, Plot, values_at
+from gui.panels.choices import RANDOM, Choice, Option
+from gui.panels.kit import (
+    FEWEST_RANDOM,
+    RANDOM_NAMES,
+    Finding,
+    PanelSpec,
+    RandomCurves,
+    Reported,
+    Scope,
+    View,
+    band_columns,
+    null_band,
+    random_name,
+)
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.style.theme import DIVERGING, format_number
@@ -64,6 +85,23 @@ class ByLagOf:
         return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))
 
 
+@dataclass(frozen=True, slots=True)
+class SimilarityNullsOf:
+    """The mean cosine by lag of random curves, by name; fields as of :class:`SimilarityOf`."""
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None
+
+    def answer(self, about: QuestionContext) -> dict[RandomCurves, SimilarityNulls]:
+        table = about.model.W_pos
+        return {
+            kind: similarity_nulls(
+                table, self.positions, self.components, kind=kind, check=about.pause
+            )
+            for kind in RANDOM_NAMES
+        }
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class ByLag:
     """The mean cosine by lag.
@@ -94,9 +132,10 @@ def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which rows are compared."""
+    """Which rows are compared, and with which random curves."""
 
     rows: Literal["raw", "projected"] = "raw"
+    random: Literal["process", "walk", "none"] = "process"
 
 
 SimilarityView = View[Choices, Similarity | ByLag]
@@ -128,6 +167,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
                 ),
             ),
         ),
+        RANDOM,
     )
     figures = {"similarity-projected": {"rows": "projected"}}
     claims = {
@@ -142,6 +182,24 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def compared_question(self, scope: Scope, choices: Choices) -> ByLagOf:
         return ByLagOf(scope.positions, _components(scope, choices))
 
+    def nulls_question(self, scope: Scope, choices: Choices) -> SimilarityNullsOf | None:
+        first, last = scope.positions
+        if last - first + 1 < FEWEST_RANDOM:
+            return None
+        return SimilarityNullsOf(scope.positions, _components(scope, choices))
+
+    def finding(self, view: SimilarityView) -> Finding:
+        rise = largest_rise(view.result.by_lag)
+        null = strictest(one.rise for one in view.nulls.values())
+        words = f"rises again by {format_number(rise.size)}"
+        if rise.size >= RISES:
+            words += f", Δ {rise.low} to {rise.high}"
+        return Finding(
+            f"{words}; 95 % of {null.draws} {random_name(null)} by less than "
+            f"{format_number(null.band[2])}",
+            weigh(rise.size >= RISES, rise.size, "above", null),
+        )
+
     def result_for_report(
         self, reported: Reported, choices: Choices
     ) -> tuple[SimilarityOf, Similarity]:
@@ -152,8 +210,11 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
 
     def plots(self, view: SimilarityView) -> Sequence[Part]:
         by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
+        null = None if view.nulls is None else view.nulls.get(view.choices.random)
         own = Curve(np.arange(len(by_lag)), by_lag, view.theme.text, width=1.5 if others else 1.0)
-        low = min(0.0, *(float(curve.y.min()) for curve in (own, *others)))
+        bands = () if null is None else (null_band(own.x, null.by_lag, view.theme),)
+        drawn = [curve.y for curve in (own, *others)] + [band.low for band in bands]
+        low = min(0.0, *(float(values.min()) for values in drawn))
         margin = 0.04 * (1.0 - low)
 
         def at_lag(_: int, lag: int) -> str:
@@ -168,6 +229,11 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             hover=at_lag,
             over="number",
             stretch=2,
+            readings=[
+                Reading(view.name or view.model.name, color=own.color),
+                *(band.reading() for band in bands),
+            ],
+            bands=bands,
         )
         return [lags] if isinstance(view.result, ByLag) else [_image(view, view.result), lags]
 
@@ -184,6 +250,9 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         by_lag = {
             "lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag
         }  # fmt: skip
+        if view.nulls is not None:
+            for null in view.nulls.values():
+                by_lag |= band_columns(null.by_lag)
         if isinstance(result, ByLag):
             return by_lag
         first, last = result.positions
@@ -210,17 +279,29 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
                 f"pca = dataclasses.replace(pca, components=pca.components[{kept}])\n"
             )
             fit = "similarity(model.W_pos, positions, pca)"
+        names, nulls = ["similarity"], ""
+        if self.nulls_question(view.scope, view.choices) is not None:
+            names = ["largest_rise", "similarity", "similarity_nulls", "strictest", "weigh"]
+            nulls = f"""\
+rise = largest_rise(found.by_lag).size
+nulls = []
+for kind in {tuple(RANDOM_NAMES)}:
+    nulls.append(similarity_nulls(model.W_pos, positions, {components}, kind=kind).rise)
+    print(kind, nulls[-1].draws, *nulls[-1].band)
+print(rise, weigh(rise >= {RISES:g}, rise, "above", strictest(nulls)))
+"""
         return (
             first
             + opening(view.model)
             + imports
-            + f"""from geometry import similarity
+            + f"""from geometry import {", ".join(names)}
 
 positions = {positions}
 {prepare}found = {fit}
 print(found.cosines.shape)
 print(found.by_lag)
 """
+            + nulls
         )
 
 

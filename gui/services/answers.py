@@ -77,6 +77,7 @@ class Answers:
         self._wanted: dict[str, Question[object]] = {}
         self._running: dict[Question[object], _Pending] = {}
         self._hidden: set[str] = set()
+        self._quiet: set[str] = set()
         self._listening = Listening()
         self._listening.to(session.events.model, self._follow_model)
 
@@ -85,7 +86,9 @@ class Answers:
         self._listening.stop()
         self._give_up_all()
 
-    def ask(self, slot: str, question: Question[object], *, fetch: bool = False) -> None:
+    def ask(
+        self, slot: str, question: Question[object], *, fetch: bool = False, quiet: bool = False
+    ) -> None:
         """Answer a question of a slot that is seen, replacing its earlier one.
 
         A cached answer is set at once; otherwise the slot's answer stays unchanged, or becomes
@@ -99,6 +102,8 @@ class Answers:
             A :class:`gui.services.questions.Question`.
         fetch
             The user agrees to the download given in the slot's answer, or to any if it gives none.
+        quiet
+            Its progress is not shown, so that :meth:`cancel_newest` passes it by.
         """
         self._follow_model()
         if self._model is None:
@@ -108,6 +113,7 @@ class Answers:
         before = self._wanted.pop(slot, None)
         self._wanted[slot] = question  # the newest is the last
         self._hidden.discard(slot)
+        (self._quiet.add if quiet else self._quiet.discard)(slot)
         if before is not None and before != question:
             self._give_up(before)
         result = self._cache.get(question)
@@ -136,7 +142,7 @@ class Answers:
         """
         for slot, question in reversed(self._wanted.items()):
             run = self._running.get(question)
-            if run is not None and run.announced and run.seen:
+            if run is not None and run.announced and run.seen and slot not in self._quiet:
                 self.cancel(slot)
                 return True
         return False

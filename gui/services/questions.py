@@ -83,6 +83,11 @@ class QuestionContext:
         if self._check is not None:
             self._check()
 
+    def pause(self) -> None:
+        """Raise when the answer is cancelled, and wait while it is held back; see :meth:`rest`."""
+        self.check()
+        self.rest()
+
     def rest(self) -> None:
         """Wait while the answer is held back; raises when it is cancelled.
 

@@ -12,11 +12,13 @@ from geometry.checkpoints.errors import RangeError
 from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
-from geometry.measures.lookback_range import RangeLookBack, look_back_range
+from geometry.measures.lookback_range import RangeLookBack, look_back_nulls, look_back_range
+from gui.panels.kit import RANDOM_NAMES, RandomCurves
 from gui.services.questions import QuestionContext, Tensor
 
 if TYPE_CHECKING:
     from geometry.claims.measurements import Measurements
+    from geometry.evidence.null import CurveNull
 
 Space = Literal["3", "6", "all", "heads"]
 COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
@@ -160,6 +162,23 @@ class HeadsLookBackOf:
             tuple(turned(found) for found in side) for side in (back.queries, back.keys)
         )
         return OfHeads(back, queries, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class LookBackNullsOf:
+    """R² by lag of random curves, by name, in their three components; fields as of LookBackOf."""
+
+    positions: tuple[int, int]
+    scoring: Scoring
+
+    def answer(self, about: QuestionContext) -> dict[RandomCurves, CurveNull]:
+        table = about.model.W_pos
+        return {
+            kind: look_back_nulls(
+                table, self.positions, kind=kind, scoring=self.scoring, check=about.pause
+            )
+            for kind in RANDOM_NAMES
+        }
 
 
 def of_measured(measured: Measurements) -> OfPositions:

@@ -8,14 +8,26 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.measures.lookback import KINDS, Kind, Scoring
+from geometry.evidence.null import strictest, weigh
+from geometry.measures.lookback import GOOD_R2, KINDS, Kind, Scoring
 from gui.panels.choices import Choice, Number, Option, Play, Saved, Toggle
-from gui.panels.kit import PanelSpec, Reported, Scope
+from gui.panels.kit import (
+    FEWEST_RANDOM,
+    RANDOM_NAMES,
+    Finding,
+    PanelSpec,
+    Reported,
+    Scope,
+    band_columns,
+    null_band,
+    random_name,
+)
 from gui.panels.kit import View as AnyView
 from gui.panels.lookback.guide import Carried, can_be_shown
 from gui.panels.lookback.question import (
     COUNTS,
     HeadsLookBackOf,
+    LookBackNullsOf,
     LookBackOf,
     LookedBack,
     OfHeads,
@@ -40,6 +52,8 @@ NAMES: dict[Kind, str] = {
     "translation": "shift alone",
     "rotation": "rotation alone",
 }
+BANDS = {"process": "smooth", "walk": "walks"}
+"""Labels of the bands of random curves."""
 SCORED: dict[Scoring, str] = {
     "even_odd": "fitted on even, scored on odd positions",
     "halves": "fitted on the first half, scored on the second",
@@ -178,6 +192,26 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             return HeadsLookBackOf(scope.positions, choices.scoring)
         return LookBackOf(scope.positions, choices.space, choices.scoring)
 
+    def nulls_question(self, scope: Scope, choices: Choices) -> LookBackNullsOf | None:
+        first, last = scope.positions
+        enough = last - first + 1 >= FEWEST_RANDOM and scope.model.W_pos.shape[1] >= 3
+        if choices.space != "3" or not enough:
+            return None
+        return LookBackNullsOf(scope.positions, choices.scoring)
+
+    def finding(self, view: View) -> Finding:
+        assert isinstance(view.result, OfPositions)
+        lag, one = lag_of(view), view.result.turned
+        r2, at = _r2(one, lag), one.found.index(lag)
+        null = strictest(each.at(at) for each in view.nulls.values())
+        words = (
+            f"R² {format_number(r2)} at N = {lag}; 95 % of {null.draws} {random_name(null)} stay "
+            f"below {format_number(null.band[2])}"
+        )
+        alone = _alone(view)
+        words += f"; {alone}" if alone else ""
+        return Finding(words, weigh(r2 >= GOOD_R2, r2, "above", null))
+
     def result_for_report(
         self, reported: Reported, choices: Choices
     ) -> tuple[LookBackOf, OfPositions]:
@@ -187,13 +221,15 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
     def plots(self, view: View) -> Sequence[Part]:
         result = view.result
         r2, angles = _beside(view, "r2"), _beside(view, "angle")
-        fits = _plot(view, "R²", Axis("R²"), _fits(view), r2, stretch=3)
+        fits = _plot(view, "R²", Axis("R²"), _fits(view), r2, stretch=2)
         least = min((float(one.y.min()) for one in fits.curves), default=0.0)
         span = max(LOWEST, min(0.0, least)) - 0.02, 1.03
         axis = Axis("angle (°)", printed="angle (degrees)")
+        if view.nulls is not None:
+            fits = _beside_random(view, fits)
         parts: list[Part] = [
             replace(fits, y=replace(fits.y, span=span)),
-            _plot(view, "Angle", axis, _angles(view), angles, stretch=2),
+            _plot(view, "Angle", axis, _angles(view), angles, stretch=1),
         ]
         return [_heads(view, result), *parts] if isinstance(result, OfHeads) else parts
 
@@ -208,8 +244,12 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
 
     def caption(self, view: View) -> str:
         parts = [_scope(view), _reading(view), SCORED[view.question.scoring]]
-        if isinstance(view.result, OfPositions) and not _movable(view):
-            parts.append(NOT_SHOWN)
+        if isinstance(view.result, OfPositions):
+            # With random curves it is in the line about these.
+            if self.nulls_question(view.scope, view.choices) is None and _alone(view):
+                parts.insert(2, _alone(view))
+            if not _movable(view):
+                parts.append(NOT_SHOWN)
         return " · ".join(parts)
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
@@ -228,6 +268,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             return found
         one = result.turned
         found = {"lag": result.lags, **{f"r2_{kind}": one.found.r2[kind] for kind in KINDS}}
+        for null in (view.nulls or {}).values():
+            found |= {f"r2_screw_{name}": band for name, band in band_columns(null.band).items()}
         for plane, angles in enumerate(one.degrees.T, start=1):
             found[f"angle_{plane}_deg"] = angles
         if one.turning is not None:
@@ -252,10 +294,22 @@ for head, (queries, keys) in enumerate(zip(found.queries, found.keys)):
             )
         count = COUNTS[view.question.space]
         followed = count == 3 and len(result.back.pca.components) == 3
+        nulls, names = "", "look_back_range"
+        if self.nulls_question(view.scope, view.choices) is not None:
+            names = "look_back_nulls, look_back_range, strictest, weigh"
+            nulls = f"""\
+nulls = []
+for kind in {tuple(RANDOM_NAMES)}:
+    null = look_back_nulls(model.W_pos, {result.positions}, kind=kind, scoring={scoring!r})
+    nulls.append(null.at(at))
+    print(kind, nulls[-1].draws, *nulls[-1].band)
+r2 = found.r2["screw"][at]
+print(r2, weigh(r2 >= {GOOD_R2:g}, r2, "above", strictest(nulls)))
+"""
         return (
             opening(view.model)
             + ("from geometry import follow_turning\n" if followed else "")
-            + f"""from geometry import look_back_range
+            + f"""from geometry import {names}
 
 found = look_back_range(model.W_pos, {result.positions}, {count}, scoring={scoring!r}).found
 at = found.index({lag})
@@ -264,6 +318,7 @@ for kind, r2 in found.r2.items():
 print(found.motion({lag}).angles)  # radians
 """
             + ("print(follow_turning(found))\n" if followed else "")
+            + nulls
         )
 
     def compares(self, choices: Choices) -> str:
@@ -392,6 +447,19 @@ def _plot(
     )
 
 
+def _beside_random(view: View, fits: Plot) -> Plot:
+    """Return the plot of R² with the bands of random curves and of walks."""
+    assert isinstance(view.result, OfPositions)
+    lags, at = view.result.lags.astype(np.float64), _at(view.result, lag_of(view))
+    bands, readings = [], list(fits.readings)
+    for name, null in view.nulls.items():
+        band = null_band(lags, null.band, view.theme, BANDS[name])
+        low, _, high = null.at(at).band
+        bands.append(replace(band, middle=None))
+        readings.append(band.reading(f"{format_number(low)}–{format_number(high)}"))
+    return replace(fits, bands=bands, readings=readings)
+
+
 def _at(result: LookedBack, lag: int) -> int:
     return int(np.searchsorted(result.lags, lag))
 
@@ -466,6 +534,16 @@ def _reading(view: View) -> str:
         angles = one.degrees[one.found.index(lag)]
         words += f", turns {', '.join(f'{format_number(float(a), 1)}°' for a in angles)}"
     return words
+
+
+def _alone(view: View) -> str:
+    """Return that the rotation alone does better at the chosen lag; "" where it does not."""
+    assert isinstance(view.result, OfPositions)
+    one, lag = view.result.turned, lag_of(view)
+    alone = float(one.found.r2["rotation"][one.found.index(lag)])
+    if alone <= _r2(one, lag):
+        return ""
+    return f"rotation alone is better: {format_number(alone)}"
 
 
 def _r2(one: Turned, lag: int) -> float:

@@ -9,7 +9,13 @@ from geometry.claims.claim_measures import CannotTell
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.measures.lookback import all_lags, follow_turning, look_back
-from geometry.measures.lookback_range import MOST, MOST_LAGS, look_back_range, spread_lags
+from geometry.measures.lookback_range import (
+    MOST,
+    MOST_LAGS,
+    look_back_nulls,
+    look_back_range,
+    spread_lags,
+)
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 
@@ -145,3 +151,35 @@ def test_claims_of_a_short_range(measure):
     assert steady_turning(short) == pytest.approx(1)
     with pytest.raises(CannotTell, match="too few"):
         steady_turning(measure(helix(0.003), (0, 5)))
+
+
+def test_random_walks_look_back_as_those_drawn_column_by_column():
+    rng = np.random.default_rng(0)
+    table = np.cumsum(rng.standard_normal((100, 40)), axis=0)
+    null = look_back_nulls(table, (0, 99), kind="walk", draws=200)
+    size = np.sqrt(np.square(np.diff(table, axis=0)).mean())
+    lags = look_back_range(table, (0, 99)).found.lags
+    brute = np.array(
+        [
+            look_back_range(
+                np.cumsum(size * rng.standard_normal((100, 40)), axis=0), (0, 99)
+            ).found.r2["screw"]
+            for _ in range(200)
+        ]
+    )
+    assert null.curves.shape == (200, len(lags))
+    for at in (0, 4, 9):
+        wanted = np.percentile(brute[:, at], (5, 50, 95))
+        np.testing.assert_allclose(null.at(at).band, wanted, atol=0.05)
+
+
+def test_a_null_has_every_lag_of_the_range_and_of_the_shown_motion():
+    table = np.cumsum(np.random.default_rng(3).standard_normal((60, 5)), axis=0)
+    nulls = {
+        motion: look_back_nulls(table, (3, 52), motion=motion, draws=25)
+        for motion in ("screw", "translation")
+    }
+    lags = look_back_range(table, (3, 52)).found.lags
+    assert {one.curves.shape for one in nulls.values()} == {(25, len(lags))}
+    assert (nulls["screw"].curves >= nulls["translation"].curves - 0.05).mean() > 0.9
+    assert (look_back_nulls(table, (3, 52), draws=25).curves == nulls["screw"].curves).all()

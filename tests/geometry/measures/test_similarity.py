@@ -5,7 +5,12 @@ import pytest
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures import similarity as module
-from geometry.measures.similarity import mean_by_lag, similarity
+from geometry.measures.similarity import (
+    largest_rise,
+    mean_by_lag,
+    similarity,
+    similarity_nulls,
+)
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 
@@ -78,3 +83,66 @@ def test_gpt2(gpt2_folder):
 def test_ranges_off_the_table_are_refused(measure):
     with pytest.raises(RangeError):
         measure(np.ones((4, 2)), (0, 4))
+
+
+def test_the_largest_rise_is_from_a_low_to_a_later_high():
+    by_lag = [1.0, 0.2, 0.5, -0.4, 0.1, 0.3, -0.9, -0.8, 1.0, 1.0, 1.0]
+    found = largest_rise(by_lag)  # of the first eight
+    assert (found.low, found.high) == (3, 5)
+    assert found.size == pytest.approx(0.7)
+    falling = largest_rise(np.linspace(1.0, -1.0, 50))
+    assert (falling.size, falling.low, falling.high) == (0.0, 0, 0)
+    assert largest_rise([1.0]).size == 0.0
+
+
+def test_random_walks_are_those_that_are_drawn_column_by_column():
+    rng = np.random.default_rng(0)
+    steps = rng.standard_normal((120, 60)) * np.linspace(0.2, 2.0, 120)[:, None]
+    table = np.cumsum(steps, axis=0) + 3.0
+    drawn = similarity_nulls(table, (0, 119), kind="walk", draws=300)
+    mean, sizes = table.mean(axis=0), np.sqrt(np.square(np.diff(table, axis=0)).mean(axis=1))
+    brute = []
+    for _ in range(300):
+        walk = np.cumsum(sizes[:, None] * rng.standard_normal((119, 60)), axis=0)
+        walk = np.vstack([np.zeros(60), walk])
+        brute.append(mean_by_lag(walk - walk.mean(axis=0) + mean, (0, 119)))
+    expected = np.percentile(brute, (5, 50, 95), axis=0)
+    band = drawn.by_lag
+    for found, wanted in zip((band.low, band.middle, band.high), expected, strict=True):
+        np.testing.assert_allclose(found[:90], wanted[:90], atol=0.05)
+    rises = [largest_rise(curve).size for curve in brute]
+    assert drawn.rise.band[2] == pytest.approx(np.percentile(rises, 95), abs=0.04)
+
+
+@pytest.mark.parametrize("components", [None, (1, 2, 3)])
+@pytest.mark.parametrize("kind", ["process", "walk"])
+def test_a_null_is_repeated_and_knows_its_size(kind, components):
+    table = np.cumsum(np.random.default_rng(3).standard_normal((50, 12)), axis=0)
+    one, two = (similarity_nulls(table, (5, 44), components, kind=kind, draws=20) for _ in range(2))
+    assert one.by_lag.low.shape == one.by_lag.high.shape == (40,)
+    assert (one.by_lag.low == two.by_lag.low).all()
+    assert (one.rise.values == two.rise.values).all()
+    assert (one.rise.name, one.rise.draws, one.by_lag.draws) == (kind, 20, 20)
+    assert one.by_lag.low[0] == pytest.approx(1.0)
+
+
+def test_a_long_range_is_thinned_and_its_band_has_every_lag():
+    table = np.cumsum(np.random.default_rng(3).standard_normal((5000, 2)), axis=0)
+    band = similarity_nulls(table, (0, 4999), kind="walk", draws=5).by_lag
+    assert len(band.low) == len(band.high) == 5000
+    assert (band.low <= band.middle).all()
+    assert np.abs(np.diff(band.middle[:3000])).max() < 0.05
+
+
+def test_drawing_can_be_stopped_between_two_draws():
+    table = np.cumsum(np.random.default_rng(3).standard_normal((50, 12)), axis=0)
+    calls = []
+
+    def check():
+        calls.append(1)
+        if len(calls) == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        similarity_nulls(table, (0, 49), check=check)
+    assert len(calls) == 3

@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -122,6 +123,7 @@ def printed_names(figure):
         text.get_text(): to_hex(line.get_color())
         for legend in legends
         for text, line in zip(legend.texts, legend.legend_handles, strict=True)
+        if isinstance(line, Line2D)  # not a band
     }
 
 

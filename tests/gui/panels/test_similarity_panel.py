@@ -9,11 +9,20 @@ from PySide6.QtTest import QTest
 
 from geometry.measures import similarity as module
 from geometry.pca.pca import fit_pca
+from gui.panels.panel import DRAWING
 from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import LEFT, NONE, SHIFT, double_click, hover, named
+from tests.gui.result_stage import (
+    LEFT,
+    NONE,
+    SHIFT,
+    ResultStage,
+    double_click,
+    hover,
+    named,
+)
 from tests.scripts import run_script
 
 
@@ -201,6 +210,117 @@ def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
     others.close()
 
 
+# Beside random curves.
+
+
+def bands(panel):
+    """The bands that are drawn, and what the line below the caption says."""
+    return lags(panel).bands, panel.header.finding.text()
+
+
+def test_random_curves_come_after_the_answer_and_never_during_a_drag(qtbot, hand_jobs, helix_table):
+    stage = ResultStage(qtbot, "similarity", hand_jobs, size=(900, 320))
+    stage.open(helix_table, (20, 119))
+    panel, session = stage.panel, stage.session
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver(*hand_jobs.waiting)
+    assert panel.result is not None
+    assert bands(panel) == ((), DRAWING)
+    assert panel.header.finding.isVisible()
+    hand_jobs.deliver_all()
+    (band,), said = bands(panel)
+    assert (band.low <= band.high).all()
+    assert said == str(panel.spec.finding(panel.view()))
+    assert "similarity_nulls" in panel.python()
+    numbers = panel.numbers()
+    assert (numbers["process_p95"] == band.high).all()
+
+    session.dragging = True
+    session.positions = (30, 119)
+    panel.ask()
+    hand_jobs.deliver_all()
+    assert panel.result.positions == (30, 119)
+    assert bands(panel) == ((), "")
+    assert not any(key.startswith("process") for key in panel.numbers())
+    session.positions = (20, 119)
+    panel.ask()
+    hand_jobs.deliver_all()
+    assert panel.result.positions == (20, 119)
+    assert bands(panel)[0] == ()
+    session.dragging = False
+    # Those of this range are kept.
+    assert bands(panel) == ((band,), said) or np.array_equal(bands(panel)[0][0].low, band.low)
+    assert not hand_jobs.waiting
+
+    session.positions = (40, 119)
+    panel.ask()
+    hand_jobs.deliver(*hand_jobs.waiting)
+    assert len(hand_jobs.waiting) == 1
+    session.dragging = True
+    session.positions = (41, 119)
+    panel.ask()
+    # Random curves for a range that has gone are given up.
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver_all()
+    assert panel.result.positions == (41, 119)
+    assert bands(panel)[0] == ()
+
+
+def test_a_hidden_panel_draws_no_random_curves(qtbot, hand_jobs, helix_table):
+    stage = ResultStage(qtbot, "similarity", hand_jobs, size=(900, 320))
+    stage.open(helix_table, (20, 119))
+    hand_jobs.deliver(*hand_jobs.waiting)
+    (drawing,) = hand_jobs.waiting
+    stage.panel.set_in_front(False)
+    assert drawing in hand_jobs.held
+    stage.panel.set_in_front(True)
+    assert drawing not in hand_jobs.held
+    hand_jobs.deliver_all()
+    assert bands(stage.panel)[0]
+
+
+def test_esc_passes_random_curves_by(qtbot, hand_jobs, helix_table):
+    stage = ResultStage(qtbot, "similarity", hand_jobs)
+    stage.open(helix_table, (20, 119))
+    hand_jobs.deliver(*hand_jobs.waiting)
+    hand_jobs.drag_on(*hand_jobs.waiting)
+    assert not stage.answers.cancel_newest()
+    hand_jobs.deliver_all()
+    assert bands(stage.panel)[0]
+
+
+def test_a_helix_rises_again_and_a_line_does_not(stage, small, write_table):
+    found = small.spec.finding(small.view())
+    assert found.outcome == "holds"
+    assert small.header.finding.text().startswith("✓ holds: rises again by ")
+    t = np.linspace(0.0, 1.0, 120)[:, None]
+    direction = np.random.default_rng(1).standard_normal(24)
+    stage.open(write_table(1.0 + t * direction, "line"))
+    assert stage.panel.spec.finding(stage.panel.view()).outcome == "does not hold"
+    QTest.mouseClick(stage.panel.controls.widgets["random"].buttons["none"], LEFT)
+    assert stage.panel.header.finding.isVisible()
+    assert lags(stage.panel).bands == ()
+
+
+@pytest.mark.parametrize("rows", ["raw", "projected"])
+def test_the_script_ends_with_the_panels_outcome(small, stage, rows):
+    small.configure(rows=rows)
+    *_, first, second, last = run_script(stage.python()).splitlines()
+    view = small.view()
+    assert last.partition(" ")[2] == small.spec.finding(view).outcome
+    for line, (kind, null) in zip((first, second), view.nulls.items(), strict=True):
+        name, draws, *numbers = line.split()
+        assert (name, draws) == (kind, "100")
+        np.testing.assert_allclose([float(n) for n in numbers], null.rise.band)
+
+
+def test_the_printed_figure_has_the_band_and_the_finding(small):
+    figure = small.figure()()
+    assert any(axes.collections for axes in figure.axes)
+    texts = " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
+    assert "rises again by" in texts.replace("\n", " ")
+
+
 # What can be taken away.
 
 
@@ -209,5 +329,5 @@ def test_python_prints_the_same(small, stage, rows):
     small.configure(rows=rows)
     printed = run_script(stage.python())
     assert printed.startswith("(100, 100)")
-    numbers = printed.partition("[")[2].strip("] \n").split()
+    numbers = printed.partition("[")[2].partition("]")[0].split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)

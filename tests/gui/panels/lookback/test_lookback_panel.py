@@ -17,6 +17,7 @@ from tests.gui.panels.lookback.lookback_stage import (
     guide,
     head_table,
     lag_point,
+    part,
     press,
     readings,
 )
@@ -119,7 +120,7 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     panel.controls.number.slider.setValue(10)
     qtbot.waitUntil(lambda: "N = 10: " in panel.caption())
     r2 = panel.result.turned.found.r2["rotation"][9]
-    assert readings(panel, "R²").endswith(f"rotation alone {r2:.3f}")
+    assert f"rotation alone {r2:.3f} · smooth " in readings(panel, "R²")
 
 
 # Other spaces and scorings.
@@ -244,3 +245,57 @@ def test_python_prints_what_is_shown(gpt2, space):
     back = panel.result.back
     found = back.queries[1] if space == "heads" else back.found
     assert str(found.r2["screw"][found.index(lag)])[:9] in printed
+
+
+# Beside random curves.
+
+
+def test_at_each_lag_r2_is_weighed_beside_random_curves_and_the_script_agrees(panel, stage):
+    QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
+    smooth, walks = part(panel, "R²").bands
+    assert len(smooth.x) == len(walks.x) == len(panel.result.lags)
+    for lag in (10, 60):
+        panel.configure(lag=lag)
+        view = panel.view()
+        found = panel.spec.finding(view)
+        assert panel.header.finding.text() == str(found)
+        *_, first, second, last = run_script(stage.python()).splitlines()
+        assert last.partition(" ")[2] == found.outcome
+        at = panel.result.turned.found.index(lag)
+        for line, (kind, null) in zip((first, second), view.nulls.items(), strict=True):
+            name, draws, *numbers = line.split()
+            assert (name, int(draws)) == (kind, null.at(at).draws)
+            np.testing.assert_allclose([float(n) for n in numbers], null.at(at).band)
+
+
+def test_a_random_walk_looks_back_as_any_smooth_curve(stage, panel, write_table):
+    walk = np.cumsum(np.random.default_rng(2).standard_normal((200, 30)), axis=0)
+    stage.open(write_table(walk, "walk"))
+    panel.configure(lag=1)
+    assert panel.spec.finding(panel.view()).outcome == "as any smooth curve"
+    assert panel.header.finding.text().startswith("≈ as any smooth curve: ")
+    panel.configure(lag=120)
+    assert panel.spec.finding(panel.view()).outcome == "does not hold"
+
+
+def test_other_spaces_have_no_random_curves(panel):
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["6"], LEFT)
+    assert part(panel, "R²").bands == ()
+    assert not panel.header.finding.isVisible()
+
+
+def test_it_is_said_where_the_rotation_alone_does_better(stage, panel, write_table):
+    angle = 4 * np.pi * np.arange(200) / 200
+    circle = np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+    noise = 0.2 * np.random.default_rng(0).standard_normal(circle.shape)
+    stage.open(write_table(circle + noise, "circle"))
+    panel.configure(scoring="halves")
+    found = panel.result.turned.found
+    better = found.r2["rotation"] > found.r2["screw"]
+    for lag in (found.lags[better.argmax()], found.lags[better.argmin()]):
+        panel.configure(lag=int(lag))
+        at = found.index(lag)
+        alone = f"rotation alone is better: {format_number(found.r2['rotation'][at])}"
+        assert (alone in panel.header.finding.text()) is bool(better[at])
+    assert better.any()
+    assert not better.all()
