@@ -70,6 +70,9 @@ class Panel(QWidget):
         """Return what :meth:`configure` takes to show the same again; all of it is JSON."""
         return {}
 
+    def restore(self, options: Fields) -> None:
+        """Set the choices of a file of saved work, and those that it lacks as they are at first."""
+
     def set_in_front(self, in_front: bool) -> None:
         """Set whether the panel is the visible one of its tabs."""
 

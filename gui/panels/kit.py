@@ -462,6 +462,17 @@ def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
     return found
 
 
+def restored(spec: AnyPanel, options: Fields, model: PositionalModel, choices: Any) -> Any:
+    """Return choices with those of a file, as :func:`usable`.
+
+    Saved choices that are not among them are those that the panel begins with: a file of an
+    earlier release lacks those that came later.
+    """
+    begun = spec.choices_for(model, spec.defaults)
+    first = {one.field: getattr(begun, one.field) for one in kept_controls(spec)}
+    return changed(spec, replace(choices, **first), usable(spec, options, model))
+
+
 def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str, object]:
     """Return the choices from a file that a model supports.
 

@@ -29,6 +29,7 @@ from gui.panels.kit import (
     all_scripts,
     at_stops,
     changed,
+    restored,
     saved,
 )
 from gui.panels.playback import Playback
@@ -300,6 +301,10 @@ class ResultPanel(Panel):
 
     def configure(self, **options: object) -> None:
         self._set_choices(changed(self.spec, self.choices, options))
+
+    def restore(self, options: Fields) -> None:
+        if self.session.model is not None:
+            self._set_choices(restored(self.spec, options, self.session.model, self.choices))
 
     def options(self) -> Fields:
         return saved(self.spec, self.choices)

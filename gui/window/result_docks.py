@@ -124,19 +124,21 @@ class ResultDocks:
     def restore(self, options: Mapping[str, Fields]) -> None:
         """Restore the panels' options, for those not built yet when they are built.
 
-        Layers or heads that the open model lacks are ignored. Options not applied yet are dropped
-        when another model is opened.
+        Options that are missing, of whole panels too, are those that panels begin with, and so are
+        layers or heads that the open model lacks. Options not applied yet are dropped when another
+        model is opened.
         """
         model = self._session.model
-        if not options or model is None:
+        if model is None:
             return
         from gui.panels.kit import usable
 
-        for name, chosen in options.items():
-            found = usable(PANELS[name].spec, chosen, model) if name in PANELS else {}
+        self._wanted.clear()
+        for name in self._table:
+            chosen = options.get(name, {})
             if name in self._panels:
-                self._panels[name].configure(**found)
-            elif name in self._table:
+                self._panels[name].restore(chosen)
+            elif name in PANELS and (found := usable(PANELS[name].spec, chosen, model)):
                 self._wanted[name] = found
 
     def _forget_wanted(self) -> None:

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.computed import is_computed
-from gui.panels.kit import kept_controls
+from gui.panels.kit import kept_controls, saved
 from gui.panels.table import PANELS
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
@@ -34,10 +34,16 @@ def plain(value):
     return json.loads(json.dumps(value))
 
 
-NEW = {"fourier"}
-"""Panels that were not there in 0.1."""
-LATER = {"compare", *NEW}
-"""Panels that had no choices in 0.1."""
+def choices_of_0_1():
+    """The panels' saved choices in 0.1; among the files are all of them."""
+    found = {}
+    for expected in EXPECTED["work"].values():
+        for panel, options in expected["work"]["panels"].items():
+            found.setdefault(panel, set()).update(options)
+    return found
+
+
+CHOICES = choices_of_0_1()
 
 
 # ---- what was read ---------------------------------------------------------------------
@@ -171,16 +177,9 @@ def test_they_are_the_bytes_that_0_1_wrote():
     }
 
 
-def test_among_them_all_panels_have_choices():
-    chosen = {}
-    for expected in EXPECTED["work"].values():
-        for panel, options in expected["work"]["panels"].items():
-            chosen.setdefault(panel, set()).update(options)
-    assert chosen == {
-        name: {control.field for control in kept}
-        for name, entry in PANELS.items()
-        if name not in LATER and (kept := kept_controls(entry.spec))
-    }
+def test_all_choices_in_them_are_still_those_of_panels():
+    for name, fields in CHOICES.items():
+        assert fields <= {control.field for control in kept_controls(PANELS[name].spec)}, name
 
 
 @each("work")
@@ -228,11 +227,20 @@ def assert_same_view(shown, expected):
     if "session" in wanted:
         wanted["session"] = {**LATER_FIELDS, **wanted["session"]}
     assert without(shown, *left_out) == wanted
-    if "panels" in shown:
-        assert without(shown["panels"], *LATER) == expected["panels"]
     assert len(shown.get("others", ())) == len(expected.get("others", ()))
     for one, other in zip(shown.get("others", ()), expected.get("others", ()), strict=True):
         assert_same_view(one, other)
+
+
+def assert_same_choices(shown, expected, model):
+    """Panels have the choices of the file, and begin with those that came later."""
+    for name, options in shown.items():
+        spec = PANELS[name].spec
+        begun = plain(saved(spec, spec.choices_for(model, spec.defaults)))
+        later = without(options, *CHOICES.get(name, ()))
+        assert later == {field: begun[field] for field in later}, name
+        assert without(options, *later) == expected.get(name, {}), name
+    assert shown.keys() >= expected.keys()
 
 
 @pytest.fixture
@@ -269,13 +277,39 @@ def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_s
     window, session = application.window, application.session
     wait_until_shown(application)
     assert session.notice is None
-    assert_same_view(described_work(window.work.take(file)), expected["work"])
+    shown, chosen = described_work(window.work.take(file)), expected["work"]["panels"]
+    assert_same_view(shown, expected["work"])
+    assert_same_choices(shown["panels"], chosen, session.model)
     assert_first_layout(window)
     kept = [one["key"] for one in expected["work"]["bookmarks"]]
     assert [one.key for one in session.bookmarks] == kept
-    for panel, options in expected["work"]["panels"].items():
+    for panel in chosen:
         window.bring(panel)
-        assert plain(window.panels[panel].options()) == options
+        assert_same_choices(
+            {panel: plain(window.panels[panel].options())}, {panel: chosen[panel]}, session.model
+        )
+
+
+def test_what_came_later_is_as_at_first_in_a_window_that_had_other_choices(
+    start_application, tmp_path, wait_until_shown
+):
+    """A file of 0.1 names no panel that had no choices then."""
+    application = start_application("sample", wait=False)
+    wait_until_shown(application)
+    window = application.window
+    for name in PANELS:
+        window.results.need(name)
+    window.panels["norms"].configure(about_mean=True)
+    window.panels["shape"].configure(plotted="turning")
+    application.controller.open(str(FOLDER / "work" / "plain.helix"))
+    wait_until_shown(application, EXPECTED["work"]["plain.helix"]["work"]["source"])
+    shown = plain(window.results.options())
+    assert shown["norms"]["about_mean"] is False
+    for name, options in shown.items():
+        spec = PANELS[name].spec
+        assert options == plain(
+            saved(spec, spec.choices_for(application.session.model, spec.defaults))
+        )
 
 
 @each("bookmarks")

@@ -270,7 +270,8 @@ def test_a_panel_shows_what_it_did_when_it_is_first_seen(
     # Saved again, it is not forgotten.
     again = save(fresh, tmp_path / "b.helix")
     assert read_work(again).panels == read_work(path).panels
-    assert read_work(path).panels == {"kernels": chosen, "lookback": lookback}
+    kept = read_work(path).panels
+    assert (kept["kernels"], kept["lookback"]) == (chosen, lookback)
     window.bring("kernels")
     wait_until_idle(fresh)
     panel = window.panels["kernels"]
