@@ -41,6 +41,27 @@ class Curve:
         ratio = self.pca.explained_variance_ratio
         return tuple(float(ratio[c - 1]) if c <= len(ratio) else 0.0 for c in self.components)
 
+    @property
+    def absent(self) -> tuple[int, ...]:
+        """Shown components that the range does not have, ascending: their coordinates are zero."""
+        return tuple(sorted(c for c in self.components if c > len(self.pca.components)))
+
+    @property
+    def shortage(self) -> str:
+        """Why some shown components are zero, as a clause; "" if none are."""
+        if not self.absent:
+            return ""
+        names = " or ".join(f"PC {c}" for c in self.absent)
+        return f"{why_fewer(self.pca)}: no {names}"
+
+
+def why_fewer(pca: PositionPCA) -> str:
+    """Return what limits the number of a range's components, as a clause: columns or positions."""
+    first, last = pca.positions
+    rows, columns = last - first + 1, pca.mean.size
+    count, of = (columns, "column") if columns <= rows else (rows, "position")
+    return f"{'this table' if of == 'column' else 'the range'} has {count} {of}{'s'[: count != 1]}"
+
 
 def place_curve(
     W_pos: np.ndarray, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)

@@ -46,9 +46,11 @@ def _spectrum(reported: Reported) -> Figure:
 
 def _helix(reported: Reported) -> Figure:
     W_pos = reported.model.W_pos
-    if min(W_pos.shape) < 3:
-        raise RangeError(f"the table is {W_pos.shape[0]} × {W_pos.shape[1]}: no three components")
-    return helix_figure(reported.model.name, place_curve(W_pos, reported.measured.pca))
+    curve = place_curve(W_pos, reported.measured.pca)
+    first, last = curve.pca.positions
+    if last - first < 2:
+        raise RangeError(f"the range {first}–{last} has too few positions for a curve")
+    return helix_figure(reported.model.name, curve)
 
 
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {

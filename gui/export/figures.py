@@ -61,7 +61,9 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
         (axes.xaxis, axes.yaxis, axes.zaxis), curve.components, shares, strict=True
     ):
         axis.set_label_text(
-            f"PC {component} ({format_percent(share)})", fontsize=SMALL * POINTS, color=theme.text
+            f"PC {component} ({'none' if component in curve.absent else format_percent(share)})",
+            fontsize=SMALL * POINTS,
+            color=theme.text,
         )
         axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
         axis.set_major_locator(MaxNLocator(5))
@@ -75,7 +77,8 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     components = ", ".join(map(str, curve.components))
     figure.suptitle(
         f"{name} · positions {first}–{last}, centred\n"
-        f"PC {components}: {format_percent(sum(shares))} of the variance",
+        f"PC {components}: {format_percent(sum(shares))} of the variance"
+        + (f" · {curve.shortage}" if curve.shortage else ""),
         x=0.02, y=0.98, ha="left", va="top", fontsize=SMALL * POINTS, color=theme.text,
     )  # fmt: skip
     return figure

@@ -103,6 +103,10 @@ def resolve_scene(session: Session) -> SceneState | None:
     if timeline is not None:
         return _resolve_snapshot(session, timeline)
     shares = curve.explained_variance_ratio
+    each = [
+        "none" if component in curve.absent else format_percent(share)
+        for component, share in zip(curve.components, shares, strict=True)
+    ]
     first, last = curve.pca.positions
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
@@ -112,8 +116,9 @@ def resolve_scene(session: Session) -> SceneState | None:
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
-        " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
-        + f"  =  {format_percent(sum(shares))}",
+        " · ".join(f"{n}  {s}" for n, s in zip(names, each, strict=True))
+        + f"  =  {format_percent(sum(shares))}"
+        + (f" · {curve.shortage}" if curve.shortage else ""),
     )
     return SceneState(
         coordinates=curve.coordinates,
@@ -123,9 +128,9 @@ def resolve_scene(session: Session) -> SceneState | None:
         projection=session.projection,
         scale=color_scale(session),
         axis_labels=(
-            f"{names[0]} · {format_percent(shares[0])}",
-            f"{names[1]} · {format_percent(shares[1])}",
-            f"{names[2]} · {format_percent(shares[2])}",
+            f"{names[0]} · {each[0]}",
+            f"{names[1]} · {each[1]}",
+            f"{names[2]} · {each[2]}",
         ),
         caption=(
             *caption,

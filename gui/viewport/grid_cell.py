@@ -245,7 +245,10 @@ class GridCell(QWidget):
             self.name.setText(titled(model))
             self.facts.setText(total if narrow else f"{first}–{last} · {total}")
             shares = zip(curve.components, curve.explained_variance_ratio, strict=True)
-            each = ", ".join(f"PC {k} {format_percent(share)}" for k, share in shares)
+            each = ", ".join(
+                f"PC {k} {format_percent(share)}" for k, share in shares if k not in curve.absent
+            )
+            lacking = f" Here {curve.shortage}." if curve.shortage else ""
             self.facts.setToolTip(
-                wrapped(f"Positions {first}–{last}, centred. Of their variance: {each}.")
+                wrapped(f"Positions {first}–{last}, centred. Of their variance: {each}.{lacking}")
             )

@@ -13,6 +13,7 @@ from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_nulls, look_back_range
+from geometry.pca.curve import why_fewer
 from gui.panels.kit import RANDOM_NAMES, RandomCurves
 from gui.services.questions import QuestionContext, Tensor
 
@@ -191,9 +192,11 @@ def of_measured(measured: Measurements) -> OfPositions:
     """
     found, (first, last) = measured.look_back, measured.positions
     if found is None:
-        raise RangeError(
-            f"the range is {first}–{last}, in {len(measured.pca.components)} components"
-        )
+        if measured.model.d_model < 3:
+            raise RangeError(
+                f"looking back is measured in three components, and {why_fewer(measured.pca)}"
+            )
+        raise RangeError(f"the range {first}–{last} has too few positions to look back in")
     pca, even_odd = first_three(measured.pca), found["even_odd"]
     back = RangeLookBack(pca, pca.project(measured.rows), even_odd)
     turned = Turned(even_odd, measured.turning, np.degrees(even_odd.angles))

@@ -11,6 +11,7 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.roughness import FEWEST, Roughness, roughness
 from geometry.measures.shape_fit import FREE
+from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.services.questions import Progress, QuestionContext
 
@@ -184,7 +185,9 @@ def coordinates_in(table: np.ndarray, pca: PositionPCA, components: tuple[int, .
     """(m, 3) the range's positions in three of its components, from 1; RangeError without them."""
     if max(components) > len(pca.components):
         raise RangeError(
-            f"A curve in space needs three components, and this table has {len(pca.components)}."
+            f"The curve is fitted in the components {', '.join(map(str, components))}, and"
+            f" {why_fewer(pca)}.",
+            "Choose other components." if min(len(pca.mean), len(pca.components)) >= 3 else "",
         )
     first, last = pca.positions
     chosen = [number - 1 for number in components]

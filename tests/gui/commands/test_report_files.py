@@ -225,3 +225,20 @@ def test_figures_need_no_toolkit(run_python):
         " set(gui.commands.report_files.FIGURES))\n"
     )
     assert run_python(program).strip() == "[] True"
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_table_of_few_columns_is_drawn_and_what_it_lacks_is_columns(
+    columns, tmp_path, write_table, sketched
+):
+    table = np.random.default_rng(columns).standard_normal((60, columns)).cumsum(axis=0)
+    found = write(open_source(write_table(table)), tmp_path / "report")
+    skipped = found["figures"]["skipped"]
+    assert set(skipped) == NEED_E | NEED_WEIGHTS | {"shape", "lookback"}
+    lack = f"this table has {columns} column{'s' * (columns > 1)}"
+    assert lack in skipped["shape"]
+    assert lack in skipped["lookback"]
+    drawn = (tmp_path / "report/helix.svg").read_text("utf-8")
+    assert f"{lack}: no PC {'2 or PC 3' if columns == 1 else '3'}" in drawn
+    assert "PC 3 (none)" in drawn
+    assert found["pca"]["explained_variance_ratio"][0] > 0.3

@@ -123,3 +123,23 @@ def test_what_is_displayed_is_turned_and_marks_and_switches_are_passed_on(opened
     assert state.turn is turn
     assert (state.selection, state.hover) == ((4, 8), 7)
     assert (state.projection, state.outside) == ("parallel", "faint")
+
+
+@pytest.mark.parametrize(
+    ("shape", "lack"),
+    [
+        ((40, 1), "this table has 1 column: no PC 2 or PC 3"),
+        ((40, 2), "this table has 2 columns: no PC 3"),
+        ((2, 9), "the range has 2 positions: no PC 3"),
+    ],
+)
+def test_components_that_are_not_there_are_zero_and_called_none(
+    session, controller, write_table, shape, lack
+):
+    controller.open(str(write_table(np.random.default_rng(1).standard_normal(shape), "narrow")))
+    controller.request_positions(0, shape[0] - 1)
+    state = resolve_scene(session)
+    assert state.caption[1].endswith(f" · {lack}")
+    assert state.axis_labels[2] == "PC\N{NO-BREAK SPACE}3 · none"
+    assert not state.coordinates[:, 2].any()
+    assert state.coordinates[:, 0].any()
