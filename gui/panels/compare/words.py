@@ -221,7 +221,9 @@ shown = [
 for model, positions, components in shown:
     print(model.name)
     for one in scalar_results(model, positions, components):
-        print("", one.quantity.title, one.value, one.quantity.unit, sep="\\t")
+        percent = one.quantity.unit == "%" and one.value is not None
+        value = 100 * one.value if percent else one.value
+        print("", one.quantity.title, value, one.quantity.unit, sep="\\t")
 """
 
 

@@ -453,6 +453,14 @@ def test_the_copied_python_prints_the_same(two):
     printed = run_script(two.python()).splitlines()
     assert printed[0] == "helix"
     assert printed[len(QUANTITIES) + 1] == "other_%"
-    told = dict(line.split("\t")[1:3] for line in printed[1 : len(QUANTITIES) + 1])
-    for one in of(two.session).values():
-        assert told[one.quantity.title] == str(one.value), one.quantity.title
+    told = {line.split("\t")[1]: line.split("\t")[2:] for line in printed[1 : len(QUANTITIES) + 1]}
+    found = of(two.session).values()
+    for one in found:
+        percent = one.quantity.kind == "share" and one.value is not None
+        value = 100 * one.value if percent else one.value
+        assert told[one.quantity.title] == [str(value), one.quantity.unit], one.quantity.title
+    # As the panel shows them: 91.1 %, not 0.911 %.
+    (shown,) = [one for one in found if one.quantity.key == "variance_3"]
+    assert float(told["3 PCs"][0]) == pytest.approx(100 * shown.value)
+    assert told["3 PCs"][1] == "%"
+    assert float(told["3 PCs"][0]) > 10
