@@ -1,25 +1,54 @@
-"""Measures of the claims about looking back."""
+"""Measures of the claims about looking back, and about where heads attend, in the first layer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from geometry.claims.claim_measures import CannotTell
+from geometry.claims.claim import CannotTell, Claim, NotApplicable
+from geometry.claims.claim_measures import curve_length
 from geometry.claims.measurements import Measurements
+from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
+from geometry.evidence.null import Null, null_of
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
-from geometry.measures.lookback import Kind, Scoring
+from geometry.measures.heads import HeadProjections
+from geometry.measures.kernels import NEAR, HeadKernels, head_kernels
+from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
+from geometry.models.head_projections import project_heads
+from geometry.pca.components import Array, row_norms
 
 LAG = 50
 """A lag over which a curve of one or two turns rotates visibly."""
+FAR = (100, 200)
+"""Lags that are a large part of a turn."""
 HEAD_LAG = 10
 """A lag that many heads may attend to."""
+LOCAL = 0.9
+"""A head with a larger share of its attention on the nearest positions is local."""
+TWICE = float(np.log(2.0))
+"""Difference of scores that makes attention twice as strong."""
+LAYER = 0
+TURNED = 20
+"""Draws of positions that are turned at random and read by all heads: the 95th percentile lies
+between the two greatest."""
+CURVES = 60
+LAST = 64
+"""Queries of the draws, counted from the last."""
+THIN = 256
+"""Positions whose scores with each other are compared, evenly spaced."""
 
 
-def _r2(measured: Measurements, kind: Kind, scoring: Scoring) -> float:
+def _found(measured: Measurements, scoring: Scoring) -> LookBack:
     found = measured.look_back
     if found is None or found[scoring].lags[-1] < LAG:
         raise CannotTell("too few positions are shown")
-    return float(found[scoring].r2[kind][found[scoring].index(LAG)])
+    return found[scoring]
+
+
+def _r2(measured: Measurements, kind: Kind, scoring: Scoring, lag: int = LAG) -> float:
+    found = _found(measured, scoring)
+    return float(found.r2[kind][found.index(lag)])
 
 
 def everywhere(measured: Measurements) -> float:
@@ -27,34 +56,75 @@ def everywhere(measured: Measurements) -> float:
     return _r2(measured, "screw", "halves")
 
 
+def far(measured: Measurements) -> float:
+    """Return the lower R² of looking 100 and 200 back, fitted on one half, scored on the other."""
+    if _found(measured, "halves").lags[-1] < FAR[-1]:
+        raise CannotTell("too few positions are shown")
+    return min(_r2(measured, "screw", "halves", lag) for lag in FAR)
+
+
 def beyond_a_shift(measured: Measurements) -> float:
-    """R² of rotation and shift, minus that of the shift alone (or 0 if that is negative)."""
-    shift = _r2(measured, "translation", "even_odd")
-    return _r2(measured, "screw", "even_odd") - max(shift, 0.0)
+    """Share of the error of a shift alone that a rotation takes away, for 50 back."""
+    left = 1.0 - _r2(measured, "translation", "even_odd")
+    if left < 1e-9:
+        return 0.0  # a shift alone does it
+    return 1.0 - (1.0 - _r2(measured, "screw", "even_odd")) / left
+
+
+def beyond_a_rotation(measured: Measurements) -> float:
+    """R² of rotation and shift less that of the rotation alone, scored on the second half."""
+    return _r2(measured, "screw", "halves") - _r2(measured, "rotation", "halves")
 
 
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
     if measured.look_back is None:
         raise CannotTell("too few positions are shown")
-    if measured.turning is None:
-        raise CannotTell("no rotation fits, not even for lags 1 and 2")
+    if measured.turning is None or len(measured.turning.angles) < LAG:
+        raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
     return measured.turning.r2
+
+
+# ---- in heads ---
 
 
 def in_heads(measured: Measurements) -> float:
     """Median over the first layer's heads of the lower R² of queries and keys."""
-    found = _heads(measured)
-    worse = [
-        min(float(one.r2["screw"][0]) for one in pair)
-        for pair in zip(found.queries, found.keys, strict=True)
-    ]
-    return float(np.median(worse))
+    return float(np.median(_worse(_heads(measured))))
+
+
+def _worse(found: HeadLookBack) -> Array:
+    pairs = zip(found.queries, found.keys, strict=True)
+    return np.array([min(float(one.r2["screw"][0]) for one in pair) for pair in pairs])
+
+
+def curves_in_heads(claim: Claim, measured: Measurements) -> Null:
+    """Draw the R² for random curves as smooth as the queries of the median head."""
+    worse = _worse(_heads(measured))
+    first, last = measured.positions
+    head = int(np.argsort(worse)[len(worse) // 2])
+    queries = measured.heads(LAYER).queries[head, first : last + 1]
+    leading = []
+    for table in drawn_tables(queries, "process", CURVES):
+        centred = table - table.mean(axis=0)
+        vectors = np.linalg.eigh(centred.T @ centred)[1][:, -3:]
+        leading.append(centred @ vectors)
+    if leading[0].shape[1] < 3:
+        raise CannotTell("heads have fewer than three dimensions")
+    found = look_back_each(np.stack(leading), (HEAD_LAG,), scoring="halves")
+    values = [float(one.r2["screw"][0]) for one in found]
+    return null_of("process", "random curves as smooth as the queries of the median head", values)
 
 
 def different_lags(measured: Measurements) -> float:
-    """Count the different lags that the first layer's heads prefer."""
-    return float(len(np.unique(_heads(measured).preferred)))
+    """Count the different lags that a head attends to twice as much as to itself and to the end."""
+    found = measured.kernels(LAYER)
+    m = found.positions[1] - found.positions[0] + 1
+    asked = (found.lags >= 0) & (found.lags <= m - m // 4)
+    lags, scores = found.lags[asked], found.scores[:, asked]
+    best = scores.argmax(axis=1)
+    clear = scores.max(axis=1) - np.maximum(scores[:, 0], scores[:, -1]) >= TWICE
+    return float(len(np.unique(lags[best[clear]])))
 
 
 def _heads(measured: Measurements) -> HeadLookBack:
@@ -64,6 +134,116 @@ def _heads(measured: Measurements) -> HeadLookBack:
         raise CannotTell("too few positions are shown")
 
     def find() -> HeadLookBack:
-        return look_back_heads(measured.heads(0), positions, (HEAD_LAG,), scoring="halves")
+        return look_back_heads(measured.heads(LAYER), positions, (HEAD_LAG,), scoring="halves")
 
     return measured.of_model.once(("heads look back", positions), find)
+
+
+def local_heads(measured: Measurements) -> float:
+    """Count the heads that attend to the nearest positions only."""
+    first, last = measured.positions
+    if last - first < 10 * NEAR:
+        raise CannotTell("too few positions are shown: nearly all of them are near")
+    return _count_local(measured.kernels(LAYER))
+
+
+def _count_local(found: HeadKernels) -> float:
+    return float((found.mass_lag_0_10 > LOCAL).sum())
+
+
+def blunted(measured: Measurements) -> float:
+    """Best previous-token score with P averaged in blocks of ten, relative to that without."""
+    plain, averaged = (measured.kernels(LAYER, averaged=flag) for flag in (False, True))
+    if not plain.previous_token.any():
+        raise CannotTell("no position of the range has one before it")
+    return float(np.divide(averaged.previous_token.max(), plain.previous_token.max()))
+
+
+def by_lag_alone(measured: Measurements) -> float:
+    """Share of the variance of a head's scores that the lag alone explains, median of the heads."""
+    rows = measured.model.W_pos[_thin(measured)]
+    return float(np.median(share_by_lag(project_heads(measured.model, LAYER, rows=rows))))
+
+
+def _thin(measured: Measurements) -> slice:
+    first, last = measured.positions
+    if last - first < 2 * NEAR:
+        raise CannotTell("too few positions are shown")
+    return slice(first, last + 1, -(-(last - first + 1) // THIN))
+
+
+def share_by_lag(heads: HeadProjections) -> Array:
+    """Share of the variance of each head's scores over pairs that their lag alone explains.
+
+    Parameters
+    ----------
+    heads
+        Queries and keys of positions at equal distances.
+
+    Returns
+    -------
+    (n_heads,) float64
+        Over the pairs that the head may attend to; 0 if all scores are equal.
+    """
+    n = heads.queries.shape[1]
+    lag = np.arange(n)[:, None] - np.arange(n)
+    seen = lag >= 0 if heads.causal else np.ones((n, n), dtype=bool)
+    groups = lag[seen] + n
+    counts = np.bincount(groups)
+    shares = []
+    for queries, keys in zip(heads.queries, heads.keys, strict=True):
+        scores = (queries @ keys.T)[seen].astype(np.float64)
+        scores -= scores.mean()
+        sums = np.bincount(groups, scores)
+        between = float((np.square(sums) / np.maximum(counts, 1)).sum())
+        total = float(np.square(scores).sum())
+        shares.append(between / total if total > 0.0 else 0.0)
+    return np.array(shares)
+
+
+def turned_kernels(claim: Claim, measured: Measurements) -> Null:
+    """Draw the count of local heads for positions that are turned at random."""
+    first, last = measured.positions
+
+    def count(rows: Array) -> float:
+        heads = project_heads(measured.model, LAYER, rows=rows, dtype=np.float32)
+        return _count_local(head_kernels(heads, (max(first, last - LAST), last)))
+
+    return _through_weights(measured.model.W_pos, count, TURNED // 2)
+
+
+def turned_shares(claim: Claim, measured: Measurements) -> Null:
+    """Draw :func:`by_lag_alone` for positions that are turned at random."""
+
+    def median(rows: Array) -> float:
+        return float(np.median(share_by_lag(project_heads(measured.model, LAYER, rows=rows))))
+
+    return _through_weights(measured.model.W_pos[_thin(measured)], median, TURNED)
+
+
+def _through_weights(rows: Array, measure: Callable[[Array], float], draws: int) -> Null:
+    drawn = [measure(table) for table in drawn_tables(rows, "turned", draws)]
+    return null_of("turned", MEANINGS["turned"], drawn)
+
+
+# ---- LayerNorm and a line ---
+
+
+def line_after_layernorm(measured: Measurements) -> float:
+    """Shortest step after LayerNorm, over the mean step, of a straight line instead of the curve.
+
+    The line has the mean row, the direction in which the rows climb, and the curve's length in
+    three components. Of LayerNorm only the division by the norm counts here.
+    """
+    rows = measured.rows
+    if len(rows) < 4 or len(measured.pca.components) < 3:
+        raise CannotTell("too few positions or components are shown")
+    s = np.linspace(-1.0, 1.0, len(rows))
+    mean = rows.mean(axis=0)
+    direction = s @ (rows - mean)
+    if not direction.any():
+        raise CannotTell("the rows do not climb in any direction")
+    direction /= np.linalg.norm(direction)
+    line = mean + np.outer(s, direction) * (curve_length(measured) / 2)
+    steps = row_norms(np.diff(line / row_norms(line)[:, None], axis=0))
+    return float(steps.min() / steps.mean())

@@ -1,29 +1,34 @@
-"""The measures of the ledger's claims."""
+"""The measures of the ledger's claims about rows and norms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.claim import CannotTell, NotApplicable
 from geometry.claims.measurements import Measurements
-from geometry.evidence.turning_share import FEWEST_TURNS
+from geometry.evidence.drawn_tables import noise_and_half_lag
+from geometry.evidence.turning_share import FEWEST_TURNS, SMOOTH
 from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
+from geometry.measures.norms import outlyingness
 from geometry.measures.shape_fit import HELICES, ShapeFit
-from geometry.measures.single_dimensions import best_sinusoids
-from geometry.models.residual_stream import Name
-from geometry.pca.components import PositionPCA, row_norms
+from geometry.measures.single_dimensions import Sinusoids, best_sinusoids
+from geometry.pca.components import Array, PositionPCA, row_norms
 from geometry.pca.pca import fit_pca
 
-BLOCK_ROWS = 1024
-"""Rows compared with all others at a time."""
-
-
-class CannotTell(HelixscopeError):
-    """The model lacks what a claim is about."""
+ROUNDING = 1e-6
+"""A share of variance below this is rounding."""
+LEAST_CYCLES = 0.55
+"""A sinusoid of fewer cycles is at the edge of the search, which starts at half a cycle."""
+APART = 0.25
+"""Frequencies that differ by less, in cycles over the table, are the same."""
+CHORDS = 64
+LEADING_COLUMNS = 12
+"""Directions in which the nearest row is looked for."""
+AFTER = 100
+"""The position from which the articles call norms stable."""
 
 
 def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
@@ -46,74 +51,83 @@ def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
     return measured.of_model.once(("three components", span), lambda: fit_pca(P, span, 3))
 
 
-def smallest_distance(measured: Measurements) -> float:
-    """Smallest distance between two rows."""
-    P = measured.model.W_pos
-    if len(P) < 2:
-        raise CannotTell("this table has only one position")
-    squares = np.einsum("ij,ij->i", P, P)
-    least, pair = np.inf, (0, 0)
-    for start in range(0, len(P), BLOCK_ROWS):
-        block = P[start : start + BLOCK_ROWS]
-        # Rows after the block's first one; earlier ones have been compared already.
-        apart = (
-            squares[start : start + len(block), None] + squares[start:] - 2 * block @ P[start:].T
-        )
-        np.fill_diagonal(apart, np.inf)
-        i, j = np.unravel_index(int(apart.argmin()), apart.shape)
-        if apart[i, j] < least:
-            least, pair = apart[i, j], (start + int(i), start + int(j))
-    # For nearly equal rows the difference of squares is all rounding, so compute their own.
-    return float(np.linalg.norm(P[pair[0]] - P[pair[1]]))
+def doubles(measured: Measurements) -> float:
+    """Count the positions whose row is that of an earlier one."""
+    rows = np.ascontiguousarray(measured.model.W_pos + 0.0)  # −0 is 0
+    return float(len(rows) - len({row.tobytes() for row in rows}))
 
 
-def hand_made_line(measured: Measurements) -> float:
-    """Variance share of the first component of a table with the position in one entry."""
-    # One constant entry stands for all others, which have no variance.
-    by_hand = np.zeros((measured.model.n_positions, 2))
-    by_hand[:, 0] = np.arange(len(by_hand))
-    pca = fit_pca(by_hand, _span(measured, 1, -1), 1)
-    return float(pca.explained_variance_ratio[0])
+def beside_a_line(measured: Measurements) -> float:
+    """Share of what the best straight line leaves of the rows that two components hold."""
+    rows = measured.rows
+    if len(rows) < 4 or rows.shape[1] < 3:
+        raise CannotTell("too few positions or columns are shown")
+    centred = rows - rows.mean(axis=0)
+    s = np.arange(len(rows)) - (len(rows) - 1) / 2
+    left = centred - np.outer(s, s @ centred / (s @ s))
+    total = float(np.square(left).sum())
+    if total < 1e-12 * float(np.square(centred).sum()):
+        return 0.0  # a line leaves nothing
+    return float(fit_pca(left, (0, len(left) - 1), 2).explained_variance_ratio.sum())
 
 
-def fit(measured: Measurements, name: Literal["line", "helix"]) -> float:
-    """R² of one of the fitted curves."""
-    if measured.shapes is None:
+def turning(measured: Measurements) -> float:
+    """Balanced turning share over what the rule asks: B over 0.5 or B′ over 0.8, the greater.
+
+    0 if the positions turn in a plane, as on a circle, and do not climb.
+    """
+    evidence = measured.evidence
+    if evidence is None:
         raise CannotTell("too few positions are shown")
-    return measured.shapes.fits[name].r2
+    if evidence.remarkable is None:
+        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
+    if evidence.kind == "circle":
+        return 0.0
+    return max(evidence.b / SMOOTH[0], (evidence.b_prime or 0.0) / SMOOTH[1])
 
 
 def turns(measured: Measurements) -> float:
-    """Count the turns of the helix; 0 if there is none."""
-    helix = _helix(measured)
-    return 0.0 if helix is None else helix.turns
+    """Return the turns, first to last position, at which the balanced turning share is largest."""
+    evidence = measured.evidence
+    if evidence is None:
+        raise CannotTell("too few positions are shown")
+    return evidence.turns
 
 
-def helix_r2(measured: Measurements) -> float:
-    """R² of the helix; 0 if there is none."""
-    helix = _helix(measured)
-    return 0.0 if helix is None else helix.r2
+def needs_helix(measured: Measurements) -> ShapeFit:
+    """Return the helix that describes the points.
 
-
-def _helix(measured: Measurements) -> ShapeFit | None:
-    """Return the helix that describes the points; None if another curve or none does."""
+    Raises
+    ------
+    CannotTell
+        There are too few positions, or turns.
+    NotApplicable
+        Another curve describes the points, or none does.
+    """
     shapes = measured.shapes
     if shapes is None or shapes.evidence is None:
         raise CannotTell("too few positions are shown")
-    if shapes.evidence.remarkable is None:
-        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
     found = shapes.described
-    return found if found is not None and found.name in HELICES else None
+    if found is not None and found.name in HELICES:
+        return found
+    if shapes.evidence.remarkable is None and shapes.best == "none":
+        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
+    raise NotApplicable("no helix describes these positions")
 
 
-def is_outlier(position: int) -> Callable[[Measurements], float]:
-    """Return a measure that is 1 if a position's norm is an outlier, else 0; −1 is the last one."""
+def how_far_out(position: int) -> Callable[[Measurements], float]:
+    """Return a measure of how far a norm is out, over the bound of the rule; −1 is the last one."""
 
     def measure(measured: Measurements) -> float:
-        wanted = position if position >= 0 else measured.model.n_positions + position
-        return float(wanted in measured.norms.outliers)
+        if measured.model.n_positions < 9:
+            raise CannotTell(f"this table has only {measured.model.n_positions} positions")
+        return float(_outlyingness(measured)[position])
 
     return measure
+
+
+def _outlyingness(measured: Measurements) -> Array:
+    return measured.of_model.once("outlyingness", lambda: outlyingness(measured.model.W_pos))
 
 
 def fraying(measured: Measurements) -> float:
@@ -134,9 +148,11 @@ def truncation(measured: Measurements) -> float:
 
 def shared_subspace(measured: Measurements) -> float:
     """Shared part of the first three components of 1–99 and of 100 to the last, 0 to 1."""
-    early = _three(measured, 1, 99).components
-    late = _three(measured, 100, -1).components
-    return float(np.square(early @ late.T).sum() / 3)
+    early, late = _three(measured, 1, 99), _three(measured, 100, -1)
+    for found in (early, late):
+        if len(found.components) < 3 or found.explained_variance_ratio[2] < ROUNDING:
+            raise NotApplicable("these positions do not have three components")
+    return float(np.square(early.components @ late.components.T).sum() / 3)
 
 
 def steps(measured: Measurements) -> float:
@@ -160,6 +176,12 @@ def lowest_cosine(measured: Measurements) -> float:
     return float(by_lag[: max(1, len(by_lag) * 3 // 4)].min())
 
 
+def rise(measured: Measurements) -> float:
+    """Largest rise of the mean cosine by lag after a fall, up to three quarters of the range."""
+    by_lag = measured.by_lag[: max(1, len(measured.by_lag) * 3 // 4)]
+    return float((by_lag - np.minimum.accumulate(by_lag)).max())
+
+
 def similarity_explained(measured: Measurements) -> float:
     """Correlation of the mean cosine by lag before and after projection."""
     raw, projected = (
@@ -178,71 +200,73 @@ def entries_explained(measured: Measurements) -> float:
     return float(np.median(measured.projected_r2[waves]))
 
 
+def later_variation(measured: Measurements) -> float:
+    """Coefficient of variation of the norms from position 100 to the last but one."""
+    first, last = _span(measured, AFTER, -2)
+    return _variation(measured.norms.values[first : last + 1])
+
+
 def early_variation(measured: Measurements) -> float:
-    """Coefficient of variation of the earlier norms, relative to that of the later."""
-    first, last = _span(measured, measured.norms.after, -2)
-    values = measured.norms.values
-    early, late = values[1:first], values[first : last + 1]
-    if len(early) < 2:
-        raise CannotTell("the stretch of stable norms begins with the table")
-    return float((early.std() / early.mean()) / (late.std() / late.mean()))
+    """Coefficient of variation of the norms before position 100, relative to that of the later."""
+    later = later_variation(measured)
+    if later < ROUNDING:
+        raise NotApplicable("the later norms do not vary at all")
+    return _variation(measured.norms.values[1:AFTER]) / later
 
 
-def error(which: Literal["orthogonal", "constant_norm"]) -> Callable[[Measurements], float]:
-    """Return a measure of the median relative error of an approximation of LayerNorm."""
-    return lambda measured: float(np.median(getattr(measured.layernorm, which)))
+def _variation(values: Array) -> float:
+    return float(values.std() / values.mean())
 
 
-def captured(first: float, last: float) -> Callable[[Measurements], float]:
-    """Mean capture of a part of E's directions (shares of their number), over chance."""
-
-    def measure(measured: Measurements) -> float:
-        values = measured.capture
-        part = values[int(first * len(values)) : max(int(last * len(values)), 1)]
-        return float(part.mean() / measured.capture_chance)
-
-    return measure
+def by_norm(measured: Measurements) -> float:
+    """Median error, in positions, of the position that has the most similar norm, over chance."""
+    return _misread(measured, row_norms(measured.rows)[:, None])
 
 
-def corner(
-    rows: Name, columns: Name, which: Literal["TL", "TR", "BL", "BR"]
-) -> Callable[[Measurements], float]:
-    """Return a measure of a corner of squared overlaps, relative to chance."""
-    return lambda measured: float(getattr(measured.contrast(rows, columns), which))
+def by_direction(measured: Measurements) -> float:
+    """Median error, in positions, of the position in the most similar direction, over chance."""
+    norms = row_norms(measured.rows)[:, None]
+    return _misread(measured, measured.rows / np.where(norms > 0.0, norms, 1.0))
 
 
-def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
-    """Return a measure of the overlap of the first three directions, without folding the gain."""
-    return lambda measured: measured.top3(rows, columns, fold_ln=False)
+def _misread(measured: Measurements, rows: Array) -> float:
+    """Median distance to the nearest other row, over that of two random positions."""
+    from scipy.spatial import cKDTree  # slow to import
+
+    n = len(rows)
+    if n < 9:
+        raise CannotTell("too few positions are shown")
+    if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
+        rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
+    nearest = np.asarray(cKDTree(rows).query(rows, k=2)[1])[:, 1]
+    chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
+    return float(np.median(np.abs(nearest - np.arange(n))) / chance)
 
 
-def folded_share(measured: Measurements) -> float:
-    """Overlap of queries with P's top directions with the gain folded in, relative to without."""
-    raw, folded = (measured.top3("W_Q", "P", fold_ln=fold) for fold in (False, True))
-    # numpy gives NaN for 0/0, where Python's division would raise.
-    return float(np.divide(folded, raw))
+def curled(measured: Measurements) -> float:
+    """Length of the curve in three components, over twice the farthest row from its middle."""
+    length, scores = curve_length(measured), measured.pca.project(measured.rows)[:, :3]
+    reach = float(row_norms(scores - scores.mean(axis=0)).max())
+    return length / (2 * reach) if reach > 0.0 else np.nan
 
 
-def heaviest(measured: Measurements) -> float:
-    """Mass of the 40 largest entries, mean of P's first three directions."""
-    return float(np.mean(measured.sparsity.mass_top40[:3]))
+def needs_curve(measured: Measurements) -> None:
+    """Raise NotApplicable where rows have too little in common with their neighbours."""
+    rows = measured.rows
+    if len(rows) < 9:
+        raise CannotTell("too few positions are shown")
+    _, half_lag = noise_and_half_lag(rows - rows.mean(axis=0))
+    if half_lag < 2 * len(rows) / CHORDS:
+        raise NotApplicable(f"rows {max(half_lag, 1):.0f} apart have half in common: no curve")
 
 
-def union(measured: Measurements) -> float:
-    """Share of entries above 0.1 in any of P's leading directions."""
-    return float(len(measured.sparsity.above_0_1_union) / measured.model.d_model)
-
-
-def tokens_there(measured: Measurements) -> float:
-    """E's energy in those entries, over that in an average one."""
-    columns = measured.sparsity.above_0_1_union
-    if not len(columns):
-        raise CannotTell("no entry of P's leading directions is above 0.1")
-    E = measured.model.W_E
-    if E.shape[1] != measured.model.d_model:
-        raise CannotTell("tokens and positions are of different size")
-    squares = np.einsum("ij,ij->j", E, E, dtype=np.float64)
-    return float(squares[columns].mean() / squares.mean())
+def curve_length(measured: Measurements) -> float:
+    """Length of the curve in three components, by 64 chords, so that noise adds little."""
+    if len(measured.rows) < 4 or len(measured.pca.components) < 3:
+        raise CannotTell("too few positions or components are shown")
+    scores = measured.pca.project(measured.rows)[:, :3]
+    ends = np.linspace(0, len(scores) - 1, min(CHORDS + 1, len(scores))).round().astype(np.intp)
+    return float(row_norms(np.diff(scores[ends], axis=0)).sum())
 
 
 def last_departure(measured: Measurements) -> float:
@@ -263,6 +287,20 @@ def last_departure(measured: Measurements) -> float:
 
 def context_waves(measured: Measurements) -> float:
     """Mean R² of a sinusoid for P's leading directions over position."""
+    return float(_context_sinusoids(measured).r2.mean())
+
+
+def different_frequencies(measured: Measurements) -> float:
+    """Count the different frequencies of P's leading directions over position.
+
+    Of those of which a sinusoid explains half, and has more than half a cycle.
+    """
+    found = _context_sinusoids(measured)
+    cycles = np.sort(found.cycles[(found.r2 >= 0.5) & (found.cycles > LEAST_CYCLES)])
+    return float(len(cycles) and 1 + (np.diff(cycles) >= APART).sum())
+
+
+def _context_sinusoids(measured: Measurements) -> Sinusoids:
+    span = _span(measured, 1, -2)
     vectors = measured.contexts.vectors.T
-    found = best_sinusoids(vectors, _span(measured, 1, -2))
-    return float(found.r2.mean())
+    return measured.of_model.once("context sinusoids", lambda: best_sinusoids(vectors, span))

@@ -1,323 +1,320 @@
 """The ledger: claims of four articles about positional embeddings, checked on a model.
 
-One claim is not from an article: our explanation of a fact that one of them reports.
+Some claims are not from an article: they are ours, to explain what one of them reports.
 
-A claim that does not hold for a model is a finding about the model, not an error. Where an article
-is verbal ("fairly low rank"), the numerical criterion is our interpretation.
+A claim that does not hold for a model is a finding about the model, not an error, and one that
+holds for any smooth curve is none. Where an article is verbal ("fairly low rank"), the numerical
+criterion is our reading of its words, and stands beside the claim.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
 
-import numpy as np
-
-from geometry.checkpoints.errors import FileChanged, HelixscopeError
-from geometry.checkpoints.transfer import Cancelled
-from geometry.claims import claim_kernels as kernels
 from geometry.claims import claim_lookback as lookback
 from geometry.claims import claim_measures as measures
+from geometry.claims import claim_spaces as spaces
+from geometry.claims.claim import Claim, Verdict, at_least, at_most, check, known_verdict, more_than
+from geometry.claims.claim_nulls import (
+    FEW,
+    FEWEST,
+    curves,
+    draw_curves,
+    random_turns,
+    worst_turning,
+)
 from geometry.claims.measurements import Measurements
-from geometry.history.here import NotFetched
 from geometry.history.last_position import STAYS
-from geometry.hub.faults import HubError
+from geometry.models.residual_stream import Name
 
 HELIX = "GPT-2's positional embedding matrix is a helix"
 NORMS = "The norms of positional embeddings are stable"
 SUBSPACES = "Insights into GPT-2's positional encodings"
 WHY = "Why a helix and not a line: the comments on it"
-OURS = "A hypothesis of ours, to explain the outlier"
-
-Panel = Literal[
-    "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape", "lookback", "kernels", "training",
-]  # fmt: skip
+OURS = "Ours: hypotheses and checks beside the articles"
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A claim's condition on a number: a relation to a bound."""
+def check_claims(
+    measured: Measurements, tell: Callable[[float], None] | None = None
+) -> tuple[Verdict, ...]:
+    """Check every claim on one model, in the ledger's order.
 
-    relation: Literal["at least", "at most", "more than"]
-    bound: float
-
-    def holds(self, value: float) -> bool:
-        """Return whether a value meets the condition."""
-        return _RELATIONS[self.relation](value, self.bound)
-
-    def __str__(self) -> str:
-        return f"{self.relation} {self.bound:g}"
-
-
-_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "at least": operator.ge, "at most": operator.le, "more than": operator.gt,
-}  # fmt: skip
-
-
-def at_least(bound: float) -> Expected:
-    """Expect a number not below a bound."""
-    return Expected("at least", bound)
-
-
-def at_most(bound: float) -> Expected:
-    """Expect a number not above a bound."""
-    return Expected("at most", bound)
-
-
-def more_than(bound: float) -> Expected:
-    """Expect a number above a bound."""
-    return Expected("more than", bound)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One factual claim about matrices.
-
-    Attributes
+    Parameters
     ----------
-    id
-        Stable name, "topic.what".
-    article
-        The source of the claim.
-    statement
-        The claim, in our words.
-    quantity
-        What is measured, with its unit or scale.
-    expected
-        The claim's condition on the number.
-    measure
-        Computes the number; raises TensorUnavailable or CannotTell if it cannot.
-    panel
-        The panel that shows it.
+    measured
+        The model's measurements. Claims about weights are of the first layer as it is, whatever
+        their scope.
+    tell
+        Called with the share of the random curves that have been drawn; may raise to stop.
     """
-
-    id: str
-    article: str
-    statement: str
-    quantity: str
-    expected: Expected
-    measure: Callable[[Measurements], float]
-    panel: Panel
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A claim checked on a model; ``holds`` is None if undecided, for the reason ``why_null``."""
-
-    claim: Claim
-    value: float | None
-    holds: bool | None
-    why_null: str | None
-
-
-def check_claims(measured: Measurements) -> tuple[Verdict, ...]:
-    """Check every claim on one model, in the ledger's order."""
+    draw_curves(CLAIMS, measured, tell)
     return tuple(check(claim, measured) for claim in CLAIMS)
 
 
-def check(claim: Claim, measured: Measurements) -> Verdict:
-    """Check one claim on one model, or return its known verdict.
-
-    Verdicts independent of the range are cached in ``measured.of_model``.
-    """
-    if (kept := known_verdict(claim, measured)) is not None:
-        return kept
-    measured.range_was_read = False
-    try:
-        # 0/0 is undefined, and reported so.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = claim.measure(measured)
-    except (Cancelled, FileChanged):
-        raise
-    except HelixscopeError as error:
-        verdict = Verdict(claim, None, None, str(error))
-        if isinstance(error, HubError | NotFetched):  # may be available the next time
-            return verdict
-    else:
-        verdict = Verdict(claim, float(value), claim.expected.holds(value), None)
-        if not np.isfinite(value):
-            verdict = Verdict(claim, None, None, "the quantity is not defined for this model")
-    if not measured.range_was_read:
-        measured.of_model.once(claim, lambda: verdict)
-    return verdict
-
-
-def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
-    """Return a claim's cached verdict if it is independent of the range; otherwise None."""
-    found = measured.of_model.known(claim)
-    assert found is None or isinstance(found, Verdict)
-    return found
-
+_READERS: tuple[tuple[Name, str], ...] = (("W_Q", "query"), ("W_K", "key"), ("W_V", "value"))
+_CLEARLY = "“far more … than one would expect from chance”: half more at the least"
+_HALF = "“most of its mass”: more than half"
+_WITHIN = "our reading of “nearly”: within a twentieth"
 
 CLAIMS: tuple[Claim, ...] = (
-    Claim("rows.unique", HELIX, "No two positions have the same row.",
-          "smallest distance between two rows", more_than(0),
-          measures.smallest_distance, "positions"),
-    Claim("pca.line_by_hand", HELIX, "Were positions written by hand into one entry, they would "
-          "lie on a line (a reference: it is the same for every model).",
-          "variance that one component holds of such a table", at_least(0.999999),
-          measures.hand_made_line, "positions"),
-    Claim("pca.three", HELIX, "Three dimensions explain about 90 % of the variance.",
-          "variance share of three components, positions 1 to the last", at_least(0.89),
-          lambda m: measures.top3(m, 1, -1), "positions"),
-    Claim("pca.not_a_line", HELIX, "Training does something weirder than a line.",
-          "R² of a straight line in the shown components", at_most(0.5),
-          lambda m: measures.fit(m, "line"), "shape"),
-    Claim("shape.helix", HELIX, "In three components the positions form a clear helix.",
-          "R² of the better helix, 0 if another curve describes them as well", at_least(0.8),
-          measures.helix_r2, "shape"),
-    Claim("shape.turns", HELIX, "The helix closes loops.", "turns of the fitted helix",
-          at_least(1),
-          measures.turns, "shape"),
-    Claim("outlier.first", HELIX, "Position 0 is an outlier.",
-          "1 if its norm is an outlier by the rule, else 0", at_least(1),
-          measures.is_outlier(0), "norms"),
-    Claim("outlier.last", HELIX, "The very last position is an outlier as well.",
-          "1 if its norm is an outlier by the rule, else 0", at_least(1),
-          measures.is_outlier(-1), "norms"),
+    # ---- the helix ---
+    Claim("rows.unique", HELIX, "“We should expect that each row … is unique.”",
+          "positions whose row is that of an earlier one", at_most(0), "the words",
+          measures.doubles, "positions", curves("process", draws=FEWEST)),
+    Claim("pca.three", HELIX, "“A three-dimensional subspace is enough to explain 90 % of the "
+          "variance.”", "variance share of three components, positions 1 to the last",
+          at_least(0.89), "90 %, rounded", lambda m: measures.top3(m, 1, -1), "positions",
+          curves("process", "walk")),
+    Claim("pca.not_a_line", HELIX, "Training “does something weirder than” a line.",
+          "share of what the best line leaves of the rows that two components hold",
+          at_least(0.5), "more than half: not noise beside a line", measures.beside_a_line,
+          "shape", curves("process", "walk")),
+    Claim("shape.helix", HELIX, "“We get a helix.”",
+          "balanced turning share of a climbing curve, over what the rule asks", at_least(1),
+          "B of 0.5, or B′ of 0.8: what at most 5 % of smooth random curves reach, whatever their "
+          "length scale", measures.turning, "shape", worst_turning),
+    Claim("shape.turns", HELIX, "The helix has “loops”.",
+          "turns from the first to the last position", at_least(1), "one loop at the least",
+          measures.turns, "shape", random_turns, measures.needs_helix),
+    Claim("outlier.first", HELIX, "Position 0 is “always an outlier”.",
+          "how far its norm is out, over the bound of the rule", more_than(1),
+          "the rule for outliers", measures.how_far_out(0), "norms", curves("process", "walk")),
+    Claim("outlier.last", HELIX, "“The very last position … is an outlier as well.”",
+          "how far its norm is out, over the bound of the rule", more_than(1),
+          "the rule for outliers", measures.how_far_out(-1), "norms", curves("process", "walk")),
     Claim("position.last_decays", OURS, "The last position's row never learns: it is what it was "
           "at the beginning, and only decays.",
-          "largest share of it, over training, that is anything else",
-          at_most(STAYS), measures.last_departure, "training"),
-    Claim("pca.fraying", HELIX, "The earliest positions fray: they lean on other dimensions.",
+          "largest share of it, over training, that is anything else", at_most(STAYS),
+          "a twentieth", measures.last_departure, "training"),
+    Claim("pca.fraying", HELIX, "“Fraying”: the earliest positions “are relying on a different "
+          "subspace than all the others”.",
           "median residual of the positions to 20, over that from 100 on", at_least(1.5),
-          measures.fraying, "norms"),
+          "half more at the least, to be seen in a plot", measures.fraying, "norms",
+          curves("process", "walk", by_lag=True)),
     Claim("pca.truncated", HELIX, "Without the first 100 positions three dimensions explain "
-          "substantially more.", "gain in variance share", at_least(0.02),
-          measures.truncation, "positions"),
+          "“substantially” more.", "gain in variance share", at_least(0.02),
+          "a fifth of the tenth that is missing", measures.truncation, "positions",
+          curves("process", "walk", by_lag=True)),
     Claim("pca.first_hundred", HELIX, "The best three dimensions of the first 100 positions are "
           "not those of the others.", "shared part of the two subspaces, 0 to 1", at_most(0.9),
-          measures.shared_subspace, "positions"),
-    Claim("steps.early", HELIX, "The first positions are spaced out.",
-          "mean step of positions 1–20, over that from 100 on", at_least(2),
-          measures.steps, "norms"),
-    Claim("entries.waves", HELIX, "Many entries taken alone look like sine waves.",
-          "variance that one sinusoid for each entry explains", at_least(0.6),
-          measures.sinusoidal_share, "dimensions"),
-    Claim("entries.explained", HELIX, "The helix explains these waves.",
+          "“a different subspace”: a tenth of it at the least", measures.shared_subspace,
+          "positions", curves("process", "walk", by_lag=True)),
+    Claim("steps.early", HELIX, "The first few positions are set apart “by spacing them out”.",
+          "mean step of positions 1–20, over that from 100 on", at_least(2), "twice as far",
+          measures.steps, "norms", curves("process", by_lag=True)),
+    Claim("entries.waves", HELIX, "“Many of the entries … taken in isolation” look “kind of” like "
+          "a sine wave.", "variance that one sinusoid for each entry explains", at_least(0.6),
+          "more than half, clearly", measures.sinusoidal_share, "dimensions",
+          curves("process", columns=True, draws=FEW)),
+    Claim("entries.explained", HELIX, "“Both of these observations are explained by the helical "
+          "structure”: the sine waves.",
           "median R² of the three components for entries with a sinusoid of R² ≥ 0.8",
-          at_least(0.8),
-          measures.entries_explained, "dimensions"),
-    Claim("similarity.periodic", HELIX, "The cosine of positions rises and falls with their "
-          "distance.", "lowest mean cosine by lag, to three quarters of the range", at_most(-0.2),
-          measures.lowest_cosine, "similarity"),
-    Claim("similarity.explained", HELIX, "The helix explains this period.",
+          at_least(0.8), "as much as the sinusoid itself", measures.entries_explained,
+          "dimensions", curves("process", columns=True, draws=FEW), measures.needs_helix),
+    Claim("similarity.periodic", HELIX, "“A periodic pattern to the cosine similarity.”",
+          "largest rise of the mean cosine by lag after a fall, to three quarters of the range",
+          at_least(0.2), "it has to come back, by a tenth of all possible cosines",
+          measures.rise, "similarity", curves("process", "walk", by_lag=True)),
+    Claim("similarity.explained", HELIX, "“Both of these observations are explained by the "
+          "helical structure”: the period.",
           "correlation of the mean cosine by lag before and after projection", at_least(0.95),
-          measures.similarity_explained, "similarity"),
-    Claim("norms.stable", NORMS, "After the first 100 positions the norms vary moderately.",
-          "standard deviation over mean", at_most(0.1), lambda m: m.norms.cv, "norms"),
+          "nearly the same curve", measures.similarity_explained, "similarity",
+          curves("process", by_lag=True), measures.needs_helix),
+    # ---- norms ---
+    Claim("norms.stable", NORMS, "“Only a moderate variation in the magnitude … past the initial "
+          "100 tokens.”", "standard deviation over mean", at_most(0.1), "a tenth",
+          measures.later_variation, "norms", curves("process", by_lag=True)),
     Claim("norms.early", NORMS, "Before that they vary more.",
           "coefficient of variation of the earlier norms, over that of the later",
-          at_least(1.5),
-          measures.early_variation, "norms"),
-    Claim("layernorm.orthogonal", NORMS, "Tokens are almost orthogonal to positions.",
-          "largest |cosine| of a token and a position", at_most(0.2),
-          lambda m: float(m.cosines.largest.max()), "layernorm"),
-    Claim("layernorm.sum_of_squares", NORMS, "LayerNorm's denominator is nearly that of "
-          "orthogonal embeddings.", "median relative error", at_most(0.05),
-          measures.error("orthogonal"), "layernorm"),
-    Claim("layernorm.constant", NORMS, "A constant in place of the position's norm is nearly as "
-          "good: the position is gone from the denominator.", "median relative error",
-          at_most(0.05),
-          measures.error("constant_norm"), "layernorm"),
-    Claim("spectrum.P", SUBSPACES, "P has fairly low rank: 30 singular directions capture it.",
-          "energy of P's first 30 directions", at_least(0.98),
-          lambda m: m.spectrum("P").energy_top30, "spectra"),
-    Claim("spectrum.E", SUBSPACES, "E has fairly high rank: its mass is spread over many "
-          "directions.", "energy of E's first 30 directions", at_most(0.5),
+          at_least(1.5), "half more at the least", measures.early_variation, "norms",
+          curves("process", by_lag=True)),
+    Claim("layernorm.orthogonal", NORMS, "“Token embeddings are almost orthogonal to positional "
+          "embeddings (maximum cosine sim of 0.15 …).”", "largest |cosine| of a token and a "
+          "position", at_most(0.2), "0.15, and a third more for other models",
+          spaces.largest_cosine, "layernorm", spaces.turned_cosine),
+    Claim("layernorm.sum_of_squares", NORMS, "“Approximating them as exactly orthogonal.”",
+          "median relative error of LayerNorm's denominator", at_most(0.05), _WITHIN,
+          spaces.error("orthogonal"), "layernorm", spaces.turned_error("orthogonal")),
+    Claim("layernorm.constant", NORMS, "“Where we approximate with a constant, removing the "
+          "dependence.”", "median relative error of LayerNorm's denominator", at_most(0.05),
+          _WITHIN, spaces.error("constant_norm"), "layernorm",
+          spaces.turned_error("constant_norm")),
+    # ---- subspaces ---
+    Claim("spectrum.P", SUBSPACES, "P “has fairly low rank: it's very well captured by its top, "
+          "say, 30 singular directions”.", "energy of P's first 30 directions", at_least(0.98),
+          "“very well”: all but a fiftieth", lambda m: m.spectrum("P").energy_top30, "spectra",
+          curves("process", "walk")),
+    Claim("spectrum.E", SUBSPACES, "“The embeddings, by contrast, have fairly high rank.”",
+          "energy of E's first 30 directions", at_most(0.5), "less than half",
           lambda m: m.spectrum("E").energy_top30, "spectra"),
-    Claim("capture.weak", SUBSPACES, "P's strongest directions lie in E's weakest.",
-          "capture of E's last 5 %, over chance", at_least(3),
-          measures.captured(0.95, 1), "capture"),
-    Claim("capture.strong", SUBSPACES, "Most of E's directions have little of P.",
-          "capture of E's directions from 2 % to 65 %, over chance", at_most(1),
-          measures.captured(0.02, 0.65), "capture"),
-    Claim("capture.first", SUBSPACES, "E's very first directions have a small mass of P.",
-          "capture of E's first direction, over chance", at_least(1.5),
-          measures.captured(0, 0), "capture"),
-    Claim("overlap.P_E.strong_weak", SUBSPACES, "P's top is aligned to E's bottom.",
-          "top-right corner of P × E, over chance", at_least(2), measures.corner("P", "E", "TR"),
-          "overlaps"),
-    Claim("overlap.P_E.weak_strong", SUBSPACES, "P's bottom is aligned to E's top.",
-          "bottom-left corner of P × E, over chance", at_least(1.5),
-          measures.corner("P", "E", "BL"),
-          "overlaps"),
+    Claim("capture.weak", SUBSPACES, "P's top directions “align well with the bottom directions” "
+          "of E.", "capture of E's last 5 %, over chance", at_least(3), "“large mass”: three times",
+          spaces.captured(0.95, 1), "capture", spaces.random_capture(0.95, 1),
+          spaces.reach_of_capture(3)),
+    Claim("capture.strong", SUBSPACES, "“Roughly orthogonal”: most of E's directions have little "
+          "of P.", "capture of E's directions from 2 % to 65 %, over chance", at_most(1),
+          "less than by chance", spaces.captured(0.02, 0.65), "capture",
+          spaces.random_capture(0.02, 0.65)),
+    Claim("capture.first", SUBSPACES, "“A small mass at the low indices. This is strange to me.”",
+          "capture of E's first direction, over chance", at_least(1.5), "to be seen in a plot",
+          spaces.captured(0, 0), "capture", spaces.random_capture(0, 0),
+          spaces.reach_of_capture(1.5)),
+    Claim("capture.first_is_mean", OURS, "“Feel free to send me hypotheses!” It is P's mean row: "
+          "about its mean P has little of E's first direction.",
+          "capture of E's first direction by P about its mean row, over that by P", at_most(0.5),
+          "half of it gone", spaces.first_without_mean, "capture"),
+    Claim("overlap.P_E.strong_weak", SUBSPACES, "“The top positional encoding subspace is aligned "
+          "to the bottom token embedding subspace” (the article's upper right corner).",
+          "top-right corner of P × E, over chance", at_least(2), "“large masses”: twice chance",
+          spaces.corner("P", "E", "TR"), "overlaps", spaces.random_corner("P", "E"),
+          spaces.reach_of_corner("P", "E", 2)),
+    Claim("overlap.P_E.weak_strong", SUBSPACES, "“… and vice versa” (the article says “bottom-"
+          "right”; what it describes is the bottom left corner).",
+          "bottom-left corner of P × E, over chance", at_least(1.5), "half more than chance",
+          spaces.corner("P", "E", "BL"), "overlaps", spaces.random_corner("P", "E"),
+          spaces.reach_of_corner("P", "E", 1.5)),
     Claim("overlap.P_E.strong", SUBSPACES, "P's top keeps clear of E's top.",
-          "top-left corner of P × E, over chance", at_most(1),
-          measures.corner("P", "E", "TL"), "overlaps"),
-    Claim("overlap.W_Q_P", SUBSPACES, "Queries read the very top of P.",
-          "overlap of the first three directions, 0 to 3", at_least(1),
-          measures.top3_overlap("W_Q", "P"),
-          "overlaps"),
-    Claim("overlap.W_K_P", SUBSPACES, "Keys read the very top of P.",
-          "overlap of the first three directions, 0 to 3", at_least(1),
-          measures.top3_overlap("W_K", "P"),
-          "overlaps"),
-    Claim("overlap.W_Q_P.folded", SUBSPACES, "With LayerNorm's gain folded into the weights, what "
+          "top-left corner of P × E, over chance", at_most(1), "less than by chance",
+          spaces.corner("P", "E", "TL"), "overlaps", spaces.random_corner("P", "E")),
+    *(Claim(f"overlap.{name}_P", SUBSPACES, f"The {word} matrix is “well-aligned to the very top "
+            "subspace of P”.", "overlap of the first three directions, 0 to 3", at_least(1),
+            "one direction of three", spaces.top3_overlap(name, "P"), "overlaps",
+            spaces.random_top3(name, "P"))
+      for name, word in _READERS[:2]),
+    Claim("overlap.W_V_P", SUBSPACES, "The value weights are “far more aligned to the top "
+          "subspaces of both P and E”: P.", "top-left corner, over chance", at_least(1.5),
+          _CLEARLY, spaces.corner("W_V", "P", "TL"), "overlaps",
+          spaces.random_corner("W_V", "P"), spaces.reach_of_corner("W_V", "P", 1.5)),
+    Claim("overlap.W_Q_P.folded", OURS, "With LayerNorm's gain folded into the weights, what "
           "queries read of P's top is another matter.",
-          "overlap of the first three directions, folded over raw", at_most(0.5),
-          measures.folded_share,
-          "overlaps"),
-    Claim("overlap.W_Q_E", SUBSPACES, "Queries are aligned to the top of E.",
-          "top-left corner, over chance", at_least(1.5),
-          measures.corner("W_Q", "E", "TL"), "overlaps"),
-    Claim("overlap.W_K_E", SUBSPACES, "Keys are aligned to the top of E.",
-          "top-left corner, over chance", at_least(1.5),
-          measures.corner("W_K", "E", "TL"), "overlaps"),
-    Claim("overlap.W_V_E", SUBSPACES, "Values are aligned to the top of E.",
-          "top-left corner, over chance", at_least(1.5),
-          measures.corner("W_V", "E", "TL"), "overlaps"),
-    Claim("overlap.W_O_P", SUBSPACES, "What attention writes is aligned to the top of P.",
-          "top-left corner, over chance", at_least(1.5),
-          measures.corner("W_O", "P", "TL"), "overlaps"),
-    Claim("overlap.W_O_E", SUBSPACES, "What attention writes is anti-aligned to E.",
-          "top-left corner, over chance", at_most(1),
-          measures.corner("W_O", "E", "TL"), "overlaps"),
-    Claim("overlap.W_in_E", SUBSPACES, "The MLP reads the top of E.",
-          "top-left corner, over chance", at_least(1.5),
-          measures.corner("W_in", "E", "TL"), "overlaps"),
-    Claim("overlap.W_in_P", SUBSPACES, "The MLP does not read the top of P.",
-          "top-left corner, over chance", at_most(1),
-          measures.corner("W_in", "P", "TL"), "overlaps"),
-    Claim("directions.sparse", SUBSPACES, "P's leading directions are sparse: some 40 entries "
-          "carry them.", "mass of the 40 largest entries, mean of the first three directions",
-          at_least(0.9),
-          measures.heaviest, "directions"),
-    Claim("directions.few_entries", SUBSPACES, "Positions use few entries of the embedding.",
-          "share of entries above 0.1 in any of the first five directions", at_most(0.15),
-          measures.union,
-          "directions"),
-    Claim("directions.disjoint", SUBSPACES, "Tokens leave these entries to the positions.",
-          "E's energy in them, over that in an average entry", at_most(0.5), measures.tokens_there,
-          "directions"),
-    Claim("directions.context_waves", SUBSPACES, "Over position the leading directions are "
-          "sinusoids of different frequencies.",
+          "overlap of the first three directions, folded over raw", at_most(0.5), "half of it gone",
+          spaces.folded_share, "overlaps"),
+    *(Claim(f"overlap.{name}_E", SUBSPACES, f"The {word} matrix is “well-aligned to the top "
+            "subspaces of E”.", "top-left corner, over chance", at_least(1.5), _CLEARLY,
+            spaces.corner(name, "E", "TL"), "overlaps", spaces.random_corner(name, "E"),
+            spaces.reach_of_corner(name, "E", 1.5))
+      for name, word in _READERS),
+    Claim("overlap.W_O_P", SUBSPACES, "The proj matrix is “well-aligned with P”.",
+          "top-left corner, over chance", at_least(1.5), _CLEARLY,
+          spaces.corner("W_O", "P", "TL"), "overlaps", spaces.random_corner("W_O", "P"),
+          spaces.reach_of_corner("W_O", "P", 1.5)),
+    Claim("overlap.W_O_E.aligned", SUBSPACES, "The proj weights are “far more aligned to the top "
+          "subspaces of both P and E”: E.", "top-left corner, over chance", at_least(1.5),
+          _CLEARLY, spaces.corner("W_O", "E", "TL"), "overlaps",
+          spaces.random_corner("W_O", "E"), spaces.reach_of_corner("W_O", "E", 1.5)),
+    Claim("overlap.W_O_E", SUBSPACES, "The proj matrix is “apparently anti-aligned to” E (the "
+          "article says “to P!”, of which it has just said the opposite).",
+          "top-left corner, over chance", at_most(1), "less than by chance",
+          spaces.corner("W_O", "E", "TL"), "overlaps", spaces.random_corner("W_O", "E")),
+    Claim("overlap.W_in_E", SUBSPACES, "The MLP is “strongly attuned to the top token embedding "
+          "directions”.", "top-left corner, over chance", at_least(1.5), _CLEARLY,
+          spaces.corner("W_in", "E", "TL"), "overlaps", spaces.random_corner("W_in", "E"),
+          spaces.reach_of_corner("W_in", "E", 1.5)),
+    Claim("overlap.W_in_P", SUBSPACES, "… and “strongly insensitive to the positional encoding "
+          "directions”.", "top-left corner, over chance", at_most(1), "less than by chance",
+          spaces.corner("W_in", "P", "TL"), "overlaps", spaces.random_corner("W_in", "P")),
+    Claim("overlap.W_in_E.diagonal", SUBSPACES, "Its overlaps with E have “most of its mass along "
+          "the diagonal”.", "share of squared overlaps within a tenth of the diagonal",
+          at_least(0.5), _HALF, spaces.along("W_in", "E", "diagonal"), "overlaps",
+          spaces.random_along("W_in", "E")),
+    Claim("overlap.W_in_P.antidiagonal", SUBSPACES, "Its overlaps with P have “most of its mass "
+          "along the antidiagonal”.", "share of squared overlaps within a tenth of it",
+          at_least(0.5), _HALF, spaces.along("W_in", "P", "antidiagonal"), "overlaps",
+          spaces.random_along("W_in", "P")),
+    Claim("directions.sparse", SUBSPACES, "P's top vectors are “sparse, concentrating strongly on "
+          "maybe 40 indices”.", "mass of the 40 largest entries, mean of the first three "
+          "directions", at_least(0.9), "“strongly”: all but a tenth", spaces.heaviest,
+          "directions", spaces.turned_heaviest),
+    Claim("directions.few_entries", SUBSPACES, "Positions use few indices of the embedding.",
+          "share of the entries that hold 90 % of the mass of the first five directions",
+          at_most(0.15), "some 40 of 768 for each of them, and the same for some",
+          spaces.entries_used, "directions", spaces.turned_entries),
+    Claim("directions.disjoint", SUBSPACES, "“They actually make use of (roughly) disjoint sets of "
+          "embedding indices!”", "E's energy in the entries above 0.1, over that in an average one",
+          at_most(0.5), "half at the most", spaces.tokens_there, "directions",
+          spaces.other_entries),
+    Claim("directions.appended", SUBSPACES, "“This is just a permutation away from the positional "
+          "encodings being appended.”",
+          "mass that P's first five directions and E have in the same entries, 0 to 1",
+          at_most(0.25), "“roughly”: three quarters apart", spaces.shared_entries, "directions",
+          spaces.turned_shared),
+    Claim("directions.context_waves", SUBSPACES, "“The top singular vectors in the context space "
+          "are basically sinusoids …”",
           "mean R² of a sinusoid for the first five, positions 1 to the last but one",
-          at_least(0.5),
-          measures.context_waves, "directions"),
-    Claim("lookback.everywhere", WHY, "Looking back N tokens is a rotation and a shift, the same "
-          "at every position.", "R² for N = 50, fitted on the first half, scored on the second",
-          at_least(0.8), lookback.everywhere, "lookback"),
-    Claim("lookback.rotation", WHY, "A shift alone does not do it, as it would on a line.",
-          "R² of rotation and shift for N = 50, above that of the shift alone", at_least(0.1),
-          lookback.beyond_a_shift, "lookback"),
+          at_least(0.5), "“basically”: more than half", measures.context_waves, "directions",
+          curves("process", "walk", draws=FEWEST)),
+    Claim("directions.frequencies", SUBSPACES, "“… of different frequencies.”",
+          "different frequencies among the first five, a quarter of a cycle apart", at_least(4),
+          "four of five, if sine and cosine of one may be among them",
+          measures.different_frequencies, "directions", curves("process", "walk", draws=FEWEST)),
+    Claim("decoding.position", SUBSPACES, "“Easily resolve … the token embedding and its "
+          "position”: the position, from their sum.",
+          "share of sums that are nearest to that position's row", at_least(0.95),
+          "“easily”: 19 of 20", spaces.position_read_back, "layernorm", spaces.turned_position),
+    Claim("decoding.token", SUBSPACES, "“Easily resolve both the token embedding and its "
+          "position”: the token, from their sum.",
+          "share of sums that are nearest to that token's row, of 4,096", at_least(0.95),
+          "“easily”: 19 of 20", spaces.token_read_back, "layernorm", spaces.turned_token),
+    # ---- why ---
+    Claim("lookback.everywhere", WHY, "“Look back N tokens” is “a position-independent rotation "
+          "(and translation?)”.", "R² for N = 50, fitted on the first half, scored on the second",
+          at_least(0.8), "“position-independent”: what is fitted on one half holds in the other",
+          lookback.everywhere, "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
+    Claim("lookback.far", WHY, "… and so for larger N.",
+          "the lower R² for N = 100 and 200, in the same way", at_least(0.8), "as for N = 50",
+          lookback.far, "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
+    Claim("lookback.rotation", WHY, "“Acting on it through … rotations”: a shift alone does not do "
+          "it, as it would on a line.",
+          "share of the error of a shift alone that a rotation takes away, N = 50", at_least(0.5),
+          "half of it", lookback.beyond_a_shift, "lookback",
+          curves("process", "walk", by_lag=True, draws=FEW)),
+    Claim("lookback.shift", WHY, "“(and translation?)”: the rotation alone does not do it either.",
+          "R² of rotation and shift less that of the rotation alone, N = 50, by halves",
+          more_than(0), "better in what it was not fitted to", lookback.beyond_a_rotation,
+          "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
     Claim("lookback.angle", WHY, "Each token back turns by the same angle.",
           "R² of a straight line through the angles by lag, as far as rotations fit",
-          at_least(0.99), lookback.steady_turning, "lookback"),
-    Claim("lookback.heads", WHY, "In queries and keys it is a rotation and a shift as well.",
+          at_least(0.99), "straight to the eye", lookback.steady_turning, "lookback",
+          curves("process", "walk", by_lag=True, draws=FEW)),
+    Claim("lookback.heads", WHY, "“… of the positional subspace of query/key vectors.”",
           "R² for N = 10 in queries or keys, the lower, median of the first layer's heads",
-          at_least(0.9), lookback.in_heads, "lookback"),
-    Claim("lookback.lags", WHY, "Different heads look back by different N.",
-          "different lags that the first layer's heads prefer", at_least(2),
-          lookback.different_lags, "lookback"),
-    Claim("kernels.local", WHY, "Some heads find the last few tokens by position alone.",
+          at_least(0.9), "all but a tenth", lookback.in_heads, "lookback",
+          lookback.curves_in_heads),
+    Claim("lookback.lags", WHY, "“Perhaps even for different Ns across different heads.”",
+          "different lags that a head attends to twice as much as to itself and to the farthest",
+          at_least(2), "two are different", lookback.different_lags, "lookback"),
+    Claim("heads.position_independent", WHY, "“Position-independent”: scores depend on the lag.",
+          "share of the variance of a head's scores that the lag explains, median of layer 0",
+          at_least(0.5), "more than half", lookback.by_lag_alone, "kernels",
+          lookback.turned_shares),
+    Claim("read.norm", WHY, "“The helix puts a bit of positional information in the variable "
+          "magnitude …”", "median error of the position with the nearest norm, over chance",
+          at_most(0.5), "“a bit”: twice as near as by chance", measures.by_norm, "norms",
+          curves("process", "walk", by_lag=True)),
+    Claim("read.direction", WHY, "“… and a bit in the variable rotation.”",
+          "median error of the position in the nearest direction, over chance", at_most(0.5),
+          "“a bit”: twice as near as by chance", measures.by_direction, "norms",
+          curves("process", by_lag=True)),
+    Claim("curve.curled", WHY, "“You are forced to ‘curl’ the line up”: “high length while staying "
+          "close to the origin”.", "length of the curve in three components, over its extent",
+          at_least(1.5), "half longer than a straight line of its extent", measures.curled,
+          "shape", curves("process", "walk"), measures.needs_curve),
+    Claim("layernorm.ruins_line", WHY, "“Layernorms may directly ruin the linear case by "
+          "projecting it away.”",
+          "shortest step after LayerNorm of a line of the curve's length, over its mean step",
+          at_most(0.25), "a quarter of an even step", lookback.line_after_layernorm,
+          "experiment", curves("process")),
+    Claim("kernels.local", OURS, "Some heads find the last few tokens by position alone.",
           "heads of the first layer with over 90 % of their attention at lags 0–10", at_least(1),
-          kernels.local_heads, "kernels"),
-    Claim("kernels.averaged", WHY, "For that neighbours have to differ: with positions averaged in "
-          "blocks of 10 no head finds the token before as well.",
+          "one of them", lookback.local_heads, "kernels", lookback.turned_kernels),
+    Claim("kernels.averaged", OURS, "For that neighbours have to differ: with positions averaged "
+          "in blocks of 10 no head finds the token before as well.",
           "best previous-token score of the first layer, averaged over as it is", at_most(0.8),
-          kernels.blunted, "kernels"),
+          "a fifth of it gone", lookback.blunted, "kernels"),
 )  # fmt: skip
+"""In the order of the articles."""
+
+__all__ = [
+    "CLAIMS", "HELIX", "NORMS", "OURS", "SUBSPACES", "WHY", "Claim", "Verdict", "check",
+    "check_claims", "draw_curves", "known_verdict",
+]  # fmt: skip

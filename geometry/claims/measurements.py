@@ -90,6 +90,8 @@ class Measurements:
             model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
         )
         self.range_was_read = False
+        self.drawn: dict[str, Null | None] = {}
+        """Null distributions of claims about rows, by the claim's id."""
         self._heads: dict[int, HeadProjections] = {}
         self._kernels: dict[tuple[int, bool], HeadKernels] = {}
 
@@ -105,6 +107,11 @@ class Measurements:
         """Measurements of the range."""
         self.range_was_read = True
         return self._range
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """The range, for a measurement that does not depend on it."""
+        return self._range.positions
 
     @property
     def positions(self) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
 from geometry.claims.report_lookback import describe_lookback
+from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
@@ -331,8 +332,18 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "quantity": verdict.claim.quantity,
             "value": verdict.value,
             "expected": str(verdict.claim.expected),
+            "reason": verdict.claim.reason,
             "holds": verdict.holds,
+            "outcome": verdict.outcome,
+            "null": _null(verdict.null),
             "why_null": verdict.why_null,
         }
         for verdict in verdicts
     ]
+
+
+def _null(null: Null | None) -> dict[str, Any] | None:
+    if null is None:
+        return None
+    low, _, high = null.band
+    return {"name": null.name, "draws": null.draws, "p5": low, "p95": high}

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
-from geometry.claims.claim_measures import CannotTell
+from geometry.claims.claim import CannotTell
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness

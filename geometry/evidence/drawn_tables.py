@@ -15,14 +15,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.evidence.random_frames import random_frame
 from geometry.pca.components import Array
 
 Kind = Literal["process", "walk", "shuffled", "turned"]
 
 MEANINGS: dict[Kind, str] = {
-    "process": "smooth random curves: Gaussian processes over position, as smooth as the table, "
-    "with its variance and its mean row",
+    "process": "smooth random curves: Gaussian processes over position, as smooth and as noisy as "
+    "the table, with its variance and its mean row",
     "walk": "random walks with the table's step lengths and its mean row",
     "shuffled": "the table with its rows in random order",
     "turned": "the table turned at random in the space of its columns",
@@ -35,6 +34,10 @@ MODES = 160
 """Modes that are drawn at most."""
 LEFT_OUT = 0.002
 """Share of a process's variance in the modes that are not drawn."""
+NOISE = 64
+"""Columns that stand for those of noise: of more, distances between rows vary still less."""
+LEAST_NOISE, MOST_NOISE = 0.003, 0.95
+"""Shares of variance: less cannot be told from a bend of the curve; above there is no curve."""
 WALK_MODES = 64
 """Modes of a walk that are drawn; they have 99.7 % of its variance."""
 
@@ -59,6 +62,7 @@ def drawn_tables(
     seed: int = 0,
     *,
     columns: int | None = None,
+    length: int | None = None,
 ) -> Iterator[Array]:
     """Draw tables of the size of a given one that have nothing of it but what is named.
 
@@ -76,84 +80,110 @@ def drawn_tables(
     columns
         Draw this many of the columns themselves (for a quantity of single columns) instead of a
         table with the Gram matrix of all.
+    length
+        Rows of the curves, if not as many as there are; of these, too, at most 4,096.
 
     Yields
     ------
     (m, k) float64
-        A table, m being n or the number of thinned rows.
+        A table, m being n or `length`, or the number of thinned rows.
     """
     X = thinned(rows)
+    m = len(X) if length is None else len(thinned(np.empty((length, 0))))
     rng = np.random.default_rng((seed, list(MEANINGS).index(kind)))
     if kind == "shuffled":
         for _ in range(draws):
             yield X[rng.permutation(len(X))]
     elif kind == "turned":
         for _ in range(draws):
-            yield X @ random_frame(X.shape[1], X.shape[1], rng)
+            yield turned(X, rng)
     elif columns is not None:
         chosen = np.linspace(0, X.shape[1] - 1, min(columns, X.shape[1])).round().astype(np.intp)
-        mean = X.mean(axis=0)[chosen]
-        found, scale = _modes(X, kind), _scale(X)
+        mean, (modes, noise) = X.mean(axis=0)[chosen], _curve(X, kind, m)
         for _ in range(draws):
-            if found is None:
-                yield scale * rng.standard_normal((len(X), len(mean))) + mean
-            else:
-                yield found @ rng.standard_normal((found.shape[1], len(mean))) + mean
+            table = noise * rng.standard_normal((m, len(mean)))
+            yield table + modes @ rng.standard_normal((modes.shape[1], len(mean))) + mean
     else:
-        yield from _by_gram(X, kind, draws, rng)
+        yield from _by_gram(X, kind, draws, rng, m)
 
 
-def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+def turned(X: Array, rng: np.random.Generator) -> Array:
+    """Turn rows (n, d) at random: signs at random and a cosine transform, twice, and a shuffle.
+
+    As good as a uniformly distributed turn where no entry matters by itself, and much faster.
+    """
+    from scipy.fft import dct  # slow to import
+
+    for _ in range(2):
+        X = dct(X * rng.choice((-1.0, 1.0), X.shape[1]), norm="ortho", axis=1)
+    found: Array = X[:, rng.permutation(X.shape[1])]
+    return found
+
+
+def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int) -> Iterator[Array]:
     """Draw tables in the fewest columns that have the Gram matrix of d independent ones."""
-    mean, d, modes = X.mean(axis=0), X.shape[1], _modes(X, kind)
-    k = min(d, MODES) if modes is None else modes.shape[1]
+    d, (modes, noise), length = (
+        X.shape[1],
+        _curve(X, kind, m),
+        float(np.linalg.norm(X.mean(axis=0))),
+    )
+    k = modes.shape[1]
+    of_noise = min(d, NOISE if k else MODES) if noise else 0
+    if k + of_noise + 1 >= d:
+        for _ in range(draws):
+            table = noise * rng.standard_normal((m, d))
+            yield table + modes @ rng.standard_normal((k, d)) + X.mean(axis=0)
+        return
     for _ in range(draws):
-        if modes is None:  # independent rows; more columns than these make little difference
-            table = np.sqrt(d / k) * _scale(X) * rng.standard_normal((len(X), k))
-        elif k < d:  # the lower triangle of the coefficients' LQ decomposition, by Bartlett
-            factor = np.tril(rng.standard_normal((k, k)), -1)
-            np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
-            table = modes @ factor
-        else:
-            table = modes @ rng.standard_normal((k, d))
-        if table.shape[1] >= d:
-            yield table + mean
-            continue
+        table = np.empty((m, k + of_noise + 1))
+        # The lower triangle of the coefficients' LQ decomposition, by Bartlett.
+        factor = np.tril(rng.standard_normal((k, k)), -1)
+        np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
+        table[:, :k] = modes @ factor
+        if of_noise:
+            size = noise * np.sqrt(d / of_noise)
+            table[:, k:-1] = size * rng.standard_normal((m, of_noise))
         # The mean row is as a random direction to the span of the coefficients.
-        direction = np.append(rng.standard_normal(k), np.sqrt(rng.chisquare(d - k)))
-        direction *= np.linalg.norm(mean) / np.linalg.norm(direction)
-        yield np.column_stack([table, np.zeros(len(table))]) + direction
+        rest = np.sqrt(rng.chisquare(d - k - of_noise))
+        direction = np.append(rng.standard_normal(k + of_noise), rest)
+        table[:, -1] = 0.0
+        yield table + direction * (length / np.linalg.norm(direction))
 
 
-def _scale(X: Array) -> float:
-    """Return the root mean square of a table's numbers about its mean row."""
-    return float(np.sqrt(X.var(axis=0).mean()))
+def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, float]:
+    """Return modes (m, k) of a curve, times their strengths, and the noise of each number."""
+    return (_walk(X, m), 0.0) if kind == "walk" else _process(X, m)
 
 
-def _modes(X: Array, kind: Kind) -> Array | None:
-    """Modes (m, k) of a curve, times their strengths; None if its rows have nothing in common."""
-    return _walk(X) if kind == "walk" else _process(X)
-
-
-def _process(X: Array) -> Array | None:
-    """Return the modes of a process as smooth as a table, with its variance."""
+def _process(X: Array, m: int) -> tuple[Array, float]:
+    """Return the modes of a process as smooth as a table, and the noise beside it."""
     n, nodes = len(X), min(len(X), NODES)
-    lags, found = _processes(nodes)
-    wanted = half_lag(X - X.mean(axis=0)) * (nodes - 1) / max(n - 1, 1)
-    if wanted < lags[0]:  # too rough for the nodes
-        return None
-    modes = _between(found[int(np.abs(np.log(lags / wanted)).argmin())], n)
-    size = float(np.sqrt(np.square(modes).sum() / n))
-    return modes * (_scale(X) / size)
+    scale = float(np.sqrt(X.var(axis=0).mean()))
+    lengths, lags = _half_lags(nodes)
+    noise, wanted = noise_and_half_lag(X - X.mean(axis=0))
+    wanted *= (nodes - 1) / max(n - 1, 1)
+    if noise > MOST_NOISE or wanted < lags[0]:  # too rough for the nodes
+        return np.empty((m, 0)), scale
+    length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
+    modes = _between(_modes_of(nodes, length), m)
+    size = float(np.sqrt(np.square(modes).sum() / m))
+    return modes * (scale * np.sqrt(1.0 - noise) / size), scale * float(np.sqrt(noise))
 
 
-def half_lag(centred: Array) -> float:
-    """Lag, in rows, at which the mean product of two rows falls to half of their mean square.
+def noise_and_half_lag(centred: Array) -> tuple[float, float]:
+    """Return what of rows is noise, and how smooth the rest is.
 
     Parameters
     ----------
     centred : (n, d)
         Rows about their mean.
+
+    Returns
+    -------
+    float
+        Share of their mean square that the mean products of rows at lags 1 and 2 do not lead to.
+    float
+        Lag, in rows, at which the mean product falls to half of the rest.
     """
     from scipy import fft  # slow to import
 
@@ -163,7 +193,15 @@ def half_lag(centred: Array) -> float:
     for start in range(0, centred.shape[1], 64):
         found = fft.rfft(centred[:, start : start + 64], n=length, axis=0)
         power += np.square(found.real).sum(axis=1) + np.square(found.imag).sum(axis=1)
-    return _half(fft.irfft(power, n=length)[:n] / (n - np.arange(n)))
+    by_lag = fft.irfft(power, n=length)[:n] / (n - np.arange(n))
+    if by_lag[0] <= 0.0:
+        return 1.0, 0.0
+    # A smooth process has a parabola at lag 0.
+    smooth = float(np.clip((4 * by_lag[1] - by_lag[2]) / 3, 0.0, by_lag[0]))
+    share = 1.0 - smooth / float(by_lag[0])
+    share = share if share > LEAST_NOISE else 0.0
+    by_lag[0] = smooth
+    return share, _half(by_lag)
 
 
 def _half(by_lag: Array) -> float:
@@ -176,32 +214,45 @@ def _half(by_lag: Array) -> float:
     return float(at - 1 + (before - 0.5 * by_lag[0]) / (before - after))
 
 
-@lru_cache(maxsize=4)
-def _processes(nodes: int) -> tuple[Array, tuple[Array, ...]]:
-    """Return processes from rough to smooth: half lags, in nodes, and modes times strengths."""
-    apart = np.abs(np.arange(nodes)[:, None] - np.arange(nodes))
-    lags, modes = [], []
-    for length in np.geomspace(1.5, max(0.6 * nodes, 3.0), 24):
-        kernel = np.exp(-0.5 * np.square(apart / length))
-        kernel -= kernel.mean(axis=0)
-        kernel -= kernel.mean(axis=1, keepdims=True)
-        lags.append(_half(np.array([np.trace(kernel, at) / (nodes - at) for at in range(nodes)])))
-        values, vectors = np.linalg.eigh(kernel)
-        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
-        k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
-        modes.append(np.sqrt(values[:k]) * vectors[:, :k])
+def _kernel(nodes: int, length: float) -> Array:
+    """Return the centred covariance of a process at equally spaced nodes."""
+    apart = np.arange(nodes)[:, None] - np.arange(nodes)
+    kernel = np.exp(-0.5 * np.square(apart / length))
+    kernel -= kernel.mean(axis=0)
+    kernel -= kernel.mean(axis=1, keepdims=True)
+    return kernel
+
+
+@lru_cache(maxsize=8)
+def _half_lags(nodes: int) -> tuple[Array, Array]:
+    """Return length scales from rough to smooth, in nodes, and the half lag of each."""
+    lengths = np.geomspace(1.5, max(0.6 * nodes, 3.0), 24)
+    groups = np.abs(np.arange(nodes)[:, None] - np.arange(nodes)).ravel()
+    pairs = np.bincount(groups)
+    lags = [_half(np.bincount(groups, _kernel(nodes, one).ravel()) / pairs) for one in lengths]
     rising: Array = np.maximum.accumulate(np.array(lags))
-    return rising, tuple(modes)
+    return lengths, rising
 
 
-def _walk(X: Array) -> Array:
+@lru_cache(maxsize=8)
+def _modes_of(nodes: int, length: float) -> Array:
+    """Return the modes of a process at some nodes, times their strengths, (nodes, k)."""
+    values, vectors = np.linalg.eigh(_kernel(nodes, length))
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
+    k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
+    found: Array = np.sqrt(values[:k]) * vectors[:, :k]
+    return found
+
+
+def _walk(X: Array, m: int) -> Array:
     """Return the modes of walks whose variance grows as the table's squared steps.
 
     They are those of Brownian motion at the times of the rows, centred.
     """
     squares = np.square(np.diff(X, axis=0)).sum(axis=1) / X.shape[1]
     grown = np.concatenate([[0.0], np.cumsum(squares)])
+    grown = np.interp(np.linspace(0, len(X) - 1, m), np.arange(len(X)), grown)
     total = max(float(grown[-1]), np.finfo(float).tiny)
     halves = np.arange(1, WALK_MODES + 1) - 0.5
     modes = np.sqrt(2.0) * np.sin(np.pi * halves * (grown / total)[:, None])
@@ -210,12 +261,12 @@ def _walk(X: Array) -> Array:
     return found
 
 
-def _between(modes: Array, n: int) -> Array:
-    """Interpolate modes (nodes, k) at n places."""
+def _between(modes: Array, m: int) -> Array:
+    """Interpolate modes (nodes, k) at m places."""
     from scipy.interpolate import CubicSpline  # slow to import
 
-    if len(modes) == n:
+    if len(modes) == m:
         return modes
     nodes = np.linspace(0.0, 1.0, len(modes))
-    found: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, n))
+    found: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))
     return found

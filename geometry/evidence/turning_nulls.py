@@ -5,7 +5,7 @@ statistic needs of one is its Gram matrix in the eigenvectors of the centred ker
 Wishart matrix: a few numbers a draw, whatever the width of the table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -49,6 +49,7 @@ def turning_nulls(
     draws: int = 400,
     seed: int = 0,
     *,
+    names: Sequence[str] = tuple(MEANINGS),
     check: Callable[[], None] | None = None,
 ) -> dict[str, Null]:
     """Draw the null distributions of B, see :func:`~geometry.evidence.turning_share.turning_share`.
@@ -61,6 +62,8 @@ def turning_nulls(
         Draws of each distribution.
     seed
         Of the random numbers.
+    names
+        Which of :data:`MEANINGS`; all by default.
     check
         Called between two distributions; may raise to stop.
 
@@ -71,7 +74,7 @@ def turning_nulls(
     """
     X = np.asarray(rows, dtype=np.float64)
     found: dict[str, Null] = {}
-    for name in MEANINGS:
+    for name in names:
         if check is not None:
             check()
         if name == "walk":

@@ -114,11 +114,29 @@ def _found(source: str) -> ComputedTable | None:
 
 def open_computed(table: ComputedTable) -> PositionalModel:
     """Compute a table, and open it as a model without tokens and layers."""
+    return model_of_table(table.family, table.make(), source=table.source, name=table.name)
+
+
+def model_of_table(
+    family: str, values: npt.NDArray[np.float64], *, source: str = "", name: str = ""
+) -> PositionalModel:
+    """Open a table in memory as a model without tokens and layers.
+
+    Parameters
+    ----------
+    family
+        Its family, which is also the table's name.
+    values : (n_positions, d_model) float64
+        Its numbers.
+    source, name
+        Of the model; the family if "".
+    """
     from geometry.models.model import PositionalModel  # avoids loading it just to list the tables
 
-    store = OneTable(table.family, table.make())
-    place = Architecture(table.family, ALONE, "", table.family, {})
-    return PositionalModel(store, place, source=table.source, name=table.name)
+    place = Architecture(family, ALONE, "", family, {})
+    return PositionalModel(
+        OneTable(family, values), place, source=source or family, name=name or family
+    )
 
 
 class OneTable(OnThisMachine):

@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.claims.claims import CLAIMS, Verdict, check, known_verdict
+from geometry.claims.claim_nulls import Curves
+from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Choice, Option
-from gui.panels.claims.words import (
-    WORDS,
-    comma_separated,
-    counts,
-    ledger_figure,
-    markdown,
-    outcome,
-)
+from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, word
 from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
@@ -32,6 +27,7 @@ from gui.services.snippets import opening
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DRAWING = "Drawing random curves"
 LAYER = 0
 """The articles speak of the first layer's weights."""
 
@@ -45,15 +41,11 @@ class Ledger:
     positions
         First and last position, both inclusive, of the claims that are about the shown range.
     verdicts
-        In the order of the articles; a pending one has neither value nor reason.
-    layer, fold_ln
-        Of the weights.
+        In the order of the articles; a pending one has no outcome.
     """
 
     positions: tuple[int, int]
     verdicts: tuple[Verdict, ...]
-    layer: int = LAYER
-    fold_ln: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,7 @@ class ClaimsOf:
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             about.once(("read", name, layer), partial(_read, about, name, layer))
-        done, verdicts = 0, {claim: Verdict(claim, None, None, None) for claim in CLAIMS}
+        done, verdicts = 0, {claim: Verdict(claim) for claim in CLAIMS}
 
         def so_far() -> Ledger:
             return Ledger(self.positions, tuple(verdicts.values()))
@@ -87,14 +79,26 @@ class ClaimsOf:
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(about.model, scope, about.measured(report))
-        # Claims that do not depend on the range are cached: these come first.
-        order = sorted(CLAIMS, key=lambda claim: known_verdict(claim, measured) is None)
+        # What is known comes first, then what needs no random curves: they take seconds.
+        known = [claim for claim in CLAIMS if known_verdict(claim, measured) is not None]
+        others = [claim for claim in CLAIMS if claim not in known]
+        drawn = [claim for claim in others if isinstance(claim.null, Curves)]
+        first = [*known, *(claim for claim in others if claim not in drawn)]
+        order = [*first, *drawn]
         for done, claim in enumerate(order):
+            if done == len(first):
+                share = done / len(order)
+                yield Progress(share, DRAWING, so_far())
+                draw_curves(drawn, measured, partial(_tell_drawn, about, share, so_far()))
             yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
             verdicts[claim] = check(claim, measured)
         # A cancelled check is no verdict.
         about.check()
         yield so_far()
+
+
+def _tell_drawn(about: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
+    about.tell(share, f"{DRAWING}: {drawn:.0%}", so_far)
 
 
 def _read(about: QuestionContext, name: str, layer: int) -> bool:
@@ -113,11 +117,19 @@ def _read(about: QuestionContext, name: str, layer: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which claims are shown: "all", "holds", "fails" or "unknown"."""
+    """Which claims are shown: "all", or those of one outcome, see :data:`OUTCOME_OF`."""
 
     outcome: str = "all"
 
 
+OUTCOME_OF: Mapping[str, Outcome] = {
+    "holds": "holds",
+    "usual": "as any smooth curve",
+    "fails": "does not hold",
+    "out": "not applicable",
+    "unknown": "cannot tell",
+}
+"""The outcome that each choice shows."""
 LedgerView = View[Choices, Ledger]
 
 
@@ -128,9 +140,11 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     formula = "Claims"
     meaning = "of the articles about positional embeddings"
     explanation = (
-        "Every claim of the articles about matrices, in our words, with the number that is measured"
-        " for it and what the claim says of that number. Where an article speaks in words the bound"
-        " is our reading of them, and a claim that does not hold is a finding about the model."
+        "Every claim of the articles about matrices, with the number that is measured for it, the"
+        " bound that its words set, and the null: what 90 % of tables have in which there is"
+        " nothing to find (random curves as smooth as this one, or directions turned at random). A"
+        " claim holds only if its number is one that at most 5 % of these reach. One that does not"
+        " hold is a finding about the model."
     )
     empty = "Open a model to see which claims of the articles hold for it."
     defaults = Choices()
@@ -140,8 +154,14 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             label="Claims shown",
             options=(
                 Option("all", "All", "Show all claims"),
-                Option("holds", "Hold", "Show the claims that hold for this model"),
+                Option("holds", "Hold", "Show the claims that hold, and would not by chance"),
+                Option(
+                    "usual",
+                    "As any curve",
+                    "Show the claims that hold as they would for any smooth curve",
+                ),
                 Option("fails", "Do not", "Show the claims that do not hold for this model"),
+                Option("out", "N/a", "Show the claims that have no meaning for such a table"),
                 Option("unknown", "Cannot tell", "Show the claims that lack something to be told"),
             ),
         ),
@@ -153,19 +173,17 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ClaimsOf, Ledger]:
         positions = reported.measured.positions
-        ledger = Ledger(positions, reported.verdicts, reported.layer, reported.fold_ln)
-        return ClaimsOf(positions), ledger
+        return ClaimsOf(positions), Ledger(positions, reported.verdicts)
 
     def plots(self, view: LedgerView) -> tuple[()]:
         return ()
 
     def heading(self, view: LedgerView) -> tuple[str, str]:
         result = view.result
-        weights = "LayerNorm gain folded in" if result.fold_ln else "raw weights"
         first, last = result.positions
         scope = (
             f"{view.model.name} · the shown positions {first}–{last} or all rows, by claim"
-            f" · layer {result.layer}, {weights}"
+            f" · weights of layer {LAYER} as they are"
         )
         return counts(result.verdicts), scope
 
@@ -188,11 +206,15 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     def numbers(self, view: LedgerView) -> Mapping[str, np.ndarray]:
         verdicts = view.result.verdicts
         values = [np.nan if one.value is None else one.value for one in verdicts]
+        bands = [(np.nan,) * 3 if one.null is None else one.null.band for one in verdicts]
         return {
             "claim": np.array([one.claim.id for one in verdicts]),
             "measured": np.array(values),
             "expected": np.array([str(one.claim.expected) for one in verdicts]),
-            "outcome": np.array([WORDS[outcome(one)] for one in verdicts]),
+            "outcome": np.array([word(one) for one in verdicts]),
+            "null": np.array(["" if one.null is None else one.null.name for one in verdicts]),
+            "null_p5": np.array([low for low, _, _ in bands]),
+            "null_p95": np.array([high for _, _, high in bands]),
         }
 
     def script(self, view: LedgerView) -> str:
@@ -200,7 +222,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             "from geometry import check_claims\n"
             "from geometry import Measurements, Scope\n\n"
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
-            'words = {True: "holds", False: "does not hold", None: "cannot tell"}\n'
             "for verdict in check_claims(measured):\n"
-            "    print(words[verdict.holds], verdict.value, verdict.claim.statement, sep='\\t')\n"
+            "    null = verdict.null and verdict.null.band\n"
+            "    print(verdict.outcome, verdict.value, null, verdict.claim.statement, sep='\\t')\n"
         )

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
+    QPainterPath,
     QPen,
     QPixmap,
     QResizeEvent,
@@ -29,20 +30,15 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.claims.claims import Claim, Verdict
-from gui.panels.claims.spec import Choices, Ledger
-from gui.panels.claims.words import (
-    SHORT_ARTICLES,
-    WORDS,
-    Outcome,
-    expected,
-    measured,
-    outcome,
-)
+from geometry.evidence.null import OUTCOMES, Outcome
+from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
+from gui.panels.claims.words import SHORT_ARTICLES, band, expected, measured, null_text, word
 from gui.panels.intents import ShowPanel
 from gui.panels.kit import View
 from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
 from gui.state.session import Session
+from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -55,21 +51,25 @@ Role = Qt.ItemDataRole
 ROW_HEIGHT = 36
 MARK = 12
 """Size of an outcome's mark, in pixels."""
-OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
+OUTCOME, CLAIM, MEASURED, EXPECTED, NULL, ARTICLE = range(6)
 _COLUMNS = (
     Column("Outcome", "Whether the claim holds for this model, as far as can be told", left=True),
     Column("Claim", "What the article says, in our words, and what is measured for it", left=True),
     Column("Measured", "The quantity for this model"),
     Column("Expected", "What the claim says of the quantity", left=True),
+    Column("Null", "What 90 % of tables have in which there is nothing to find", left=True),
     Column("Article", "Which article says so", left=True),
 )
-_ROOM_FOR_ARTICLE, _ROOM_FOR_EXPECTED = 620, 480
+_ROOM = {ARTICLE: 700, EXPECTED: 560, NULL: 420}
+"""Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
 NOTHING = {
-    "holds": "None of the claims holds for this model.",
+    "holds": "None of the claims holds for this model beyond what chance would do.",
+    "usual": "No claim holds as it would for any smooth curve.",
     "fails": "No claim fails for this model.",
+    "out": "All claims can be asked of such a table.",
     "unknown": "All claims can be told for this model.",
 }
 
@@ -90,7 +90,8 @@ class ClaimsBody(PanelBody):
 
     def draw(self, view: View[Choices, Ledger]) -> None:
         chosen = view.choices.outcome
-        shown = [one for one in view.result.verdicts if chosen in ("all", outcome(one))]
+        wanted = OUTCOME_OF.get(chosen)
+        shown = [one for one in view.result.verdicts if wanted in (None, one.outcome)]
         self.table.show_verdicts(shown)
         self.nothing.setText(NOTHING.get(chosen, ""))
         self.pages.setCurrentWidget(self.table if shown else self.nothing)
@@ -136,7 +137,7 @@ class ClaimRows(TitledRows):
             case Role.UserRole:
                 return verdict.why_null or verdict.claim.quantity
             case Role.DecorationRole if column == OUTCOME:
-                return self.marks.get(outcome(verdict))
+                return verdict.outcome and self.marks.get(verdict.outcome)
             case Role.ToolTipRole:
                 return wrapped(self._tip(verdict))
             case Role.AccessibleTextRole:
@@ -147,14 +148,17 @@ class ClaimRows(TitledRows):
 
     def _tip(self, verdict: Verdict) -> str:
         claim = verdict.claim
-        value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
         if verdict.why_null:
-            value = f"{claim.quantity}: cannot be told, {verdict.why_null}"
-        elif outcome(verdict) == "pending":
+            value = f"{claim.quantity}: {word(verdict)}, {verdict.why_null}"
+        elif verdict.outcome is None:
             value = f"{claim.quantity}: not checked yet, expected {expected(verdict)}"
+        else:
+            value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
+        bound = f"The bound: {claim.reason}."
         entry = PANELS.get(claim.panel)
         opens = f"Click to open {claim.panel.capitalize() if entry is None else entry.title}."
-        return "\n".join((claim.statement, value, f"“{claim.article}”", opens))
+        lines = (claim.statement, value, bound, null_text(verdict), f"“{claim.article}”", opens)
+        return "\n".join(filter(None, lines))
 
 
 class ClaimsTable(QTableView):
@@ -186,12 +190,10 @@ class ClaimsTable(QTableView):
                 self.selectRow(row)
 
     def set_theme(self, theme: Theme) -> None:
-        colors: dict[Outcome, str] = {
-            "holds": theme.text, "fails": theme.warning, "unknown": theme.muted,
-            "pending": theme.muted,
-        }  # fmt: skip
         ratio = self.devicePixelRatioF()
-        self.rows.marks = {how: outcome_mark(how, colors[how], ratio) for how in WORDS}
+        self.rows.marks = {
+            how: outcome_mark(how, outcome_color(how, theme), ratio) for how in OUTCOMES
+        }
         self._lines.muted = QColor(theme.muted)
         self.viewport().update()
 
@@ -219,8 +221,8 @@ class ClaimsTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setColumnHidden(ARTICLE, event.size().width() < _ROOM_FOR_ARTICLE)
-        self.setColumnHidden(EXPECTED, event.size().width() < _ROOM_FOR_EXPECTED)
+        for column, room in _ROOM.items():
+            self.setColumnHidden(column, event.size().width() < room)
 
     def _marked(self) -> Verdict | None:
         marked = self.selectionModel().selectedRows()
@@ -245,17 +247,19 @@ class ClaimsTable(QTableView):
         titles = self.horizontalHeader()
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(CLAIM, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((OUTCOME, 17), (MEASURED, 10), (EXPECTED, 18), (ARTICLE, 9)):
+        widths = {OUTCOME: 20, MEASURED: 10, EXPECTED: 15, NULL: 16, ARTICLE: 9}
+        for column, width in widths.items():
             self.setColumnWidth(column, width * GRID)
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     claim = verdict.claim
     return (
-        WORDS[outcome(verdict)],
+        word(verdict),
         claim.statement,
         measured(verdict),
         expected(verdict),
+        band(verdict),
         SHORT_ARTICLES.get(claim.article, claim.article),
     )
 
@@ -292,23 +296,28 @@ class TwoLines(QStyledItemDelegate):
 
 
 def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
-    """Return a tick, a cross or an open ring: shapes for those who do not see the colours.
-
-    Pending claims have no mark.
-    """
+    """Return the mark of an outcome: a shape for those who do not see the colours."""
     pixmap = QPixmap(QSize(MARK, MARK) * ratio)
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(color), 1.6))
-    if how == "holds":
-        painter.drawPolyline([QPointF(1.5, 6.5), QPointF(4.5, 9.5), QPointF(10.5, 2.5)])
-    elif how == "fails":
-        painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
-        painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
-    elif how == "unknown":
-        painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
+    match how:
+        case "holds":
+            painter.drawPolyline([QPointF(1.5, 6.5), QPointF(4.5, 9.5), QPointF(10.5, 2.5)])
+        case "as any smooth curve":
+            for y in (4.0, 8.0):
+                wave = QPainterPath(QPointF(1.5, y + 1))
+                wave.cubicTo(QPointF(4.0, y - 2.5), QPointF(8.0, y + 3.5), QPointF(10.5, y))
+                painter.drawPath(wave)
+        case "does not hold":
+            painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
+            painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
+        case "not applicable":
+            painter.drawLine(QPointF(2.5, 6.0), QPointF(9.5, 6.0))
+        case "cannot tell":
+            painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
     painter.end()
     icon = QIcon(pixmap)
     # Qt tints icons of selected rows otherwise.

@@ -6,54 +6,79 @@ import csv
 import io
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.number_files import cell
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
+from geometry.evidence.null import OUTCOMES
+from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Outcome = Literal["holds", "fails", "unknown", "pending"]
-
-WORDS: dict[Outcome, str] = {
-    "holds": "holds",
-    "fails": "does not hold",
-    "unknown": "cannot tell",
-    "pending": "…",
-}
-SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "unknown": "?", "pending": "…"}
+PENDING = "…"
 SHORT_ARTICLES = {
     HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
 }  # fmt: skip
 NO_NUMBER = "–"
-_COLUMNS = ("id", "article", "statement", "quantity", "expected", "measured", "outcome", "why")
+_COLUMNS = (
+    "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
+    "null_p5", "null_p95", "draws", "why",
+)  # fmt: skip
 
 
-def outcome(verdict: Verdict) -> Outcome:
-    """Return the outcome of a claim; "pending" before it is checked."""
-    if verdict.holds is None:
-        return "pending" if verdict.why_null is None else "unknown"
-    return "holds" if verdict.holds else "fails"
+def word(verdict: Verdict) -> str:
+    """Return the outcome of a claim; "…" before it is checked."""
+    return PENDING if verdict.outcome is None else SHORT[verdict.outcome]
+
+
+def sign(verdict: Verdict) -> str:
+    """Return the mark of a claim's outcome."""
+    return PENDING if verdict.outcome is None else SIGNS[verdict.outcome]
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
-    """Return a summary: ``31 hold, 3 do not, 9 cannot be told``."""
-    found = [outcome(verdict) for verdict in verdicts]
-    holds, fails, unknown, pending = (found.count(one) for one in WORDS)
-    hold = "holds" if holds == 1 else "hold"
-    fail = "does not" if fails == 1 else "do not"
-    rest = f", {pending} to be checked" if pending else ""
-    return f"{holds} {hold}, {fails} {fail}, {unknown} cannot be told{rest}"
+    """Return a summary: ``12 hold · 9 as any smooth curve · 3 do not hold · …``."""
+    found = [verdict.outcome for verdict in verdicts]
+    numbers = [found.count(one) for one in OUTCOMES]
+    holds, usual, fails, out, unknown = numbers
+    parts = [
+        f"{holds} {'holds' if holds == 1 else 'hold'}",
+        f"{usual} as any smooth curve",
+        f"{fails} {'does' if fails == 1 else 'do'} not hold",
+        f"{out} not applicable",
+        f"{unknown} cannot be told",
+    ]
+    if pending := found.count(None):
+        parts.append(f"{pending} to be checked")
+    return " · ".join(parts)
+
+
+def band(verdict: Verdict) -> str:
+    """Return what 90 % of the draws of the null distribution have: ``0.82 – 0.84``."""
+    if verdict.null is None:
+        return NO_NUMBER
+    low, _, high = map(number, verdict.null.band)
+    return low if low == high else f"{low} to {high}"
+
+
+def null_text(verdict: Verdict) -> str:
+    """Return the null distribution in a sentence, "" if there is none."""
+    null = verdict.null
+    if null is None:
+        return ""
+    return f"90 % of {null.draws} {null.meaning}: {band(verdict)}."
 
 
 def measured(verdict: Verdict) -> str:
-    """Return the formatted number, with decimals by its size."""
-    value = verdict.value
-    if value is None:
-        return NO_NUMBER
+    """Return the formatted number of a verdict."""
+    return NO_NUMBER if verdict.value is None else number(verdict.value)
+
+
+def number(value: float) -> str:
+    """Return a number with decimals by its size."""
     if value == round(value):
         return format_number(value, 0)
     size = abs(value)
@@ -80,14 +105,15 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
         "",
         f"{markdown_text(title)}. {counts(verdicts)}.",
         "",
-        "| | Claim | Quantity | Measured | Expected | Article |",
-        "|---|---|---|---:|---|---|",
+        "| | Claim | Quantity | Measured | Expected | Null, 5–95 % | Article |",
+        "|---|---|---|---:|---|---|---|",
     ]
     for verdict in verdicts:
-        claim, how = verdict.claim, outcome(verdict)
+        claim = verdict.claim
         quantity = claim.quantity + (f" ({verdict.why_null})" if verdict.why_null else "")
-        row = (f"{SIGNS[how]} {WORDS[how]}", claim.statement, quantity, measured(verdict),
-                 expected(verdict), claim.article)  # fmt: skip
+        null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
+        row = (f"{sign(verdict)} {word(verdict)}", claim.statement, quantity, measured(verdict),
+                 expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     return "\n".join(lines) + "\n"
 
@@ -98,24 +124,27 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for verdict in verdicts:
-        claim = verdict.claim
+        claim, null = verdict.claim, verdict.null
         value = "" if verdict.value is None else repr(verdict.value)
-        writer.writerow(
-            map(cell, (claim.id, claim.article, claim.statement, claim.quantity,
-                       str(claim.expected), value, WORDS[outcome(verdict)], verdict.why_null or ""))
-        )  # fmt: skip
+        drawn = ("", "", "", "")
+        if null is not None:
+            low, _, high = null.band
+            drawn = (null.name, repr(low), repr(high), str(null.draws))
+        row = (claim.id, claim.article, claim.statement, claim.quantity, str(claim.expected),
+               claim.reason, value, word(verdict), *drawn, verdict.why_null or "")  # fmt: skip
+        writer.writerow(map(cell, row))
     return file.getvalue()
 
 
 # ---- a page for print ---
 
-WIDTH = 9.0
+WIDTH = 9.6
 LINE, GAP, MARGIN = 0.15, 0.07, 0.2
 """Inches: a line of text, the space between two claims, the edge."""
-CHARACTERS = 78
+CHARACTERS = 70
 """Characters per line of a claim."""
 # Left edges of the columns in inches; right edge for the numbers.
-_OUTCOME, _CLAIM, _MEASURED, _EXPECTED = 0.2, 1.3, 7.2, 7.4
+_OUTCOME, _CLAIM, _MEASURED, _EXPECTED, _NULL = 0.2, 1.75, 7.2, 7.35, 8.25
 
 
 def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT) -> Figure:
@@ -152,16 +181,17 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
         (_CLAIM, "Claim", "left"),
         (_MEASURED, "Measured", "right"),
         (_EXPECTED, "Expected", "left"),
+        (_NULL, "Null, 5–95 %", "left"),
     ):
         write(x, text, theme.muted, side=side)
     at -= LINE + GAP
     for verdict, lines in zip(verdicts, texts, strict=True):
-        how = outcome(verdict)
-        color = {"holds": theme.text, "fails": theme.warning, "unknown": theme.muted}[how]
-        write(_OUTCOME, f"{SIGNS[how]} {WORDS[how]}", color)
+        color = theme.muted if verdict.outcome is None else outcome_color(verdict.outcome, theme)
+        write(_OUTCOME, f"{sign(verdict)} {word(verdict)}", color)
         write(_CLAIM, "\n".join(lines), theme.text)
         write(_MEASURED, measured(verdict), theme.text, side="right")
         write(_EXPECTED, expected(verdict), theme.text)
+        write(_NULL, band(verdict), theme.muted)
         at -= len(lines) * LINE + GAP
     return figure
 
@@ -169,4 +199,5 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
 def _text(verdict: Verdict) -> str:
     if verdict.why_null is None:
         return verdict.claim.statement
-    return f"{verdict.claim.statement} It cannot be told: {verdict.why_null.rstrip('.')}."
+    why = verdict.why_null.rstrip(".")
+    return f"{verdict.claim.statement} {word(verdict).capitalize()}: {why}."

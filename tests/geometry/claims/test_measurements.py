@@ -59,6 +59,13 @@ def test_claims_that_are_kept_are_those_that_the_range_leaves_alone(gpt2):
             "pca.three", "capture.weak"} <= kept  # fmt: skip
 
 
+def test_bounds_that_a_width_cannot_reach_are_not_applied(gpt2):
+    found = {verdict.claim.id: verdict for verdict in check_claims(Measurements(gpt2))}
+    for name in ("capture.weak", "overlap.P_E.strong_weak", "overlap.W_Q_E"):
+        assert found[name].outcome == "not applicable", name
+        assert "chance" in found[name].why_null
+
+
 def test_layer_and_gain_reach_the_overlaps(gpt2):
     plain, folded, deeper = (
         report(gpt2, rank=D, **options)["overlaps"]["W_Q_P"]["top3"]
@@ -81,8 +88,10 @@ def test_a_claim_that_reads_the_range_late_is_not_kept_either(gpt2):
 def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
     of_model = MeasuredModel(gpt2)
     check_claims(Measurements(gpt2, Scope(ONE), of_model))
-    for slow in ("token_position_cosines", "squared_overlaps", "norm_profile", "capture"):
+    for slow in ("token_position_cosines", "squared_overlaps", "capture"):
         monkeypatch.setattr(f"geometry.claims.measured_model.{slow}", None)
+    for slow in ("squared_overlaps", "capture"):
+        monkeypatch.setattr(f"geometry.claims.claim_spaces.{slow}", None)
     monkeypatch.setattr("geometry.models.residual_stream.singular_directions", None)
     check_claims(Measurements(gpt2, Scope(OTHER), of_model))
 

@@ -9,11 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
 
+from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
+from geometry.evidence.null import OUTCOMES
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
-from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
-from gui.panels.claims.words import comma_separated, counts, outcome
+from gui.panels.claims.spec import OUTCOME_OF
+from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, NULL, OUTCOME, ClaimsTable
+from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
@@ -70,13 +73,15 @@ def in_front(window):
 def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
     table = claims.table
     cell = {
-        v.claim.id: [table.rows.index(row, c).data() for c in range(5)]
+        v.claim.id: [table.rows.index(row, c).data() for c in range(6)]
         for row, v in enumerate(table.rows.verdicts)
     }
-    assert cell["outlier.first"] == [
-        "holds", "Position 0 is an outlier.", "1", "at least 1", "Helix"
-    ]  # fmt: skip
-    assert cell["spectrum.E"][OUTCOME] == "cannot tell"
+    outlier = cell["outlier.first"]
+    assert outlier[:2] == ["holds", "Position 0 is “always an outlier”."]
+    assert outlier[3:] == ["more than 1", outlier[NULL], "Helix"]
+    assert " to " in outlier[NULL]
+    assert cell["spectrum.E"][OUTCOME] == "cannot be told"
+    assert cell["spectrum.E"][NULL] == "–"
     row = ids(table).index("spectrum.E")
     why = table.rows.verdicts[row].why_null
     assert table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole) == why
@@ -87,17 +92,17 @@ def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims
         size = range(image.width())
         return tuple(image.pixelColor(x, y).alpha() > 128 for y in size for x in size)
 
-    shapes = {shape(how) for how in ("holds", "fails", "unknown")}
-    assert len(shapes) == 3
+    shapes = {shape(how) for how in OUTCOMES}
+    assert len(shapes) == 5
     assert all(any(one) for one in shapes)
     said = claims.panel.header.caption.text()
     assert said.startswith(counts(claims.panel.result.verdicts))
     assert "tiny-gpt2 · the shown positions 1–199" in said
-    assert "layer 0, raw weights" in said
+    assert "weights of layer 0 as they are" in said
 
 
 def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
-    monkeypatch.setattr(claims_spec, "check", lambda claim, _: Verdict(claim, 1.0, True, None))
+    monkeypatch.setattr(claims_spec, "check", lambda claim, _: Verdict(claim, 1.0, "holds"))
     claims = ClaimsStage(qtbot, "claims")
     claims.open(tiny_gpt2)
     content = claims.panel.content
@@ -110,14 +115,14 @@ def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
 
 
 def test_the_filter_shows_one_outcome_and_the_marked_claim_stays_marked(claims):
-    claims.table.selectRow(ids(claims.table).index("norms.stable"))
-    claims.press("holds")
-    assert claims.table._marked().claim.id == "norms.stable"
     verdicts = claims.panel.result.verdicts
-    for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
+    last = [verdict.claim for verdict in verdicts if verdict.outcome == "holds"][-1]
+    claims.table.selectRow(CLAIMS.index(last))
+    claims.press("holds")
+    assert claims.table._marked().claim is last
+    for value, shown in OUTCOME_OF.items():
         claims.press(value)
-        assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
-        assert ids(claims.table)
+        assert ids(claims.table) == [v.claim.id for v in verdicts if v.outcome == shown]
     claims.press("all")
     assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
@@ -125,11 +130,16 @@ def test_the_filter_shows_one_outcome_and_the_marked_claim_stays_marked(claims):
 def test_narrow_tables_keep_the_claim(qtbot):
     table = ClaimsTable(LIGHT)
     qtbot.addWidget(table)
-    for width, hidden in ((900, []), (560, [ARTICLE]), (360, [EXPECTED, ARTICLE])):
+    for width, hidden in (
+        (900, []),
+        (600, [ARTICLE]),
+        (500, [EXPECTED, ARTICLE]),
+        (360, [EXPECTED, NULL, ARTICLE]),
+    ):
         table.resize(width, 200)
         table.show()
         QApplication.processEvents()
-        assert [c for c in range(5) if table.isColumnHidden(c)] == hidden
+        assert [c for c in range(6) if table.isColumnHidden(c)] == hidden
 
 
 # ---- taking it away ---------------------------------------------------------------------------
@@ -171,18 +181,18 @@ def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_writte
 
 def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(claims):
     printed = run_script(claims.panel.python()).splitlines()
-    words = {"holds": "holds", "fails": "does not hold", "unknown": "cannot tell"}
     for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
-        how, value, statement = line.split("\t")
+        how, value, null, statement = line.split("\t")
         assert statement == verdict.claim.statement
-        assert how == words[outcome(verdict)]
+        assert how == verdict.outcome
+        assert (null == "None") == (verdict.null is None)
         if verdict.value is None:
             assert value == "None"
         else:
             assert float(value) == pytest.approx(verdict.value, rel=1e-9)
 
     def colour():
-        image = claims.table.rows.marks["fails"].pixmap(12, 12).toImage()
+        image = claims.table.rows.marks["does not hold"].pixmap(12, 12).toImage()
         return image.pixelColor(image.width() // 2, image.height() // 2).name()
 
     claims.panel.set_theme(LIGHT)
@@ -241,16 +251,20 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     assert shown <= {claim.id for claim in CLAIMS}
 
 
+ORDER = sorted(CLAIMS, key=lambda claim: isinstance(claim.null, Curves))
+"""As they are checked: what needs random curves comes last."""
+
+
 @pytest.fixture
 def half_way(application, monkeypatch, qtbot, wait_until_idle):
     """The window while it checks the fourth claim, and what lets it go on."""
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(claim, measured):
-        if claim is CLAIMS[3]:
+        if claim is ORDER[3]:
             begun.set()
             go_on.wait(20)
-        return Verdict(claim, 1.0, True, None)
+        return Verdict(claim, 1.0, "holds")
 
     monkeypatch.setattr(claims_spec, "check", slow)
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
@@ -272,11 +286,11 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
         return [table.rows.index(row, number).data() for row in range(len(CLAIMS))]
 
     assert ids(table) == [claim.id for claim in CLAIMS]
-    assert column(OUTCOME) == ["holds"] * 3 + ["…"] * (len(CLAIMS) - 3)
+    assert column(OUTCOME) == ["holds" if claim in ORDER[:3] else "…" for claim in CLAIMS]
     assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
     assert not panel.header.more.isEnabled()
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
-    assert ids(table) == [claim.id for claim in CLAIMS[:3]]
+    assert ids(table) == [claim.id for claim in CLAIMS if claim in ORDER[:3]]
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["all"], LEFT)
     table.selectRow(30)
     table.verticalScrollBar().setValue(200)
@@ -307,7 +321,7 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     half_way.go_on.set()
     QTest.mouseClick(panel.strip.again, LEFT)
     wait_until_idle(half_way.app)
-    assert all(outcome(verdict) == "holds" for verdict in panel.result.verdicts)
+    assert all(word(verdict) == "holds" for verdict in panel.result.verdicts)
 
 
 def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):

@@ -5,19 +5,23 @@ import csv
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
-from gui.panels.claims.spec import ClaimsOf
+from gui.panels.claims.spec import DRAWING, ClaimsOf
 from gui.panels.claims.words import (
+    band,
     comma_separated,
     counts,
     expected,
     ledger_figure,
     markdown,
     measured,
-    outcome,
+    null_text,
+    sign,
 )
 from gui.services.questions import Progress, QuestionContext, resolve
 
@@ -55,13 +59,13 @@ def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_betwe
     assert all(isinstance(step, Progress) for step in steps[:-1])
     assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
     assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
-    known = [
-        sum(outcome(v) != "pending" for v in step.so_far.verdicts)
-        for step in steps[:-1]
-        if step.message.startswith("Claim")
-    ]
+    known = [sum(v.outcome is not None for v in step.so_far.verdicts) for step in said]
     assert known == list(range(len(CLAIMS)))
-    assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
+    assert all(verdict.outcome is not None for verdict in steps[-1].verdicts)
+    # Those that need random curves are the last.
+    (drawing,) = (step for step in steps[:-1] if step.message == DRAWING)
+    waiting = [v.claim for v in drawing.so_far.verdicts if v.outcome is None]
+    assert waiting == [claim for claim in CLAIMS if isinstance(claim.null, Curves)]
 
     class GivenUp(Exception):
         pass
@@ -103,7 +107,7 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
     assert 15 < len(alone) < len(CLAIMS)
     number = len(alone) + 1
     (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
-    assert [v for v in step.so_far.verdicts if outcome(v) != "pending"] == alone
+    assert [v for v in step.so_far.verdicts if v.outcome is not None] == alone
     assert [v.claim for v in step.so_far.verdicts] == list(CLAIMS)
 
 
@@ -111,18 +115,25 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
 
 
 def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
-    holds = sum(v.holds is True for v in ledger.verdicts)
-    fails = sum(v.holds is False for v in ledger.verdicts)
-    none = len(ledger.verdicts) - holds - fails
-    assert counts(ledger.verdicts) == f"{holds} hold, {fails} do not, {none} cannot be told"
-    assert min(holds, fails) > 10
-    assert counts(()) == "0 hold, 0 do not, 0 cannot be told"
-    waiting = Verdict(CLAIMS[0], None, None, None)
-    assert counts((waiting,)) == "0 hold, 0 do not, 0 cannot be told, 1 to be checked"
+    numbers = [[v.outcome for v in ledger.verdicts].count(one) for one in OUTCOMES]
+    holds, usual, fails, out, unknown = numbers
+    assert counts(ledger.verdicts) == (
+        f"{holds} hold · {usual} as any smooth curve · {fails} do not hold · "
+        f"{out} not applicable · {unknown} cannot be told"
+    )
+    assert min(holds, usual, fails) > 5
+    waiting = Verdict(CLAIMS[0])
+    assert counts((waiting,)).endswith("0 cannot be told · 1 to be checked")
     yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
-    assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
-    claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
-    assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
+    assert counts((no,)).startswith("0 hold · 0 as any smooth curve · 1 does not hold")
+    claim = next(claim for claim in CLAIMS if claim.id == "norms.stable")
+    assert expected(Verdict(claim, 0.0)) == "at most 0.1"
+    assert band(waiting) == "–"
+    drawn = Verdict(CLAIMS[0], null=null_of("walk", "walks", [-1.5, -1.5, 2.0]))
+    assert band(drawn) == "−1.500 to 1.650"
+    assert null_text(drawn) == "90 % of 3 walks: −1.500 to 1.650."
+    assert null_text(waiting) == ""
+    assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)
     written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
     assert all(claim.statement in written for claim in CLAIMS)
@@ -139,23 +150,26 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
      (0.000227, "0.000227"), (None, "–")],
 )  # fmt: skip
 def test_numbers_have_sensible_digits(value, written):
-    assert measured(Verdict(CLAIMS[0], value, None, None)) == written
+    assert measured(Verdict(CLAIMS[0], value)) == written
 
 
 def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
     text = markdown("MiniLM", ledger.verdicts)
     lines = text.splitlines()
-    rows = lines[lines.index("|---|---|---|---:|---|---|") + 1 :]
+    rows = lines[lines.index("|---|---|---|---:|---|---|---|") + 1 :]
     assert len(rows) == len(CLAIMS)
     assert f"MiniLM. {counts(ledger.verdicts)}." in lines
     for verdict, row in zip(ledger.verdicts, rows, strict=True):
         # A bar within a cell, as in |cosine|, is escaped: the columns stay.
         cells = row.replace(r"\|", "¦").strip("|").split("|")
-        assert len(cells) == 6
+        assert len(cells) == 7
         assert cells[1].strip() == verdict.claim.statement
-        assert cells[0].split()[0] == {"holds": "✓", "fails": "✗", "unknown": "?"}[outcome(verdict)]
+        assert cells[0].split()[0] == sign(verdict)
     read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
     assert [row["id"] for row in read] == [claim.id for claim in CLAIMS]
     for row, verdict in zip(read, ledger.verdicts, strict=True):
         assert (float(row["measured"]) if row["measured"] else None) == verdict.value
         assert row["why"] == (verdict.why_null or "")
+        assert (row["null"] == "") == (verdict.null is None)
+        if verdict.null is not None:
+            assert (float(row["null_p5"]), float(row["null_p95"])) == verdict.null.band[::2]

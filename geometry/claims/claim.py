@@ -1,0 +1,184 @@
+"""A claim about a model, and what becomes of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.transfer import Cancelled
+from geometry.claims.measurements import Measurements
+from geometry.evidence.null import Null, Outcome, Side, weigh
+from geometry.history.here import NotFetched
+from geometry.hub.faults import HubError
+
+Panel = Literal[
+    "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
+    "dimensions", "layernorm", "shape", "lookback", "kernels", "training", "experiment", "compare",
+]  # fmt: skip
+
+
+class CannotTell(HelixscopeError):
+    """Something is missing that would decide a claim."""
+
+
+class NotApplicable(HelixscopeError):
+    """A claim has no meaning for such a table, or its bound cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A claim's condition on a number: a relation to a bound."""
+
+    relation: Literal["at least", "at most", "more than"]
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value meets the condition."""
+        return _RELATIONS[self.relation](value, self.bound)
+
+    @property
+    def side(self) -> Side:
+        """The side of the bound on which the number has to lie."""
+        return "below" if self.relation == "at most" else "above"
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.bound:g}"
+
+
+_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    "at least": operator.ge, "at most": operator.le, "more than": operator.gt,
+}  # fmt: skip
+
+
+def at_least(bound: float) -> Expected:
+    """Expect a number not below a bound."""
+    return Expected("at least", bound)
+
+
+def at_most(bound: float) -> Expected:
+    """Expect a number not above a bound."""
+    return Expected("at most", bound)
+
+
+def more_than(bound: float) -> Expected:
+    """Expect a number above a bound."""
+    return Expected("more than", bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One factual claim about matrices.
+
+    Attributes
+    ----------
+    id
+        Stable name, "topic.what".
+    article
+        The source of the claim.
+    statement
+        The claim, in the article's words as far as they can be quoted.
+    quantity
+        What is measured, with its unit or scale.
+    expected
+        The claim's condition on the number.
+    reason
+        Why the bound is what it is.
+    measure
+        Computes the number; raises TensorUnavailable or CannotTell if it cannot.
+    panel
+        The panel that shows it.
+    null
+        Draws the same number where there is nothing to find; None where no such thing can be drawn.
+        It may raise CannotTell.
+    requires
+        Raises CannotTell or NotApplicable if the claim cannot be asked of a model.
+    """
+
+    id: str
+    article: str
+    statement: str
+    quantity: str
+    expected: Expected
+    reason: str
+    measure: Callable[[Measurements], float]
+    panel: Panel
+    null: Callable[[Claim, Measurements], Null | None] | None = None
+    requires: Callable[[Measurements], object] | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Verdict:
+    """A claim checked on a model.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    value
+        The number; None if it cannot be measured.
+    outcome
+        None before the claim is checked.
+    null
+        The null distribution of the number, if there is one.
+    why_null
+        Why there is no number.
+    """
+
+    claim: Claim
+    value: float | None = None
+    outcome: Outcome | None = None
+    null: Null | None = None
+    why_null: str | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the number is as claimed; None if there is none."""
+        if self.outcome in ("holds", "as any smooth curve"):
+            return True
+        return False if self.outcome == "does not hold" else None
+
+
+def check(claim: Claim, measured: Measurements) -> Verdict:
+    """Check one claim on one model, or return its known verdict.
+
+    Verdicts independent of the range are cached in ``measured.of_model``.
+    """
+    if (kept := known_verdict(claim, measured)) is not None:
+        return kept
+    measured.range_was_read = False
+    try:
+        # 0/0 is undefined, and reported so.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if claim.requires is not None:
+                claim.requires(measured)
+            value = float(claim.measure(measured))
+            if not np.isfinite(value):
+                raise CannotTell("the quantity is not defined for this model")
+            null = None if claim.null is None else claim.null(claim, measured)
+    except (Cancelled, FileChanged):
+        raise
+    except NotApplicable as error:
+        verdict = Verdict(claim, outcome="not applicable", why_null=str(error))
+    except HelixscopeError as error:
+        verdict = Verdict(claim, outcome="cannot tell", why_null=str(error))
+        if isinstance(error, HubError | NotFetched):  # may be available the next time
+            return verdict
+    else:
+        expected = claim.expected
+        outcome = weigh(expected.holds(value), value, expected.side, null)
+        verdict = Verdict(claim, value, outcome, null)
+    if not measured.range_was_read:
+        measured.of_model.once(claim, lambda: verdict)
+    return verdict
+
+
+def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
+    """Return a claim's cached verdict if it is independent of the range; otherwise None."""
+    found = measured.of_model.known(claim)
+    assert found is None or isinstance(found, Verdict)
+    return found

@@ -1,0 +1,162 @@
+"""Null distributions of the claims about rows: the same measure, of tables that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.claim import Claim, known_verdict
+from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tables, thinned
+from geometry.evidence.null import Null, null_of
+from geometry.evidence.turning_nulls import turning_nulls
+from geometry.evidence.turning_share import SMOOTH, balanced_turning, turn_counts
+from geometry.models.computed import model_of_table
+
+DRAWS = 100
+FEW = 40
+"""Draws of a quantity that takes longer."""
+COLUMNS = 32
+"""Columns of the tables for claims about single entries."""
+NODES = 192
+"""Rows of a curve whose turns are counted."""
+FEWEST = 20
+"""Draws in which a quantity has to be defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Draws a claim's quantity from random curves.
+
+    Attributes
+    ----------
+    kinds
+        Of the curves. Of several the one counts that comes closest to the claim.
+    columns
+        Whether the quantity is of single entries.
+    by_lag
+        Whether it speaks of distances in positions, so that a long table is cut, not thinned.
+    draws
+        How many curves.
+    """
+
+    kinds: tuple[Kind, ...]
+    columns: bool = False
+    by_lag: bool = False
+    draws: int = DRAWS
+
+    def __call__(self, claim: Claim, measured: Measurements) -> Null | None:
+        """Return the null distribution; None if the quantity is not defined for such curves."""
+        if claim.id not in measured.drawn:
+            draw_curves((claim,), measured)
+        return measured.drawn[claim.id]
+
+
+def curves(*kinds: Kind, columns: bool = False, by_lag: bool = False, draws: int = DRAWS) -> Curves:
+    """Return the draws of a quantity from random curves; see :class:`Curves`."""
+    return Curves(kinds, columns, by_lag, draws)
+
+
+def draw_curves(
+    claims: Iterable[Claim],
+    measured: Measurements,
+    tell: Callable[[float], None] | None = None,
+) -> None:
+    """Draw the quantities of several claims from the same random curves, which is faster.
+
+    Parameters
+    ----------
+    claims
+        Those with other nulls are left out, and those with a known verdict.
+    measured
+        The model's measurements, whose ``drawn`` is filled.
+    tell
+        Called with the share done; may raise to stop.
+    """
+    found: dict[str, list[Null]] = {}
+    wanted = [
+        one
+        for one in claims
+        if isinstance(one.null, Curves) and known_verdict(one, measured) is None
+    ]
+    groups: dict[tuple[Kind, bool, bool], list[Claim]] = {}
+    long = measured.model.n_positions > MOST_ROWS
+    for claim in wanted:
+        assert isinstance(claim.null, Curves)
+        for kind in claim.null.kinds:
+            key = (kind, claim.null.columns, long and claim.null.by_lag)
+            groups.setdefault(key, []).append(claim)
+    for done, (key, together) in enumerate(groups.items()):
+        values: dict[str, list[float]] = {claim.id: [] for claim in together}
+        draws = max(_draws(claim) for claim in together)
+        for at, drawn in enumerate(_drawn(measured, *key, draws)):
+            if tell is not None:
+                tell((done + at / draws) / len(groups))
+            for claim in together:
+                if at < _draws(claim):
+                    values[claim.id].append(_measure(claim, drawn))
+        for claim in together:
+            defined = [value for value in values[claim.id] if np.isfinite(value)]
+            if len(defined) >= FEWEST:
+                found.setdefault(claim.id, []).append(null_of(key[0], MEANINGS[key[0]], defined))
+    for claim in wanted:
+        measured.drawn[claim.id] = _closest(claim, found.get(claim.id, []))
+
+
+def _draws(claim: Claim) -> int:
+    assert isinstance(claim.null, Curves)
+    return claim.null.draws
+
+
+def _measure(claim: Claim, drawn: Measurements) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        try:
+            return claim.measure(drawn)
+        except HelixscopeError:
+            return np.nan
+
+
+def _closest(claim: Claim, nulls: list[Null]) -> Null | None:
+    """Return the null that comes closest to a claim: whose 5 % on its side reach farthest."""
+    if not nulls:
+        return None
+    if claim.expected.side == "above":
+        return max(nulls, key=lambda one: one.band[2])
+    return min(nulls, key=lambda one: one.band[0])
+
+
+def _drawn(
+    measured: Measurements, kind: Kind, columns: bool, cut: bool, draws: int
+) -> Iterator[Measurements]:
+    """Draw models; measurements of each in the same scope."""
+    rows, (first, last) = measured.model.W_pos, measured.shown
+    if cut:
+        rows, first = rows[:MOST_ROWS], min(first, MOST_ROWS - 1)
+        last = min(last, MOST_ROWS - 1)
+    # A curve is as smooth and as large as the rows without those at the ends, which stand out.
+    inner, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
+    for table in drawn_tables(inner, kind, draws, columns=few, length=len(rows)):
+        step = (len(table) - 1) / max(len(rows) - 1, 1)  # below 1 if it is thinned
+        ends = (int(first * step), int(last * step))
+        yield Measurements(model_of_table("drawn", table), Scope(ends))
+
+
+def worst_turning(claim: Claim, measured: Measurements) -> Null:
+    """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
+    found = turning_nulls(measured.rows, names=("process",))["process"]
+    return null_of(found.name, found.meaning, found.values / SMOOTH[0])
+
+
+def random_turns(claim: Claim, measured: Measurements) -> Null:
+    """Draw the turns at which the balanced turning share of random curves is largest."""
+    scores = []
+    for table in drawn_tables(measured.rows, "process", DRAWS):
+        thin = thinned(table, NODES)
+        centred = thin - thin.mean(axis=0)
+        vectors = np.linalg.eigh(centred.T @ centred)[1]
+        scores.append(centred @ vectors[:, -3:])
+    _, turns = balanced_turning(np.stack(scores), turn_counts(len(scores[0])))
+    return null_of("process", MEANINGS["process"], turns)

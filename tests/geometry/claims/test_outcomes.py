@@ -1,0 +1,149 @@
+"""Outcomes of the whole ledger for models and tables of which one knows what to expect."""
+
+import numpy as np
+import pytest
+
+from geometry.claims.claims import CLAIMS, check_claims
+from geometry.claims.measurements import Measurements
+from geometry.models.sources import open_source
+
+#: By outcome, the claims about rows and weights; those that are not listed lack tensors.
+EXPECTED = {
+    "gpt2": {
+        "holds":
+            "pca.three pca.not_a_line shape.helix shape.turns outlier.first outlier.last "
+            "pca.fraying steps.early entries.waves entries.explained similarity.periodic "
+            "similarity.explained norms.early overlap.W_Q_P overlap.W_K_P overlap.W_Q_P.folded "
+            "overlap.W_O_P directions.sparse directions.few_entries lookback.angle read.norm "
+            "curve.curled layernorm.ruins_line kernels.local kernels.averaged",
+        "as any smooth curve":
+            "rows.unique pca.truncated pca.first_hundred norms.stable spectrum.P "
+            "directions.context_waves lookback.everywhere lookback.rotation lookback.heads "
+            "read.direction",
+        "does not hold":
+            "overlap.W_V_P directions.frequencies lookback.far lookback.shift lookback.lags "
+            "heads.position_independent",
+    },
+    "minilm": {
+        "holds":
+            "outlier.first outlier.last pca.truncated similarity.periodic spectrum.E capture.weak "
+            "capture.strong capture.first capture.first_is_mean overlap.P_E.strong_weak "
+            "overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_K_E "
+            "overlap.W_V_E overlap.W_O_E decoding.position lookback.lags "
+            "heads.position_independent read.norm read.direction layernorm.ruins_line "
+            "kernels.local kernels.averaged",
+        "as any smooth curve":
+            "rows.unique pca.first_hundred norms.stable layernorm.sum_of_squares "
+            "layernorm.constant spectrum.P directions.context_waves decoding.token",
+        "does not hold":
+            "pca.three pca.not_a_line shape.helix pca.fraying steps.early entries.waves "
+            "norms.early layernorm.orthogonal overlap.W_V_P overlap.W_Q_P.folded overlap.W_Q_E "
+            "overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
+            "overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal directions.sparse "
+            "directions.few_entries directions.disjoint directions.appended "
+            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
+            "lookback.shift lookback.heads",
+        "not applicable":
+            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+    },
+    "sample": {
+        "holds":
+            "pca.not_a_line outlier.first outlier.last position.last_decays similarity.periodic "
+            "capture.weak capture.strong capture.first capture.first_is_mean "
+            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P "
+            "overlap.W_K_P overlap.W_Q_E overlap.W_K_E overlap.W_V_E overlap.W_O_E overlap.W_in_E "
+            "overlap.W_in_P layernorm.ruins_line kernels.local kernels.averaged",
+        "as any smooth curve":
+            "rows.unique pca.first_hundred layernorm.sum_of_squares layernorm.constant spectrum.P "
+            "read.direction",
+        "does not hold":
+            "pca.three shape.helix pca.fraying pca.truncated steps.early entries.waves "
+            "norms.stable norms.early layernorm.orthogonal spectrum.E overlap.W_V_P "
+            "overlap.W_Q_P.folded overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E.diagonal "
+            "overlap.W_in_P.antidiagonal directions.sparse directions.few_entries "
+            "directions.disjoint directions.appended directions.context_waves "
+            "directions.frequencies decoding.position decoding.token lookback.everywhere "
+            "lookback.far lookback.rotation lookback.shift lookback.heads lookback.lags "
+            "heads.position_independent read.norm",
+        "not applicable":
+            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+    },
+    "sinusoidal": {
+        "holds":
+            "entries.waves norms.stable directions.context_waves directions.frequencies",
+        "as any smooth curve":
+            "rows.unique pca.first_hundred lookback.rotation lookback.angle read.direction",
+        "does not hold":
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
+            "pca.truncated steps.early similarity.periodic spectrum.P directions.sparse "
+            "directions.few_entries lookback.everywhere lookback.far lookback.shift read.norm "
+            "layernorm.ruins_line",
+        "not applicable":
+            "shape.turns entries.explained similarity.explained norms.early curve.curled",
+    },
+    "shuffled": {
+        "holds":
+            "pca.three pca.not_a_line spectrum.P directions.sparse directions.few_entries "
+            "layernorm.ruins_line",
+        "as any smooth curve":
+            "rows.unique norms.stable",
+        "does not hold":
+            "shape.helix outlier.first outlier.last pca.fraying pca.truncated pca.first_hundred "
+            "steps.early entries.waves similarity.periodic norms.early directions.context_waves "
+            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
+            "lookback.shift read.norm read.direction",
+        "not applicable":
+            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+    },
+}  # fmt: skip
+#: What no line and no walk shows, and what both must be told apart from.
+FOUND_IN_NEITHER = {
+    "shape.helix", "shape.turns", "entries.explained", "similarity.explained", "pca.fraying",
+    "pca.truncated", "steps.early", "similarity.periodic", "directions.sparse",
+    "directions.few_entries",
+}  # fmt: skip
+NO_FINDING = ("does not hold", "not applicable", "cannot tell")
+
+
+def outcomes(model):
+    return {one.claim.id: one.outcome for one in check_claims(Measurements(model))}
+
+
+@pytest.mark.parametrize("name", list(EXPECTED))
+def test_each_gets_the_outcomes_that_one_expects(name, request, open_array):
+    if name == "gpt2":
+        model = open_source(request.getfixturevalue("gpt2_folder"))
+    elif name == "minilm":
+        model = open_source(request.getfixturevalue("minilm_folder"))
+    elif name == "shuffled":
+        rows = open_source(request.getfixturevalue("gpt2_folder")).W_pos
+        model = open_array(rows[np.random.default_rng(0).permutation(len(rows))])
+    else:
+        model = open_source(name)
+    expected = {
+        claim: outcome for outcome, claims in EXPECTED[name].items() for claim in claims.split()
+    }
+    found = outcomes(model)
+    lacking = {claim for claim, outcome in found.items() if outcome == "cannot tell"}
+    assert {claim: found[claim] for claim in found if claim not in lacking} == expected
+    assert lacking == {claim.id for claim in CLAIMS} - set(expected)
+
+
+def test_a_line_and_a_walk_hold_nothing_that_only_a_helix_has(open_array):
+    rng = np.random.default_rng(0)
+    line = np.outer(np.arange(400) / 40, rng.standard_normal(96))
+    line += 0.01 * rng.standard_normal(line.shape)
+    walk = np.cumsum(rng.standard_normal((400, 96)), axis=0)
+    for rows in (line, walk):
+        found = outcomes(open_array(rows))
+        assert {one for one in FOUND_IN_NEITHER if found[one] not in NO_FINDING} == set()
+    # Of a walk hold most claims that smoothness alone brings about, and it says so.
+    usual = {claim for claim, outcome in found.items() if outcome == "as any smooth curve"}
+    assert usual >= {"pca.not_a_line", "lookback.rotation", "read.direction"}
+
+
+def test_a_helix_is_one_and_looks_back_everywhere():
+    found = outcomes(open_source("synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2"))
+    for claim in ("shape.helix", "shape.turns", "lookback.everywhere", "lookback.far",
+                  "lookback.rotation", "lookback.angle"):  # fmt: skip
+        assert found[claim] == "holds", claim
