@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from geometry.measures.overlaps import corner_contrast as corner_contrast
     from geometry.measures.overlaps import random_directions as random_directions
     from geometry.measures.overlaps import sparsity as sparsity
+    from geometry.measures.overlaps import sparsity_nulls as sparsity_nulls
     from geometry.measures.overlaps import squared_overlaps as squared_overlaps
     from geometry.measures.overlaps import top3 as top3
     from geometry.measures.roughness import roughness as roughness
@@ -141,6 +142,7 @@ _HOMES = {
     "top3": "measures.overlaps",
     "capture": "measures.overlaps",
     "sparsity": "measures.overlaps",
+    "sparsity_nulls": "measures.overlaps",
     "random_directions": "measures.overlaps",
     "layernorm_errors": "measures.layernorm",
     "token_position_cosines": "measures.layernorm",
@@ -232,6 +234,7 @@ __all__ = [
     "similarity_nulls",
     "singular_directions",
     "sparsity",
+    "sparsity_nulls",
     "spectrum",
     "sphere_section",
     "squared_overlaps",

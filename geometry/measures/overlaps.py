@@ -5,12 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.evidence.null import Band, Null, band_of, null_of
+from geometry.evidence.random_frames import random_frame
 from geometry.measures.directions import Directions
 from geometry.pca.components import Array
 
 CORNER = 30
 LARGE = 0.1
 HEAVIEST = 40
+SPARSE = 0.5
+"""Mean mass of the 40 largest entries from which on directions are sparse: the most of it."""
+MOST_MASS = 0.9
+"""Share of a direction's mass whose entries are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +137,15 @@ class Sparsity:
         For each: 1/Σv⁴, 1 for a single entry, d for equal ones, about d/3 for a random direction.
     mass_top40
         For each: Σv² of its 40 entries of largest magnitude.
+    entries_90
+        For each: how many of its largest entries have 90 % of Σv².
     """
 
     above_0_1: tuple[int, ...]
     above_0_1_union: np.ndarray
     participation_ratio: tuple[float, ...]
     mass_top40: tuple[float, ...]
+    entries_90: tuple[int, ...] = ()
 
 
 def sparsity(vectors: Array) -> Sparsity:
@@ -156,6 +165,55 @@ def sparsity(vectors: Array) -> Sparsity:
         union,
         tuple((1.0 / (squares**2).sum(axis=1)).tolist()),
         tuple(squares[:, :HEAVIEST].sum(axis=1).tolist()),
+        tuple(((np.cumsum(squares, axis=1) < MOST_MASS).sum(axis=1) + 1).tolist()),
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparsityNulls:
+    """Sparsity of directions turned at random.
+
+    Attributes
+    ----------
+    mass_top40, entries_90
+        Of a single direction; see :class:`Sparsity`.
+    mean_mass_top40
+        The mean over all.
+    by_use : (d,)
+        The band of :func:`use`, falling: the most used entry first.
+    """
+
+    mass_top40: Null
+    entries_90: Null
+    mean_mass_top40: Null
+    by_use: Band
+
+
+def use(vectors: Array) -> Array:
+    """Return how much unit vectors (k, d) use each entry: its mean square over 1/d, (d,)."""
+    found: Array = np.square(vectors).mean(axis=0) * vectors.shape[1]
+    return found
+
+
+def sparsity_nulls(k: int, d: int, draws: int = 200, seed: int = 0) -> SparsityNulls:
+    """Draw the sparsity of k orthonormal directions in d dimensions that are turned at random.
+
+    Parameters
+    ----------
+    k, d
+        Number of directions, at most d, and of their entries.
+    draws, seed
+        Number of draws of all directions, and of the random numbers.
+    """
+    rng, meaning = np.random.default_rng((seed, k, d)), "as many directions, turned at random"
+    frames = [random_frame(k, d, rng) for _ in range(draws)]
+    found = [sparsity(frame) for frame in frames]
+    masses = np.array([one.mass_top40 for one in found])
+    return SparsityNulls(
+        null_of("frames", meaning, masses.ravel()),
+        null_of("frames", meaning, np.ravel([one.entries_90 for one in found])),
+        null_of("frames", meaning, masses.mean(axis=1)),
+        band_of("frames", meaning, (np.sort(use(frame))[::-1] for frame in frames)),
     )
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from geometry.evidence.null import Null, null_of, weigh
+from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.choices import Choice, Layer, Number, Option
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.choices import Choice, Layer, Number, Option, Toggle
+from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View
 from gui.panels.subject_text import subject_colors, subject_name
-from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest
+from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest, level_band
 from gui.services.questions import QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening, written
 from gui.style.theme import format_count, format_number
@@ -35,36 +37,84 @@ class Captures:
         P: the sum of the first k squared overlaps with v_j.
     d
         Dimensions of the space they share: chance is k/d.
+    centred
+        Whether P's mean row was subtracted.
     """
 
     of: Subject
     by_rank: np.ndarray
     d: int
+    centred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureOf:
-    """Capture of a matrix's directions by P's, which is uncentred."""
+    """Capture of a matrix's directions by P's, whose mean row may be subtracted first."""
 
     of: Subject
+    centred: bool = False
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(self.of)
 
     def answer(self, about: QuestionContext) -> Captures:
-        P, other = about.stream.pair(Subject("P"), self.of)
+        P, other = about.stream.pair(Subject("P", centred=self.centred), self.of)
         by_rank = np.cumsum(squared_overlaps(P, other), axis=0)
         by_rank.flags.writeable = False
-        return Captures(self.of, by_rank, P.vectors.shape[1])
+        return Captures(self.of, by_rank, P.vectors.shape[1], self.centred)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CaptureNulls:
+    """Capture of random directions by as many of P's.
+
+    Attributes
+    ----------
+    single
+        Of one direction.
+    first
+        The mean of as many as the caption averages.
+    """
+
+    single: Null
+    first: Null
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureNullsOf:
+    """Capture of random directions.
+
+    Attributes
+    ----------
+    of, centred
+        The question beside which they are.
+    k
+        Number of P's directions, at most those that there are.
+    """
+
+    of: Subject
+    centred: bool
+    k: int
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tensors_of(self.of)
+
+    def answer(self, about: QuestionContext) -> CaptureNulls:
+        P, other = about.stream.pair(Subject("P", centred=self.centred), self.of)
+        (r, d), m = P.vectors.shape, min(EDGE, len(other.vectors))
+        k = min(self.k, r)
+        single, several = shared_energy(1, k, d), shared_energy(m, k, d)
+        return CaptureNulls(single, null_of(several.name, several.meaning, several.values / m))
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The matrix, its layer, and the number of P's directions."""
+    """The matrix, its layer, the number of P's directions, and whether P is centred."""
 
     name: Name = "E"
     layer: int = 0
     k: int = RANK
+    centred: bool = False
 
 
 CaptureView = View[Choices, Captures]
@@ -103,11 +153,32 @@ class CapturePanel(PanelSpec[Choices, Captures]):
             tip="How many of P's strongest directions span the subspace that captures",
             most=lambda captures: len(captures.by_rank),
         ),
+        Toggle(
+            field="centred",
+            text="Centre P",
+            tip="Subtract the mean row of P before its directions: what all positions have in "
+            "common is captured no longer",
+        ),
     )
     claims = {f"capture.{which}": {"name": "E"} for which in ("weak", "strong", "first")}
 
     def question(self, scope: Scope, choices: Choices) -> CaptureOf:
-        return CaptureOf(_subject(choices))
+        return CaptureOf(_subject(choices), choices.centred)
+
+    def nulls_question(self, scope: Scope, choices: Choices) -> CaptureNullsOf:
+        k = min(choices.k, min(scope.model.W_pos.shape))
+        return CaptureNullsOf(_subject(choices), choices.centred, k)
+
+    def finding(self, view: CaptureView) -> Finding:
+        values, null, chance = _captured(view), view.nulls.first, _rank(view) / view.result.d
+        m = min(EDGE, len(values))
+        mean, low = float(values[:m].mean()), float(np.percentile(null.values, 5))
+        return Finding(
+            f"{subject_name(view.result.of)}'s first {m} keep out of P's way, at "
+            f"{format_number(mean / chance, 2)} × chance; 95 % of {null.draws} random ones have "
+            f"more than {format_number(low / chance, 2)}",
+            weigh(mean < chance, mean, "below", null),
+        )
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         return replace(self.defaults, k=reported.measured.rank)
@@ -122,6 +193,12 @@ class CapturePanel(PanelSpec[Choices, Captures]):
             for other in view.others
         ]
         top = max(1.0, highest([own, *others]))
+        bands = []
+        if view.nulls is not None:
+            low, _, high = view.nulls.single.band
+            ends = (own.x[0], max(curve.x[-1] for curve in (own, *others)))
+            label = "90 % of random directions"
+            bands.append(level_band(low, high, ends, view.theme.muted, label))
 
         def hover(curve: int, at: int) -> str:
             if curve > 0:
@@ -148,6 +225,11 @@ class CapturePanel(PanelSpec[Choices, Captures]):
                 [own, *others],
                 [Rule(chance, label="chance")],
                 hover,
+                readings=[
+                    Reading(subject_name(result.of), color=own.color),
+                    *(band.reading() for band in bands),
+                ],
+                bands=bands,
             )
         ]
 
@@ -160,22 +242,35 @@ class CapturePanel(PanelSpec[Choices, Captures]):
         return f"{view.model.name} · {_scope(view)} · chance {chance} · {ends}"
 
     def numbers(self, view: CaptureView) -> Mapping[str, np.ndarray]:
-        values = _captured(view)
+        values, nulls = _captured(view), {}
+        if view.nulls is not None:
+            low, _, high = view.nulls.single.band
+            nulls = {
+                "random_p5": np.full(len(values), low),
+                "random_p95": np.full(len(values), high),
+            }
         return {
             "j": np.arange(1, len(values) + 1),
             "captured": values,
             "chance": np.full(len(values), _rank(view) / view.result.d),
+            **nulls,
         }
 
     def script(self, view: CaptureView) -> str:
+        P, m = Subject("P", centred=view.result.centred), min(EDGE, len(_captured(view)))
         return opening(view.model) + (
-            f"""from geometry import capture
+            f"""from geometry import capture, null_of, shared_energy, weigh
 from geometry import ResidualStream, Subject
 
-P, other = ResidualStream(model).pair(Subject("P"), {written(view.result.of)})
-captured = capture(P, other, rank={_rank(view)})
+P, other = ResidualStream(model).pair({written(P)}, {written(view.result.of)})
+captured, d = capture(P, other, rank={_rank(view)}), P.vectors.shape[1]
 print(captured)
-print("chance", {_rank(view)} / P.vectors.shape[1])
+print("chance", {_rank(view)} / d, "random", *shared_energy(1, {_rank(view)}, d).band)
+energy = shared_energy({m}, {_rank(view)}, d)
+random = null_of(energy.name, energy.meaning, energy.values / {m})
+first = captured[:{m}].mean()
+print(first, *random.band)
+print(weigh(first < {_rank(view)} / d, first, "below", random))
 """
         )
 
@@ -209,7 +304,8 @@ def _scope(view: CaptureView) -> str:
     if of.name != "E":
         side = ", output side" if of.name == "W_O" else ", input side, gain not folded"
     rows = f"all {format_count(view.model.n_positions)} positions"
-    return f"{subject_name(of)}{side}, by P: {rows}, uncentred"
+    centred = "centred" if view.result.centred else "uncentred"
+    return f"{subject_name(of)}{side}, by P: {rows}, {centred}"
 
 
 def _summed_up(view: CaptureView) -> tuple[str, str]:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
-from geometry.measures.overlaps import LARGE, Sparsity, random_directions, sparsity
+from geometry.evidence.null import Null, weigh
+from geometry.measures.overlaps import (
+    LARGE,
+    SPARSE,
+    Sparsity,
+    SparsityNulls,
+    random_directions,
+    sparsity,
+    sparsity_nulls,
+    use,
+)
+from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.choices import Saved, Toggle, whole_numbers
+from gui.panels.choices import Choice, Option, Saved, Toggle, whole_numbers
 from gui.panels.intents import ShowPanel
-from gui.panels.kit import PanelSpec, Scope, View
-from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
+from gui.panels.kit import Finding, PanelSpec, Scope, View
+from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening
 from gui.style.theme import SERIES, format_count, format_number, format_percent
@@ -25,6 +37,8 @@ TOP = 5
 """Number of directions."""
 EPSILON = 1e-7
 """A singular value below this share of the first may be rounding, and has no left vector."""
+FEWEST_WAVE = 8
+"""Fewest positions to which sinusoids are fitted: four numbers fit fewer well by themselves."""
 BLOCK_ROWS = 4096
 """Rows of E converted to float64 at a time."""
 
@@ -51,6 +65,9 @@ class TopDirections:
         Whether E went through the model's own map to the size of P's rows.
     E_missing
         Why E is lacking; "" where it is not.
+    waves
+        The best sinusoid of each over all positions but the first and the last; None with fewer
+        than eight of these.
     """
 
     singular_values: np.ndarray
@@ -61,6 +78,7 @@ class TopDirections:
     E_energy: np.ndarray | None
     E_mapped: bool
     E_missing: str
+    waves: Sinusoids | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +122,25 @@ class DirectionsOf:
             energy,
             mapped,
             why,
+            waves_of(left),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionsNullsOf:
+    """The sparsity of k directions of d entries that are turned at random."""
+
+    k: int
+    d: int
+
+    def answer(self, about: QuestionContext) -> SparsityNulls:
+        return sparsity_nulls(self.k, self.d)
+
+
+def waves_of(over_position: np.ndarray) -> Sinusoids | None:
+    """Return the best sinusoids of directions (k, n) between the first and the last position."""
+    n = over_position.shape[1]
+    return best_sinusoids(over_position.T, (1, n - 2)) if n >= 2 + FEWEST_WAVE else None
 
 
 def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
@@ -144,11 +180,12 @@ def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The drawn directions, from 1; whether E is read; whether outliers are cut off."""
+    """The drawn directions, from 1; whether E is read; the span of u; the order of entries."""
 
     directions: tuple[int, ...] = tuple(range(1, TOP + 1))
     E: bool = True
     bulk: bool = True
+    entries: Literal["index", "use"] = "index"
 
 
 DirectionsView = View[Choices, TopDirections]
@@ -160,7 +197,15 @@ COLUMNS = (
     Column("σ", "Singular value, in the units of P", 46),
     Column("> 0.1", "Entries of magnitude above 0.1", 40),
     Column("PR", "Participation ratio 1/Σv⁴: how many entries carry the direction", 46),
-    Column("top 40", "Σv² of the 40 entries of largest magnitude", 48),
+    Column("top 40", "Σv² of the 40 entries of largest magnitude", 78),
+    Column("90 %", "How many of its largest entries have 90 % of Σv²", 64),
+    Column(
+        "cycles",
+        "Of the best sinusoid over all positions but the first and the last; ½ is the lowest that "
+        "is looked for, and so it may be a slower wave or none",
+        46,
+    ),
+    Column("R²", "Share of the direction's variance there that the sinusoid explains", 40),
 )
 
 
@@ -187,6 +232,19 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             tip="Read the token embeddings, to tell how much of them lives on the entries that"
             " are large",
         ),
+        Choice(
+            field="entries",
+            label="Entries",
+            options=(
+                Option("index", "By index", "The entries of each direction, as they are stored"),
+                Option(
+                    "use",
+                    "By use",
+                    "Entries sorted by how much the drawn directions use them, and how much tokens "
+                    "use the same",
+                ),
+            ),
+        ),
         Toggle(
             field="bulk",
             text="Bulk",
@@ -202,6 +260,19 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
 
     def question(self, scope: Scope, choices: Choices) -> DirectionsOf:
         return DirectionsOf(choices.E)
+
+    def nulls_question(self, scope: Scope, choices: Choices) -> DirectionsNullsOf:
+        n, d = scope.model.W_pos.shape
+        return DirectionsNullsOf(len(_inside(choices, min(TOP, n, d))), d)
+
+    def finding(self, view: DirectionsView) -> Finding:
+        null, drawn = view.nulls.mean_mass_top40, sorted(_colors(view))
+        mass = float(np.mean([view.result.sparsity.mass_top40[number - 1] for number in drawn]))
+        return Finding(
+            f"the 40 largest entries have {format_number(mass)} of {_listed(drawn)}; 95 % of "
+            f"{null.draws} random turns less than {format_number(null.band[2])}",
+            weigh(mass >= SPARSE, mass, "above", null),
+        )
 
     def plots(self, view: DirectionsView) -> Sequence[Part]:
         found, colors = view.result, _colors(view)
@@ -235,7 +306,9 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                 hover=at_position,
                 over="position",
             ),
-            Plot(
+            _by_use(view)
+            if view.choices.entries == "use"
+            else Plot(
                 "Directions over embedding index",
                 Axis("embedding index", whole=True),
                 Axis("vᵢ", printed="right singular vector of P"),
@@ -250,12 +323,12 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             Table(
                 "Directions",
                 COLUMNS,
-                _rows(found),
+                _rows(found, view.nulls),
                 colors,
                 chooses="directions",
                 most=TOP,
                 tip="Click draws this direction alone, Shift-click adds it or takes it out",
-                spare=(1, 3, 4),
+                spare=(3, 1, 7, 5, 6, 4),
                 fixed=(RANDOM,),
             ),
         ]
@@ -290,6 +363,14 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             made[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
             made[f"{prefix}participation_ratio"] = np.array(measured.participation_ratio)
             made[f"{prefix}mass_top40"] = np.array(measured.mass_top40)
+            made[f"{prefix}entries_90"] = np.array(measured.entries_90)
+        if found.waves is not None:
+            made |= {"cycles": found.waves.cycles, "wave_r2": found.waves.r2}
+        made["use"] = use(found.over_index[[number - 1 for number in drawn]])
+        if view.nulls is not None:
+            made["random_use_sorted_p5"] = view.nulls.by_use.low
+            made["random_use_sorted_p95"] = view.nulls.by_use.high
+            made["random_turns_mass_top40"] = np.array(view.nulls.mean_mass_top40.band)
         made["union_of_large_entries"] = _union(found, drawn)
         return made
 
@@ -302,7 +383,7 @@ print("share of E", (E[:, union] ** 2).sum() / (E**2).sum(), "chance", len(union
 """
         return (
             opening(view.model)
-            + f"""from geometry import random_directions, sparsity
+            + f"""from geometry import random_directions, sparsity, sparsity_nulls, weigh
 from geometry import ResidualStream, Subject
 
 drawn = {[number - 1 for number in drawn]}  # from 0, the strongest first
@@ -312,6 +393,10 @@ union = found.above_0_1_union
 print("above 0.1", *found.above_0_1, "union", len(union), "random", *random.above_0_1)
 print("participation ratio", *found.participation_ratio)
 print("mass of the 40 largest", *found.mass_top40)
+print("entries with 90 % of it", *found.entries_90)
+mass, null = sum(found.mass_top40) / {len(drawn)}, sparsity_nulls(*vectors.shape).mean_mass_top40
+print("mean", mass, "random turns", *null.band)
+print(weigh(mass >= {SPARSE:g}, mass, "above", null))
 """
             + (of_E if found.E_energy is not None else "")
         )
@@ -319,9 +404,56 @@ print("mass of the 40 largest", *found.mass_top40)
 
 def _colors(view: DirectionsView) -> dict[int, str]:
     """Return the colours of the drawn directions, fixed for each direction."""
-    count, colors = len(view.result.singular_values), SERIES[view.theme.name][1:]
-    inside = [number for number in view.choices.directions if 1 <= number <= count] or [1]
+    colors = SERIES[view.theme.name][1:]
+    inside = _inside(view.choices, len(view.result.singular_values))
     return {number: colors[number - 1] for number in inside}
+
+
+def _inside(choices: Choices, count: int) -> list[int]:
+    """Return the drawn directions of those that there are, from 1."""
+    return [number for number in choices.directions if 1 <= number <= count] or [1]
+
+
+def _by_use(view: DirectionsView) -> Plot:
+    """Return the plot of entries sorted by how much the drawn directions use them."""
+    found, theme = view.result, view.theme
+    used = use(found.over_index[[number - 1 for number in _colors(view)]])
+    order, ranks = np.argsort(-used, kind="stable"), np.arange(1.0, len(used) + 1)
+    own = Curve(ranks, used[order], theme.text, width=1.5, label="P")
+    curves, readings, bands = [own], [Reading(own.label, color=own.color)], []
+    energy, tokens = found.E_energy, None
+    if energy is not None and energy.sum() > 0.0:
+        tokens = (energy / energy.mean())[order]
+        color = SERIES[theme.name][2]
+        curves.insert(0, Curve(ranks, tokens, color, silent=True, label="tokens"))
+        readings.append(Reading("tokens", color=color))
+    if view.nulls is not None:
+        one = view.nulls.by_use
+        bands.append(Band(ranks, one.low, one.high, theme.muted, "random turns", one.middle))
+        readings.append(bands[0].reading())
+
+    def hover(_: int, rank: int) -> str:
+        words = f"entry {order[rank]} · {format_number(used[order[rank]], 2)} × an even share"
+        if tokens is not None:
+            words += f" · tokens {format_number(tokens[rank], 2)} ×"
+        return f"{words} · click: Dimensions"
+
+    return Plot(
+        "Entries by use",
+        Axis("entries by use", whole=True, printed="entries, the most used first"),
+        Axis(
+            "share × d",
+            log=True,
+            span=(USE_LEAST, 1.5 * max(float(curve.y.max()) for curve in curves)),
+            printed="share of the squares × d",
+        ),
+        curves,
+        [Rule(1.0, label="even")],
+        hover=hover,
+        click=lambda _, rank: ShowPanel("dimensions", {"dimensions": (int(order[rank]),)}),
+        readings=readings,
+        bands=bands,
+    )
 
 
 def _curves(vectors: np.ndarray, colors: Mapping[int, str]) -> list[Curve]:
@@ -339,13 +471,17 @@ def _scope(view: DirectionsView) -> str:
 
 
 SUBSCRIPTS = "₀₁₂₃₄₅"
+EDGE = 0.01
+"""Cycles above the lowest within which a sinusoid is at the edge of the search."""
+USE_LEAST = 1e-2
+"""Least share times d on the axis: less is as good as none."""
 CUT = 0.5
 """Percentage of values at either end beyond the initial span."""
 RANDOM = 0
 """Key of the row of random directions; directions count from 1."""
 
 
-def _rows(found: TopDirections) -> list[Row]:
+def _rows(found: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
     made = [
         Row(
             i + 1,
@@ -355,6 +491,8 @@ def _rows(found: TopDirections) -> list[Row]:
                 str(found.sparsity.above_0_1[i]),
                 format_number(found.sparsity.participation_ratio[i], 1),
                 format_number(found.sparsity.mass_top40[i]),
+                str(found.sparsity.entries_90[i]),
+                *_wave(found, i),
             ),
         )
         for i, sigma in enumerate(found.singular_values.tolist())
@@ -368,11 +506,30 @@ def _rows(found: TopDirections) -> list[Row]:
                 "",
                 format_number(count, 1),
                 format_number(ratio, 1),
-                format_number(mass),
+                format_number(mass) if nulls is None else _range(nulls.mass_top40, 2),
+                format_number(float(np.mean(found.random.entries_90)), 0)
+                if nulls is None
+                else _range(nulls.entries_90, 0),
+                "",
+                "",
             ),
         )
     )
     return made
+
+
+def _range(null: Null, digits: int) -> str:
+    low, _, high = null.band
+    return f"{format_number(low, digits)}–{format_number(high, digits)}"
+
+
+def _wave(found: TopDirections, at: int) -> tuple[str, str]:
+    """Return a direction's cycles, "½" at the edge of the search, and its R²."""
+    if found.waves is None:
+        return "", ""
+    cycles = float(found.waves.cycles[at])
+    edge = cycles < LEAST_CYCLES + EDGE
+    return "≤ ½" if edge else format_number(cycles, 2), format_number(found.waves.r2[at], 2)
 
 
 def _means(measured: Sparsity) -> tuple[float, float, float]:

@@ -12,6 +12,8 @@ from gui.widgets.position_table import PositionTableView
 
 NARROW = 560
 """Narrower panels (pixels) omit spare columns."""
+SHARE = 0.5
+"""Share of a panel's width beyond which spare columns are omitted, so that plots have room."""
 LEAST = 400
 """Still narrower panels omit the table."""
 SCROLL_BAR = 12
@@ -29,19 +31,25 @@ class ChoiceTable(PositionTableView):
     tip
         What a click on a row does; ``{position}`` stands for its key.
     spare
-        The columns omitted in a narrow panel.
+        The columns omitted in a narrow panel, the first ones first.
     """
 
     def __init__(
         self, columns: Sequence[Column], tip: str, spare: Sequence[int], *, scrolls_from: int = 3
     ) -> None:
         super().__init__(columns, tip, scrolls_from=scrolls_from)
-        self._columns, self._spare = tuple(columns), frozenset(spare)
+        self._columns, self._spare = tuple(columns), tuple(spare)
 
     def fit(self, room: int) -> None:
         """Adapt to a panel's width; a very narrow one has no table."""
         self.setHidden(room < LEAST)
-        gone = self._spare if room < NARROW else frozenset()
+        gone, width = set(self._spare), sum(column.width for column in self._columns)
+        if room >= NARROW:
+            gone.clear()
+            for number in self._spare:
+                if width + SCROLL_BAR > SHARE * room:
+                    gone.add(number)
+                    width -= self._columns[number].width
         for number in range(len(self._columns)):
             self.setColumnHidden(number, number in gone)
         kept = (column.width for i, column in enumerate(self._columns) if i not in gone)

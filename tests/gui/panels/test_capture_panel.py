@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from safetensors.numpy import load_file, save_file
+from scipy.stats import beta
 
 from geometry.models.residual_stream import Subject
 from gui.panels.capture import CaptureOf
 from gui.services.questions import tensors_of
 from gui.style.theme import LIGHT, SERIES
-from tests.gui.result_stage import hover
+from tests.gui.result_stage import hover, write_small_gpt2
 from tests.scripts import run_script
 
 E = Subject("E")
@@ -89,7 +91,7 @@ def test_moving_k_computes_nothing_new_and_another_panel_can_point_to_it(small, 
     printed = run_script(stage.python())
     numbers = printed.partition("]")[0].strip("[ \n").split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
-    assert printed.split()[-1] == "0.125"
+    assert "chance 0.125 random " in printed
 
 
 def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, small_gpt2):
@@ -119,3 +121,62 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
     assert plot(panel).isVisible()
+
+
+# Beside random directions.
+
+
+def test_the_band_is_that_of_one_random_direction_which_is_known(small):
+    small.configure(k=10)
+    (band,) = parts(small)[0].bands
+    wanted = beta.ppf((0.05, 0.95), 10 / 2, (40 - 10) / 2)
+    np.testing.assert_allclose((band.low[0], band.high[0]), wanted, atol=0.025)
+    numbers = small.numbers()
+    assert numbers["random_p5"][0] == band.low[0]
+    assert "90 % of random directions" in small.content.painted[0].readings.text()
+
+
+def test_random_directions_keep_out_of_nobodys_way(small, stage):
+    small.configure(k=10)
+    found = small.spec.finding(small.view())
+    assert found.outcome in ("does not hold", "as any smooth curve")
+    assert small.header.finding.text() == str(found)
+    *_, numbers, outcome = run_script(stage.python()).splitlines()
+    assert outcome == found.outcome
+    null = small.view().nulls.first
+    mean = small.result.by_rank[9][:30].mean()
+    np.testing.assert_allclose([float(n) for n in numbers.split()], [mean, *null.band])
+
+
+def test_directions_that_have_nothing_of_p_keep_out_of_its_way(stage, tmp_path):
+    rng = np.random.default_rng(0)
+    folder = write_small_gpt2(tmp_path / "apart", d_model=40)
+    tensors = dict(load_file(folder / "model.safetensors"))
+    P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
+    P[:, 20:], E[:, :20] = 1e-3 * P[:, 20:], 1e-3 * E[:, :20]
+    tensors["wpe.weight"], tensors["wte.weight"] = P.astype(np.float32), E.astype(np.float32)
+    save_file(tensors, folder / "model.safetensors")
+    stage.open(folder)
+    stage.panel.configure(k=15)
+    found = stage.panel.spec.finding(stage.panel.view())
+    assert found.outcome == "holds"
+    assert stage.panel.header.finding.text().startswith("✓ holds: E's first 30 keep out of P's way")
+
+
+def test_centring_takes_out_what_all_positions_have_in_common(stage, small, tmp_path):
+    rng = np.random.default_rng(0)
+    folder = write_small_gpt2(tmp_path / "common", d_model=40)
+    tensors = dict(load_file(folder / "model.safetensors"))
+    common = rng.standard_normal(40)
+    P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
+    tensors["wpe.weight"] = (P + 20 * common).astype(np.float32)
+    tensors["wte.weight"] = (E + 20 * common).astype(np.float32)
+    save_file(tensors, folder / "model.safetensors")
+    stage.open(folder)
+    small.configure(k=1)
+    assert small.result.by_rank[0, 0] > 0.9
+    QTest.mouseClick(small.controls.widgets["centred"], Qt.MouseButton.LeftButton)
+    assert small.result.by_rank[0, 0] < 0.3
+    assert ", centred" in small.header.caption.text()
+    assert "Subject('P', centred=True)" in stage.python()
+    run_script(stage.python())

@@ -79,13 +79,13 @@ def test_gpt2s_directions_are_sparse_random_ones_are_not_and_what_lacks_is_said(
     assert gpt2.result.random.participation_ratio == random.participation_ratio
     assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
     mean = np.mean(random.participation_ratio)
-    assert table(gpt2).rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
+    assert table(gpt2).rows[-1].cells[:4] == ("random", "", "4.4", f"{mean:.1f}")
     assert gpt2.result.E_energy is None
     assert "no token embeddings in this checkpoint" in caption(gpt2)
     assert over_index(gpt2).isVisible()
     lines = run_script(gpt2.python()).splitlines()
     assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
-    assert len(lines) == 3
+    assert len(lines) == 6
 
 
 def test_minilms_tokens_live_everywhere_and_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
@@ -227,3 +227,78 @@ def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     QApplication.processEvents()
     assert table(gpt2).isVisible()
     assert not any(table(gpt2).isColumnHidden(i) for i in range(5))
+
+
+# Beside directions that are turned at random.
+
+
+def test_the_null_is_that_of_turned_directions(gpt2):
+    null = gpt2.view().nulls
+    d = gpt2.result.over_index.shape[1]
+    single = np.array([
+        np.sort(np.square(random_directions(1, d, seed))[0])[::-1] for seed in range(300)
+    ])  # fmt: skip
+    masses = single[:, :40].sum(axis=1)
+    np.testing.assert_allclose(null.mass_top40.band, np.percentile(masses, (5, 50, 95)), atol=0.02)
+    counts = (np.cumsum(single, axis=1) < 0.9).sum(axis=1) + 1
+    np.testing.assert_allclose(null.entries_90.band, np.percentile(counts, (5, 50, 95)), rtol=0.05)
+    assert null.mean_mass_top40.band[2] < null.mass_top40.band[2]
+    cells = table(gpt2).rows[-1].cells
+    assert cells[4] == f"{null.mass_top40.band[0]:.2f}–{null.mass_top40.band[2]:.2f}"
+    assert cells[5] == f"{null.entries_90.band[0]:.0f}–{null.entries_90.band[2]:.0f}"
+
+
+def test_gpt2_is_sparse_and_dense_directions_are_not_and_the_script_agrees(
+    gpt2, stage, stage_of, write_table
+):
+    found = gpt2.spec.finding(gpt2.view())
+    assert found.outcome == "holds"
+    assert found.outcome in run_script(stage.python()).splitlines()
+    dense = write_table(np.random.default_rng(0).normal(size=(500, 400)))
+    stage = stage_of("directions", dense)
+    assert stage.panel.spec.finding(stage.panel.view()).outcome == "does not hold"
+    assert run_script(stage.python()).splitlines()[-1] == "does not hold"
+    narrow = write_table(np.random.default_rng(0).normal(size=(300, 50)), "narrow")
+    stage.open(narrow)
+    # Forty of fifty entries hold most of anything.
+    assert stage.panel.spec.finding(stage.panel.view()).outcome == "as any smooth curve"
+    assert stage.panel.header.finding.text().startswith("≈ ")
+
+
+def test_entries_are_sorted_by_use_beside_those_of_tokens(stage_of, gpt2_with_tokens):
+    stage = stage_of("directions", gpt2_with_tokens, size=(1100, 420))
+    panel = stage.panel
+    if not panel.choices.E:
+        panel.configure(E=True)
+    QTest.mouseClick(panel.controls.widgets["entries"].buttons["use"], LEFT)
+    plot = next(p for p in panel.spec.plots(panel.view()) if p.name == "Entries by use")
+    tokens, own = plot.curves
+    vectors = panel.result.over_index[[number - 1 for number in drawn(panel)]]
+    used = np.square(vectors).mean(axis=0) * vectors.shape[1]
+    order = np.argsort(-used, kind="stable")
+    np.testing.assert_allclose(own.y, used[order])
+    energy = panel.result.E_energy
+    np.testing.assert_allclose(tokens.y, (energy / energy.mean())[order])
+    (band,) = plot.bands
+    assert (np.diff(band.middle) <= 0).all()
+    assert own.y.mean() == pytest.approx(1.0)
+    assert plot.hover(1, 0).startswith(f"entry {order[0]} · ")
+    assert plot.click(1, 0) == ShowPanel("dimensions", {"dimensions": (int(order[0]),)})
+    np.testing.assert_allclose(panel.numbers()["use"], used)
+
+
+def test_each_direction_has_its_cycles_and_the_edge_of_the_search_is_marked(stage_of, write_table):
+    n = 202
+    t = np.arange(n) - 1.0
+    three, slow = np.cos(2 * np.pi * 3 * t / 200), t / 200
+    rng = np.random.default_rng(0)
+    one, other = np.linalg.qr(rng.standard_normal((20, 2)))[0].T
+    centred = slow - slow.mean()
+    panel = stage_of(
+        "directions", write_table(5 * np.outer(three, one) + np.outer(centred, other), "waves")
+    ).panel
+    first, second = table(panel).rows[:2]
+    assert first.cells[6] == "3.00"
+    assert first.cells[7] == "1.00"
+    assert second.cells[6] == "≤ ½"
+    assert panel.numbers()["cycles"][0] == pytest.approx(3.0, abs=0.02)
