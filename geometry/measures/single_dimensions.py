@@ -11,13 +11,23 @@ import scipy.fft
 from geometry.pca.components import Array, check_range, check_table
 from geometry.pca.pca import PositionPCA
 
-#: Frequencies tried per cycle in the range, before the best one is refined.
+#: Frequencies tried per cycle in the range, before the best peaks are refined.
 PER_CYCLE = 8
+PEAK = 0.95
+"""Peaks on the grid from this share of the best one on are refined: between two frequencies of the
+grid a wave loses 1.3 % of its sum of squares, and some more below two cycles."""
+MOST_PEAKS = 8
+"""Maximum number of refined peaks: all are alike where a single row stands out."""
 LEAST_CYCLES = 0.5
 STEPS = 24
 GOLDEN = (5**0.5 - 1) / 2
+RESOLUTION = 1e-5
+"""Cycles to which golden section narrows a peak down, and less."""
 TRANSFORMED = 2**21
 """Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
+
+Indices = npt.NDArray[np.intp]
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,7 +77,8 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     """Fit one sinusoid and a mean to every column over a range, by least squares.
 
     All frequencies between half a cycle in the range and the Nyquist limit are tried on a grid of
-    eighths of a cycle; the best one is refined by golden section.
+    eighths of a cycle; all peaks nearly as high as the best one are refined by golden section, and
+    the best of them counts.
 
     Parameters
     ----------
@@ -92,10 +103,8 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     centred = rows - mean
     variance = np.einsum("ij,ij->j", centred, centred)
     low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
-    cycles = _peaks(centred, low, high)
-    below, above = cycles - 1 / PER_CYCLE, cycles + 1 / PER_CYCLE
     blocks = _in_blocks(centred)
-    cycles = _refine(blocks, m, np.maximum(below, low), np.minimum(above, high))
+    cycles = _best_peaks(blocks, m, *_peaks(centred, low, high), (low, high))
     coefficients, explained = _solve(blocks, m, cycles)
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
     results: tuple[Array, ...] = (
@@ -143,23 +152,68 @@ def r2_after_projection(
     return r2
 
 
-def _peaks(centred: Array, low: float, high: float) -> Array:
-    """Return each column's best frequency on a grid, in cycles."""
+def _peaks(centred: Array, low: float, high: float) -> tuple[Array, Indices]:
+    """Return the best peaks on a grid of frequencies: their cycles, and their columns, ascending.
+
+    Each column has at least one, and at most ``MOST_PEAKS``.
+    """
     m, d = centred.shape
     first, last = int(np.ceil(low * PER_CYCLE)), int(np.floor(high * PER_CYCLE))
     cycles = np.arange(first, last + 1) / PER_CYCLE
     if len(cycles) < 2:
-        return np.full(d, low)
-    inverse = _inverse_grams(cycles, m)
-    best = np.empty(d, dtype=int)
-    columns = max(1, TRANSFORMED // (PER_CYCLE * m))
-    for start in range(0, d, columns):
-        part = slice(start, start + columns)
+        return np.full(d, low), np.arange(d)
+    inverse = _inverse_grams(cycles, m)[:, :, :, None]
+    found: tuple[list[Indices], list[Indices]] = ([], [])
+    width = max(1, TRANSFORMED // (PER_CYCLE * m))
+    for start in range(0, d, width):
+        part = centred[:, start : start + width]
         # The transform at eighths of a cycle is that of the rows padded with seven times as many
         # zeros; its imaginary part is minus the sine sums.
-        sums = scipy.fft.rfft(centred[:, part], n=PER_CYCLE * m, axis=0)[first : last + 1]
-        best[part] = _quadratic(inverse[:, :, :, None], sums.real, -sums.imag).argmax(axis=0)
-    return cycles[best]
+        sums = scipy.fft.rfft(part, n=PER_CYCLE * m, axis=0)[first : last + 1]
+        at, column = _highest(_quadratic(inverse, sums.real, -sums.imag))
+        found[0].append(at)
+        found[1].append(start + column)
+    at, column = (np.concatenate(parts) for parts in found)
+    return cycles[at], column
+
+
+def _highest(values: Array) -> tuple[Indices, Indices]:
+    """Return the rows and columns of each column's highest local maxima, by column."""
+    best = values.argmax(axis=0)
+    columns = np.arange(values.shape[1])
+    i, j = np.nonzero(values >= PEAK * values[best, columns])
+    here = values[i, j]
+    peak = here >= values[np.maximum(i - 1, 0), j]
+    peak &= here >= values[np.minimum(i + 1, len(values) - 1), j]
+    peak |= i == best[j]
+    i, j, here = i[peak], j[peak], here[peak]
+    order = np.lexsort((-here, j))
+    i, j = i[order], j[order]
+    rank = np.arange(len(j)) - np.searchsorted(j, j)
+    return i[rank < MOST_PEAKS], j[rank < MOST_PEAKS]
+
+
+def _best_peaks(blocks: Array, m: int, peaks: Array, column: Indices, bounds: Bounds) -> Array:
+    """Refine peaks, given by column, and return the frequency of each column's best one."""
+    refined, explained = np.empty_like(peaks), np.empty_like(peaks)
+    width = max(1, TRANSFORMED // m)
+    for start in range(0, len(peaks), width):
+        part = slice(start, start + width)
+        least, most = (peaks[part] + step / PER_CYCLE for step in (-1, 1))
+        chosen = blocks[:, :, column[part]]
+        found = _refine(chosen, m, np.maximum(least, bounds[0]), np.minimum(most, bounds[1]))
+        value = _solve(chosen, m, found)[1]
+        # Golden section comes near to an end and never there. At the Nyquist limit less may be
+        # explained than just before it, where the sine is not yet zero.
+        for end in bounds:
+            near = np.flatnonzero(np.abs(found - end) < RESOLUTION)
+            there = _solve(chosen[:, :, near], m, np.full(len(near), end))[1]
+            better = there >= value[near]
+            found[near[better]], value[near[better]] = end, there[better]
+        refined[part], explained[part] = found, value
+    order = np.lexsort((-explained, column))
+    best = refined[order][np.searchsorted(column, np.arange(blocks.shape[2]))]
+    return np.asarray(best, dtype=np.float64)
 
 
 def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:

@@ -47,6 +47,74 @@ def test_no_worse_than_a_brute_search():
         assert found.r2[column] > brute - 1e-4
 
 
+def dense_r2(rows: np.ndarray, per_cycle: int = 64) -> np.ndarray:
+    """The best R² of each column over a dense grid of frequencies, by its own least squares."""
+    m, d = rows.shape
+    centred = rows - rows.mean(axis=0)
+    total = np.square(centred).sum(axis=0)
+    best = np.zeros(d)
+    for c in np.arange(per_cycle // 2, per_cycle * m // 2 + 1) / per_cycle:
+        angle = 2 * np.pi * c / m * np.arange(m)
+        A = np.column_stack([np.ones(m), np.cos(angle), np.sin(angle)])
+        U, strengths, _ = np.linalg.svd(A, full_matrices=False)
+        Q = U[:, strengths > 1e-6]  # at the Nyquist limit the sine vanishes
+        best = np.maximum(best, np.square(Q.T @ centred).sum(axis=0) / total)
+    return best
+
+
+@given(
+    st.integers(20, 90), st.integers(0, 2**32 - 1),
+    st.sampled_from(["noise", "walk", "two waves", "spikes"]),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_no_worse_than_a_dense_search(m, seed, kind):
+    random = np.random.default_rng(seed)
+    table = random.standard_normal((m, 6))
+    if kind == "walk":
+        table = table.cumsum(axis=0)
+    elif kind == "two waves":
+        i, cycles = np.arange(m)[:, None], random.uniform(0.5, m / 2, (2, 6))
+        phases, close = random.uniform(0, 7, (2, 6)), random.uniform(0.97, 1.03, 6)
+        one, other = (
+            np.cos(2 * np.pi * i * c / m + p) for c, p in zip(cycles, phases, strict=True)
+        )
+        table = one + close * other
+    elif kind == "spikes":
+        table *= random.random((m, 6)) > 0.8
+        table[0] += 1.0
+    found = best_sinusoids(table, (0, m - 1))
+    assert (found.r2 > dense_r2(table) - 1e-6).all()
+
+
+def test_a_wave_between_two_frequencies_of_the_grid_is_not_taken_for_a_smaller_one_on_it():
+    i = np.arange(400)
+    wave = np.cos(2 * np.pi * i * (20 + 1 / 16) / 400) + 0.995 * np.cos(2 * np.pi * i * 90 / 400)
+    found = best_sinusoids(wave[:, None], (0, 399))
+    assert found.cycles[0] == pytest.approx(20 + 1 / 16, abs=0.01)
+
+
+def test_the_ends_of_the_search_are_reached():
+    i = np.arange(64)
+    table = np.column_stack([i, np.cos(np.pi * i)])
+    found = best_sinusoids(table, (0, 63))
+    assert found.cycles[0] == 0.5
+    assert found.cycles[1] == pytest.approx(32, abs=1e-3)
+
+
+def test_single_rows_that_stand_out_have_no_end_of_peaks():
+    found = best_sinusoids(np.eye(300), (0, 299))
+    assert np.isfinite(found.r2).all()
+    assert (found.r2[::60] > dense_r2(np.eye(300)[:, ::60], 8) - 1e-6).all()
+
+
+def test_gpt2s_dimensions_have_their_best_waves(gpt2_folder):
+    rows = open_source(gpt2_folder).W_pos[1:1023].astype(np.float64)
+    found = best_sinusoids(rows, (0, 1021))
+    # Two entries of the first 256 have two peaks of nearly the same height.
+    some = [int(k) for k in np.argsort(-found.r2[:256])[-12:]]
+    assert (found.r2[some] > dense_r2(rows[:, some], 16) - 1e-6).all()
+
+
 def test_r2_is_that_of_the_fitted_values(gpt2_folder):
     W_pos = open_source(gpt2_folder).W_pos
     found = best_sinusoids(W_pos, (1, 1022))
