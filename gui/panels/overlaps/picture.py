@@ -74,7 +74,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One pair or a figure of the article; the matrices; how their picture looks.
+    """One pair or a figure of the article; the matrices; how their picture looks; other layers.
 
     A figure has the layer, head and gain of the rows. The gain is folded, and the mean row
     subtracted, on both sides if on either.
@@ -85,6 +85,7 @@ class Choices:
     columns: Subject = P
     look: Look = Look()
     ends: Ends | None = None
+    layers: bool = False
 
     @property
     def pair(self) -> tuple[Subject, Subject]:

@@ -9,7 +9,9 @@ from typing import Literal, cast
 import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.measures.overlaps import Contrast, corner_contrast, squared_overlaps, top3
+from geometry.evidence.null import Null, null_of
+from geometry.evidence.random_frames import shared_energy
+from geometry.measures.overlaps import CORNER, Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
 from geometry.models.residual_stream import Name, Subject
 from gui.panels.subject_text import TABLES
@@ -106,6 +108,83 @@ class OverlapsOf:
         except TensorUnavailable as error:
             advice = f"{error.advice} {what_is_there(about)}"
             raise TensorUnavailable(str(error), advice.strip()) from error
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCorner:
+    """The strong corner of another layer: its number, mean over chance, and 3 × 3 sum."""
+
+    layer: int
+    TL: float
+    top3: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OverlapNulls:
+    """Corners of matrices that have nothing to do with each other.
+
+    Attributes
+    ----------
+    corner
+        The mean of a corner over chance, of random matrices.
+    top3
+        The sum of a 3 × 3 corner, of the same.
+    layers
+        Of other layers of the model, if they are asked for and on this machine.
+    elsewhere
+        Number of layers that are not on this machine.
+    """
+
+    corner: Null
+    top3: Null
+    layers: tuple[LayerCorner, ...] = ()
+    elsewhere: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapNullsOf:
+    """Corners beside those of two matrices: of random ones, and perhaps of other layers."""
+
+    rows: Subject
+    columns: Subject
+    layers: bool
+
+    def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapNulls]:
+        """Yield the random ones first, as a partial result."""
+        one, other = about.stream.pair(self.rows, self.columns)
+        d = one.vectors.shape[1]
+        m, few = (min(most, len(one.vectors), len(other.vectors)) for most in (CORNER, 3))
+        sums = shared_energy(m, m, d)
+        found = OverlapNulls(
+            null_of(sums.name, sums.meaning, sums.values * d / m**2), shared_energy(few, few, d)
+        )
+        if self.layers:
+            yield from self._of_layers(about, found)
+        else:
+            yield found
+
+    def _of_layers(
+        self, about: QuestionContext, found: OverlapNulls
+    ) -> Iterator[Progress | OverlapNulls]:
+        model, corners, elsewhere = about.model, [], 0
+        own = {one.layer for one in (self.rows, self.columns) if one.name not in TABLES}
+        others = [layer for layer in range(model.n_layers or 0) if layer not in own]
+        for number, layer in enumerate(others):
+            yield Progress(number / len(others), f"Comparing layer {layer}", found)
+            pair = [
+                one if one.name in TABLES else replace(one, layer=layer)
+                for one in (self.rows, self.columns)
+            ]
+            try:
+                if model.bytes_to_fetch_for(tensors_of(*pair)):
+                    elsewhere += 1
+                    continue
+                overlap = overlap_of(about, *pair)
+            except TensorUnavailable:
+                elsewhere += 1
+                continue
+            corners.append(LayerCorner(layer, overlap.contrast.TL, overlap.top3))
+        yield replace(found, layers=tuple(corners), elsewhere=elsewhere)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,16 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.claims.report import NOT_HERE
+from geometry.evidence.null import weigh
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
-from gui.panels.choices import Choice, Option, Saved, is_matrix, is_of, matrix
-from gui.panels.kit import PanelSpec, Reported, Scope
+from gui.panels.choices import Choice, Option, Saved, Toggle, is_matrix, is_of, matrix
+from gui.panels.kit import Finding, PanelSpec, Reported, Scope
 from gui.panels.overlaps.picture import (
     GREY,
     MAX_BLUR,
+    TIMES,
     Choices,
     Look,
     OverlapsView,
@@ -29,6 +31,7 @@ from gui.panels.overlaps.picture import (
     home_levels,
     levels_of,
     pictures_of,
+    sum_text,
     title_of,
 )
 from gui.panels.overlaps.question import (
@@ -36,16 +39,18 @@ from gui.panels.overlaps.question import (
     Missing,
     Overlap,
     OverlapFigure,
+    OverlapNullsOf,
     OverlapsOf,
     article_figure,
     overlap_of,
     plain,
 )
+from gui.panels.subject_text import TABLES
 from gui.plots.spec import Axis, Image, Part
 from gui.services.snippets import opening, written
 from gui.state.values import Fields
 from gui.style.sentences import as_sentence
-from gui.style.theme import COLORMAPS
+from gui.style.theme import COLORMAPS, format_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +64,16 @@ CLAIMED: tuple[tuple[str, Name, Name], ...] = (
     ("W_in_E", "W_in", "E"),
 )  # fmt: skip
 """Claims of the ledger about overlaps, each with its two matrices."""
+
+
+RANDOM_SCRIPT = """\
+    m, d = contrast.corner, one.vectors.shape[1]
+    sums = shared_energy(m, m, d)
+    random = null_of(sums.name, sums.meaning, sums.values * d / m**2)
+    print("random corners", *random.band)
+    print(weigh(contrast.TL > 1, contrast.TL, "above", random))
+"""
+"""Part of the script about random matrices, within its loop."""
 
 
 def _is_look(value: object) -> bool:
@@ -85,6 +100,11 @@ def _matrix(field: str) -> Saved:
 
 def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Fields:
     return {"rows": Subject(rows, fold_ln=fold_ln), "columns": Subject(columns)}
+
+
+def _compares_weights(choices: Choices) -> bool:
+    pair = choices.rows.name, choices.columns.name
+    return choices.view == "pair" and not set(pair) <= set(TABLES)
 
 
 class OverlapsPanel(PanelSpec[Choices, Shown]):
@@ -126,6 +146,13 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             read=lambda value: value if isinstance(value, Look) else Look(**value),
         ),
         Saved(field="ends", kept=False, check=lambda value: value is None),
+        Toggle(
+            field="layers",
+            text="Other layers",
+            tip="Also compare the same weights of all other layers that are on this machine: what "
+            "any trained layer does is nothing special of this one",
+            when=_compares_weights,
+        ),
     )
     form = "gui.panels.overlaps.form:OverlapsForm"
     body = "gui.panels.overlaps.body:OverlapsBody"
@@ -158,6 +185,34 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         if choices.view == "pair":
             return OverlapsOf(plain(rows), plain(columns))
         return article_figure(choices.view, replace(rows, centred=False), centred=rows.centred)
+
+    def nulls_question(self, scope: Scope, choices: Choices) -> OverlapNullsOf | None:
+        if choices.view != "pair":
+            return None
+        rows, columns = choices.pair
+        layers = choices.layers and _compares_weights(choices)
+        return OverlapNullsOf(plain(rows), plain(columns), layers)
+
+    def finding(self, view: OverlapsView) -> Finding:
+        assert isinstance(view.result, Overlap)
+        nulls, contrast = view.nulls, view.result.contrast
+        low, _, high = nulls.corner.band
+        words = (
+            f"strong directions coincide, TL {format_number(contrast.TL, 2)}; 90 % of random "
+            f"corners {format_number(low, 2)}–{format_number(high, 2)}, 3{TIMES}3 sums up to "
+            f"{sum_text(nulls.top3.band[2])}"
+        )
+        if nulls.layers:
+            tops = [one.TL for one in nulls.layers]
+            words += (
+                f"; TL of {_layers(len(tops), 'other ')} {format_number(min(tops), 2)}–"
+                f"{format_number(max(tops), 2)}"
+            )
+        elif view.choices.layers and view.model.n_layers == 1:
+            words += "; there are no other layers"
+        if nulls.elsewhere:
+            words += f"; {_layers(nulls.elsewhere)} not on this machine"
+        return Finding(words, weigh(contrast.TL > 1.0, contrast.TL, "above", nulls.corner))
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         choices = super().choices_for_report(reported, figure)
@@ -228,7 +283,16 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
     def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
         result = view.result
         if isinstance(result, Overlap):
-            return {"overlap": result.values}
+            found = {"overlap": result.values}
+            if view.nulls is not None:
+                found["random_corner_over_chance"] = view.nulls.corner.values
+                found["random_top3"] = view.nulls.top3.values
+            if view.nulls is not None and view.nulls.layers:
+                layers = view.nulls.layers
+                found["layer"] = np.array([one.layer for one in layers])
+                found["layer_TL"] = np.array([one.TL for one in layers])
+                found["layer_top3"] = np.array([one.top3 for one in layers])
+            return found
         return {f"{cell.rows.name}_{cell.columns.name}": cell.values for cell in result.found}
 
     def script(self, view: OverlapsView) -> str:
@@ -236,10 +300,13 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
             for cell in cells_of(view.result)
         )
+        names = ["corner_contrast", "squared_overlaps", "top3"]
+        if isinstance(view.result, Overlap):
+            names = sorted([*names, "null_of", "shared_energy", "weigh"])
         return (
             opening(view.model)
             + f"""from geometry import TensorUnavailable
-from geometry import corner_contrast, squared_overlaps, top3
+from geometry import {", ".join(names)}
 from geometry import ResidualStream, Subject
 
 stream = ResidualStream(model)
@@ -255,7 +322,33 @@ for rows, columns in pairs:
     contrast = corner_contrast(overlaps, 1 / one.vectors.shape[1])
     print(rows.name, columns.name, contrast, top3(overlaps))
 """
+            + (RANDOM_SCRIPT if isinstance(view.result, Overlap) else "")
+            + self._layers_script(view)
         )
+
+    def _layers_script(self, view: OverlapsView) -> str:
+        """Return the part of the script about other layers, as far as they are shown."""
+        if view.nulls is None or not view.nulls.layers:
+            return ""
+        (cell,) = cells_of(view.result)
+        pair = ", ".join(
+            written(one)
+            if one.name in TABLES
+            else f"dataclasses.replace({written(one)}, layer=layer)"
+            for one in (cell.rows, cell.columns)
+        )
+        return f"""
+import dataclasses
+
+for layer in {[one.layer for one in view.nulls.layers]}:
+    one, other = stream.pair({pair})
+    overlaps = squared_overlaps(one, other)
+    print(layer, corner_contrast(overlaps, 1 / one.vectors.shape[1]).TL, top3(overlaps))
+"""
+
+
+def _layers(count: int, which: str = "") -> str:
+    return f"{count} {which}layer{'s' * (count != 1)}"
 
 
 def _cell(reported: Reported, rows: Subject, columns: Subject) -> Overlap | Missing:

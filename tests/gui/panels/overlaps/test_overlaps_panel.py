@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.measures.overlaps import corner_contrast
+from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels import kit
@@ -18,7 +18,7 @@ from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import caption, pair_of
-from tests.gui.result_stage import LEFT, choose, enter
+from tests.gui.result_stage import LEFT, ResultStage, choose, enter
 from tests.scripts import run_script
 
 # What it measures.
@@ -217,3 +217,79 @@ def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):
     ]
     assert gpt2.form.centre.isChecked()
     assert "ends" not in options
+
+
+# Beside random matrices and other layers.
+
+
+def test_the_null_is_the_corner_of_random_matrices(small):
+    nulls, d = small.view().nulls, 40
+    rng, corners, sums = np.random.default_rng(0), [], []
+    for _ in range(300):
+        one, other = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+        overlaps = (one @ other.T) ** 2
+        corners.append(overlaps[:30, :30].mean() * d)
+        sums.append(overlaps[:3, :3].sum())
+    np.testing.assert_allclose(nulls.corner.band, np.percentile(corners, (5, 50, 95)), atol=0.01)
+    np.testing.assert_allclose(nulls.top3.band, np.percentile(sums, (5, 50, 95)), atol=0.06)
+    assert not nulls.layers
+
+
+def test_random_weights_do_not_coincide_and_the_script_agrees(small):
+    found = small.spec.finding(small.view())
+    assert found.outcome in ("does not hold", "as any smooth curve")
+    assert small.header.finding.text() == str(found)
+    lines = run_script(small.python()).splitlines()
+    assert lines[-1] == found.outcome
+    numbers = [float(n) for n in lines[-2].split()[2:]]
+    np.testing.assert_allclose(numbers, small.view().nulls.corner.band)
+
+
+def test_gpt2s_queries_read_positions(gpt2):
+    assert gpt2.spec.finding(gpt2.view()).outcome == "holds"
+    assert gpt2.header.finding.text().startswith("✓ holds: strong directions coincide, TL 2.53; ")
+
+
+def test_other_layers_are_compared_where_they_are_asked_for(small):
+    QTest.mouseClick(small.controls.widgets["layers"], LEFT)
+    (other,) = small.view().nulls.layers
+    stream = ResidualStream(small.session.model)
+    one, P = stream.pair(Subject("W_Q", layer=1), Subject("P"))
+    overlaps = squared_overlaps(one, P)
+    assert (other.layer, other.top3) == (1, pytest.approx(top3(overlaps)))
+    assert pytest.approx(corner_contrast(overlaps, 1 / 40).TL) == other.TL
+    # The configuration promises a layer that the file lacks.
+    text = small.header.finding.text()
+    assert f"; TL of 1 other layer {other.TL:.2f}–{other.TL:.2f}" in text
+    assert text.endswith("; 1 layer not on this machine")
+    assert small.numbers()["layer_TL"].tolist() == [other.TL]
+    number, corner, sums = run_script(small.python()).splitlines()[-1].split()
+    assert (int(number), float(corner), float(sums)) == (
+        1, pytest.approx(other.TL), pytest.approx(other.top3)
+    )  # fmt: skip
+
+
+def test_other_layers_come_one_by_one_after_the_random_matrices(qtbot, hand_jobs, small_gpt2):
+    stage = ResultStage(qtbot, "overlaps", hand_jobs, size=(1000, 420))
+    stage.open(small_gpt2(d_model=40))
+    stage.panel.configure(layers=True)
+    hand_jobs.deliver(*hand_jobs.waiting)
+    (job,) = hand_jobs.waiting
+    question = stage.panel.spec.nulls_question(stage.panel.view().scope, stage.panel.choices)
+    steps = list(question.steps(QuestionContext(stage.session.model)))
+    assert [step.message for step in steps[:-1]] == ["Comparing layer 1", "Comparing layer 2"]
+    assert all(step.so_far.corner.draws for step in steps[:-1])
+    hand_jobs.drag_on(job)
+    hand_jobs.tell(job, steps[0])
+    assert "random corners" in stage.panel.header.finding.text()
+    assert "other layer" not in stage.panel.header.finding.text()
+    hand_jobs.deliver(job)
+    assert "1 other layer" in stage.panel.header.finding.text()
+
+
+def test_tables_have_no_layers_and_figures_no_null(minilm):
+    minilm.configure(rows=Subject("P"), columns=Subject("E"))
+    assert not minilm.controls.widgets["layers"].isVisible()
+    assert minilm.header.finding.isVisible()
+    minilm.configure(view="mlp")
+    assert not minilm.header.finding.isVisible()
