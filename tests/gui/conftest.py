@@ -12,7 +12,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
@@ -202,9 +202,18 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> PatientBot:
 
 
 @pytest.fixture(scope="session")
-def qapp() -> QApplication:
-    """The QApplication as the application makes it: VTK's surface format has to come first."""
-    return prepare_qt()
+def qapp() -> Iterator[QApplication]:
+    """The QApplication as the application makes it: VTK's surface format has to come first.
+
+    With the last style sheet Qt forgets to hear of the deletion of styled widgets that live on,
+    lists of drop-downs for instance, and the second style sheet after that is given to deleted
+    ones. The application always has a style sheet; tests take it away, but for one widget.
+    """
+    made = prepare_qt()
+    styled = QWidget()
+    styled.setStyleSheet("QWidget {}")
+    yield made
+    shiboken6.delete(styled)
 
 
 @pytest.fixture
