@@ -224,21 +224,30 @@ def report(
     figures: Annotated[
         bool, typer.Option("--figures/--no-figures", help="Draw the figures too.")
     ] = True,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOURCE", help="A model to compare with, for claims about groups."),
+    ] = None,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
 ) -> None:
-    """Write report.json and the figures."""
+    """Write report.json and the figures.
+
+    Claims about groups of models, such as the nine GPT-2s, need the others: --beside for each.
+    """
     from gui.commands.headless import announce_fetch, reading
     from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
-    with _plain_errors(), progress_bar(request.n_steps + 1) as step:
+    beside = beside or []
+    with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
+        group = [open_in_step(step, one, None, offline, whole, fresh) for one in beside]
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
-            files = ReportFiles(model, request)
+            files = ReportFiles(model, request, group)
             for message, work in files.steps():
                 step(message, work)
     if files.skipped:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from geometry.checkpoints.errors import RangeError as RangeError
     from geometry.checkpoints.errors import TensorUnavailable as TensorUnavailable
     from geometry.claims.claims import check_claims as check_claims
+    from geometry.claims.group_claims import check_groups as check_groups
+    from geometry.claims.group_claims import member as member
     from geometry.claims.measurements import Measurements as Measurements
     from geometry.claims.measurements import Scope as Scope
     from geometry.claims.report import report as report
@@ -163,6 +165,8 @@ _HOMES = {
     "Measurements": "claims.measurements",
     "Scope": "claims.measurements",
     "check_claims": "claims.claims",
+    "check_groups": "claims.group_claims",
+    "member": "claims.group_claims",
     "scalar_results": "claims.scalar_results",
     "report": "claims.report",
 }
@@ -188,6 +192,7 @@ __all__ = [
     "best_sinusoids",
     "capture",
     "check_claims",
+    "check_groups",
     "column_spectra",
     "corner_contrast",
     "disparity",
@@ -211,6 +216,7 @@ __all__ = [
     "make_timelapse",
     "mean_by_lag",
     "measure_stretch",
+    "member",
     "norm_profile",
     "null_of",
     "off_subspace_residual",

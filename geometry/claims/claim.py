@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -70,6 +70,38 @@ def more_than(bound: float) -> Expected:
     return Expected("more than", bound)
 
 
+class Stated(Protocol):
+    """What the ledger shows of a claim, of one model or of several; see :class:`Claim`."""
+
+    @property
+    def id(self) -> str:
+        """Stable name."""
+
+    @property
+    def article(self) -> str:
+        """Its source."""
+
+    @property
+    def statement(self) -> str:
+        """The claim."""
+
+    @property
+    def quantity(self) -> str:
+        """What is measured."""
+
+    @property
+    def expected(self) -> Expected:
+        """Its condition on the number."""
+
+    @property
+    def reason(self) -> str:
+        """Why the bound is what it is."""
+
+    @property
+    def panel(self) -> Panel:
+        """The panel that shows it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One factual claim about matrices.
@@ -129,7 +161,7 @@ class Verdict:
         Why there is no number.
     """
 
-    claim: Claim
+    claim: Stated
     value: float | None = None
     outcome: Outcome | None = None
     null: Null | None = None

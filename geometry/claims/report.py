@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, TensorUnavailable
-from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.claim import CannotTell, Verdict
+from geometry.claims.claims import check_claims
+from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
 from geometry.claims.report_lookback import describe_lookback
@@ -54,6 +56,7 @@ def report(
     rank: int | None = None,
     after: int = 100,
     fold_ln: bool = False,
+    beside: Sequence[PositionalModel] = (),
 ) -> dict[str, Any]:
     """Measure a model.
 
@@ -72,6 +75,8 @@ def report(
         First position of the stretch over which the norms' stability is measured.
     fold_ln
         Multiply the inputs of weights by the gain of the LayerNorm before them.
+    beside
+        Models to compare with, for the claims about groups.
 
     Returns
     -------
@@ -87,11 +92,32 @@ def report(
         or there is no such layer.
     """
     scope = Scope(positions, layer, rank, after, fold_ln)
-    return describe(Measurements(model, scope))
+    return describe(Measurements(model, scope), lambda measured: check_all(measured, beside))
+
+
+def check_all(
+    measured: Measurements, beside: Sequence[PositionalModel] = ()
+) -> tuple[Verdict, ...]:
+    """Check every claim: those about one model, and those about it and others.
+
+    Parameters
+    ----------
+    measured
+        The model's measurements.
+    beside
+        The others.
+    """
+    group = []
+    for model in (measured.model, *beside) if beside else ():
+        try:
+            group.append(member(Measurements(model)))
+        except CannotTell:
+            continue
+    return (*check_claims(measured), *check_groups(group))
 
 
 def describe(
-    measured: Measurements, check: Callable[[Measurements], Sequence[Verdict]] = check_claims
+    measured: Measurements, check: Callable[[Measurements], Sequence[Verdict]] = check_all
 ) -> dict[str, Any]:
     """Return all measurements; see :func:`report`.
 

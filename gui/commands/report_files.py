@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.checkpoints.whole_files import write_text, writing
-from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
-from geometry.claims.report import NOT_HERE, describe
+from geometry.claims.report import NOT_HERE, check_all, describe
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from gui.commands.arguments import FIGURES
@@ -71,10 +71,15 @@ class ReportFiles:
         When the model has no such layer.
     """
 
-    def __init__(self, model: PositionalModel, request: ReportRequest) -> None:
+    def __init__(
+        self,
+        model: PositionalModel,
+        request: ReportRequest,
+        beside: Sequence[PositionalModel] = (),
+    ) -> None:
         if model.n_layers is not None and request.layer >= model.n_layers:
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
-        self._model, self._request = model, request
+        self._model, self._request, self._beside = model, request, beside
         self._json: dict[str, object] = {}
         self._verdicts: tuple[Verdict, ...] = ()
         self.written: list[str] = []
@@ -126,7 +131,7 @@ class ReportFiles:
         return Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
 
     def _check(self, measured: Measurements) -> tuple[Verdict, ...]:
-        self._verdicts = check_claims(measured)
+        self._verdicts = check_all(measured, self._beside)
         return self._verdicts
 
     def _write_json(self) -> None:

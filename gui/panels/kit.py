@@ -237,6 +237,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """At the end of the panel's menu."""
     about_grid: ClassVar[bool] = False
     """Whether it is about all models side by side, instead of the open one only."""
+    outlasts_model: ClassVar[bool] = False
+    """Whether its result names its models, and stays until there is one with a new model."""
     follows_drag: ClassVar[bool] = False
     """Whether it asks several times a second during a drag; else at its end."""
     guides_current: ClassVar[bool] = False

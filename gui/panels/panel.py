@@ -677,7 +677,7 @@ class ResultPanel(Panel):
     # ---- the session has changed ---------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
-        if self.spec.about_grid and self.session.model is not None and self._ready is not None:
+        if self.spec.outlasts_model and self.session.model and self._ready is not None:
             # The result contains the names of its models: it stays until there is a new one.
             self._answer = None
             self.ask()

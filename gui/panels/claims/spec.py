@@ -6,12 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
+from weakref import ref
 
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.memo import Recent
+from geometry.checkpoints.transfer import Cancelled
+from geometry.claims.claim import Stated
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
+from geometry.claims.group_claims import Member, check_groups, family_of, member
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
@@ -22,10 +27,13 @@ from gui.panels.claims.words import comma_separated, counts, ledger_figure, mark
 from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
-from gui.services.snippets import opening
+from gui.services.snippets import opened, opening
+from gui.state.session import MAIN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from geometry.models.model import PositionalModel
 
 DRAWING = "Drawing random curves"
 LAYER = 0
@@ -49,10 +57,27 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A model side by side with the open one."""
+
+    name: str
+    model: ref[PositionalModel]
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimsOf:
-    """The ledger for a range of positions."""
+    """The ledger for a range of positions, and for a group of models.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both inclusive.
+    group
+        All models side by side, if there are several; none for the open one alone.
+    """
 
     positions: tuple[int, int]
+    group: tuple[Beside, ...] = ()
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(
@@ -69,18 +94,25 @@ class ClaimsOf:
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             about.once(("read", name, layer), partial(_read, about, name, layer))
-        done, verdicts = 0, {claim: Verdict(claim) for claim in CLAIMS}
+        done = 0
+        verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
+        groups = check_groups(())
 
         def so_far() -> Ledger:
-            return Ledger(self.positions, tuple(verdicts.values()))
+            return Ledger(self.positions, (*verdicts.values(), *groups))
 
         def report(share: float, message: str) -> None:
             about.tell((done + share) / len(CLAIMS), message, so_far())
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(about.model, scope, about.measured(report))
+        # For when only the group changes.
+        kept: dict[Stated, Verdict] = about.once(("ledger", self.positions), dict)
         # What is known comes first, then what needs no random curves: they take seconds.
-        known = [claim for claim in CLAIMS if known_verdict(claim, measured) is not None]
+        verdicts.update(kept)
+        known = [
+            claim for claim in CLAIMS if claim in kept or known_verdict(claim, measured) is not None
+        ]
         others = [claim for claim in CLAIMS if claim not in known]
         drawn = [claim for claim in others if isinstance(claim.null, Curves)]
         first = [*known, *(claim for claim in others if claim not in drawn)]
@@ -91,10 +123,40 @@ class ClaimsOf:
                 yield Progress(share, DRAWING, so_far())
                 draw_curves(drawn, measured, partial(_tell_drawn, about, share, so_far()))
             yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
-            verdicts[claim] = check(claim, measured)
+            verdicts[claim] = kept.get(claim) or check(claim, measured)
         # A cancelled check is no verdict.
         about.check()
+        kept |= {claim: one for claim, one in verdicts.items() if one.value is not None}
+        members = []
+        for number, one in enumerate(self.group):
+            message = f"Measuring {one.name}: {number + 1} of {len(self.group)} models"
+            yield Progress(1.0, message, so_far())
+            if (found := _member(one, about)) is not None:
+                members.append(found)
+        groups = check_groups(members)
         yield so_far()
+
+
+MEMBERS = Recent(512)
+"""Measurements of models that were side by side before."""
+
+
+def _member(one: Beside, about: QuestionContext) -> Member | None:
+    """Measure a model of the group; None if it cannot be."""
+    model = one.model()
+    if model is None:
+        return None
+
+    def find() -> Member:
+        about.check()
+        return member(Measurements(model))
+
+    try:
+        return MEMBERS((model.fingerprint, family_of(model)), find)
+    except Cancelled:
+        raise
+    except HelixscopeError:
+        return None
 
 
 def _tell_drawn(about: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
@@ -166,10 +228,16 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             ),
         ),
     )
+    about_grid = True
     body = "gui.panels.claims.table:ClaimsBody"
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
-        return ClaimsOf(scope.positions)
+        group = [
+            Beside(one.name if one.key != MAIN else scope.model.name, ref(one.model))
+            for one in scope.grid
+            if one.model is not None
+        ]
+        return ClaimsOf(scope.positions, tuple(group) if len(group) > 1 else ())
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ClaimsOf, Ledger]:
         positions = reported.measured.positions
@@ -218,11 +286,23 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         }
 
     def script(self, view: LedgerView) -> str:
+        group = [one.model() for one in view.question.group]
+        names = "Measurements, Scope, check_claims"
+        more = ""
+        if group:
+            names = "Measurements, Scope, check_claims, check_groups, member"
+            others = ", ".join(
+                "model" if one is view.model else opened(one) for one in group if one
+            )
+            more = (
+                f"group = [{others}]\n"
+                "verdicts += check_groups([member(Measurements(one)) for one in group])\n"
+            )
         return opening(view.model) + (
-            "from geometry import check_claims\n"
-            "from geometry import Measurements, Scope\n\n"
+            f"from geometry import {names}\n\n"
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
-            "for verdict in check_claims(measured):\n"
+            f"verdicts = check_claims(measured)\n{more}"
+            "for verdict in verdicts:\n"
             "    null = verdict.null and verdict.null.band\n"
             "    print(verdict.outcome, verdict.value, null, verdict.claim.statement, sep='\\t')\n"
         )

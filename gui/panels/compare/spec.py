@@ -67,7 +67,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
             AddModel,
         ),
     )
-    about_grid = True
+    about_grid = outlasts_model = True
     body = "gui.panels.compare.table:CompareBody"
 
     def question(self, scope: Scope, choices: Choices) -> ComparisonOf:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
 
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
+from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.evidence.null import OUTCOMES
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
@@ -20,6 +21,7 @@ from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
+from tests.gui.compare_stage import CompareStage
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
 
@@ -124,7 +126,7 @@ def test_the_filter_shows_one_outcome_and_the_marked_claim_stays_marked(claims):
         claims.press(value)
         assert ids(claims.table) == [v.claim.id for v in verdicts if v.outcome == shown]
     claims.press("all")
-    assert ids(claims.table) == [claim.id for claim in CLAIMS]
+    assert ids(claims.table) == [claim.id for claim in EVERY]
 
 
 def test_narrow_tables_keep_the_claim(qtbot):
@@ -140,6 +142,34 @@ def test_narrow_tables_keep_the_claim(qtbot):
         table.show()
         QApplication.processEvents()
         assert [c for c in range(6) if table.isColumnHidden(c)] == hidden
+
+
+def test_claims_about_groups_are_told_of_models_side_by_side(
+    stage_of, helix_table, beside_helix, tmp_path
+):
+    """With the numbers of the open model's own claims kept, and in the copied script as well."""
+    names = ("gpt2", "gpt2-medium")
+    paths = [tmp_path / f"{name}.npy" for name in names]
+    for path, table in zip(paths, (helix_table, beside_helix["short"]), strict=True):
+        path.write_bytes(table.read_bytes())
+    stage = stage_of("claims", paths[0], kind=CompareStage)
+
+    def told():
+        return {v.claim.id: v for v in stage.panel.result.verdicts}
+
+    alone = told()
+    why = alone["group.all_but_xl"].why_null
+    assert why == "it needs two of the nine GPT-2s side by side"
+    stage.beside(paths[1], names[1])
+    beside = told()
+    assert beside["group.all_but_xl"].outcome in ("holds", "does not hold")
+    assert beside["group.variance"].outcome == "cannot tell"
+    assert beside["pca.three"] is alone["pca.three"]
+    assert beside["similarity.periodic"] is alone["similarity.periodic"]
+    printed = run_script(stage.panel.python()).splitlines()
+    assert len(printed) == len(EVERY)
+    stage.session.compared = ()
+    assert told()["group.all_but_xl"].why_null == why
 
 
 # ---- taking it away ---------------------------------------------------------------------------
@@ -172,7 +202,7 @@ def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_writte
     ]  # fmt: skip
     claims.press("holds")
     numbers = claims.panel.numbers()
-    assert list(numbers["claim"]) == [claim.id for claim in CLAIMS]
+    assert list(numbers["claim"]) == [claim.id for claim in EVERY]
     holds = [v.value is not None for v in claims.panel.result.verdicts]
     assert (~np.isnan(numbers["measured"])).tolist() == holds
     claims.save(monkeypatch, "Save ledger…", tmp_path / "absent" / "ledger.md")
@@ -181,7 +211,8 @@ def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_writte
 
 def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(claims):
     printed = run_script(claims.panel.python()).splitlines()
-    for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
+    alone = claims.panel.result.verdicts[: len(CLAIMS)]
+    for line, verdict in zip(printed, alone, strict=True):
         how, value, null, statement = line.split("\t")
         assert statement == verdict.claim.statement
         assert how == verdict.outcome
@@ -236,7 +267,7 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     assert windowed.table.currentIndex().row() == before
     QTest.keyClick(windowed.table, Qt.Key.Key_6)
     assert in_front(windowed.window) == "Norms"
-    for claim in CLAIMS:
+    for claim in EVERY:
         window.docks["claims"].raise_()
         windowed.table.chosen.emit(claim)
         if claim.panel != "positions":
@@ -251,6 +282,7 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     assert shown <= {claim.id for claim in CLAIMS}
 
 
+EVERY = (*CLAIMS, *GROUP_CLAIMS)
 ORDER = sorted(CLAIMS, key=lambda claim: isinstance(claim.null, Curves))
 """As they are checked: what needs random curves comes last."""
 
@@ -283,10 +315,13 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     table = panel.content.table
 
     def column(number):
-        return [table.rows.index(row, number).data() for row in range(len(CLAIMS))]
+        return [table.rows.index(row, number).data() for row in range(len(EVERY))]
 
-    assert ids(table) == [claim.id for claim in CLAIMS]
-    assert column(OUTCOME) == ["holds" if claim in ORDER[:3] else "…" for claim in CLAIMS]
+    assert ids(table) == [claim.id for claim in EVERY]
+    alone = ["cannot be told"] * len(GROUP_CLAIMS)
+    assert column(OUTCOME) == [
+        *("holds" if claim in ORDER[:3] else "…" for claim in CLAIMS), *alone,
+    ]  # fmt: skip
     assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
     assert not panel.header.more.isEnabled()
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
@@ -296,7 +331,7 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     table.verticalScrollBar().setValue(200)
     half_way.go_on.set()
     wait_until_idle(half_way.app)
-    assert column(OUTCOME) == ["holds"] * len(CLAIMS)
+    assert column(OUTCOME) == ["holds"] * len(CLAIMS) + alone
     assert "to be checked" not in panel.header.caption.text()
     # What one looks at stays where it is.
     assert table.verticalScrollBar().value() == 200
@@ -316,12 +351,12 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
     assert panel.strip.message.isVisible()
     assert panel.strip.message.text() == CANCELLED
-    assert ids(panel.content.table) == [claim.id for claim in CLAIMS]  # what was found stays
+    assert ids(panel.content.table) == [claim.id for claim in EVERY]  # what was found stays
     assert half_way.app.session.selection == (3, 5)
     half_way.go_on.set()
     QTest.mouseClick(panel.strip.again, LEFT)
     wait_until_idle(half_way.app)
-    assert all(word(verdict) == "holds" for verdict in panel.result.verdicts)
+    assert all(word(verdict) == "holds" for verdict in panel.result.verdicts[: len(CLAIMS)])
 
 
 def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):

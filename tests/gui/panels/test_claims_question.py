@@ -6,8 +6,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from geometry.claims.claim_nulls import Curves
-from geometry.claims.claims import CLAIMS, Verdict, check_claims
+from geometry.claims.claims import CLAIMS, Verdict
+from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import check_all
 from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
@@ -25,6 +27,8 @@ from gui.panels.claims.words import (
 )
 from gui.services.questions import Progress, QuestionContext, resolve
 
+EVERY = (*CLAIMS, *GROUP_CLAIMS)
+
 
 @pytest.fixture(scope="module")
 def minilm(minilm_folder):
@@ -40,8 +44,8 @@ def ledger(minilm):
 
 
 def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
-    straight = check_claims(Measurements(minilm, Scope((1, 511))))
-    assert [v.claim for v in ledger.verdicts] == list(CLAIMS)
+    straight = check_all(Measurements(minilm, Scope((1, 511))))
+    assert [v.claim for v in ledger.verdicts] == list(EVERY)
     assert [v.holds for v in ledger.verdicts] == [v.holds for v in straight]
     assert [v.value for v in ledger.verdicts] == pytest.approx([v.value for v in straight])
     assert ledger.positions == (1, 511)
@@ -59,8 +63,8 @@ def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_betwe
     assert all(isinstance(step, Progress) for step in steps[:-1])
     assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
     assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
-    known = [sum(v.outcome is not None for v in step.so_far.verdicts) for step in said]
-    assert known == list(range(len(CLAIMS)))
+    waiting = [sum(v.outcome is None for v in step.so_far.verdicts) for step in said]
+    assert waiting == list(range(len(CLAIMS), 0, -1))
     assert all(verdict.outcome is not None for verdict in steps[-1].verdicts)
     # Those that need random curves are the last.
     (drawing,) = (step for step in steps[:-1] if step.message == DRAWING)
@@ -107,8 +111,8 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
     assert 15 < len(alone) < len(CLAIMS)
     number = len(alone) + 1
     (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
-    assert [v for v in step.so_far.verdicts if v.outcome is not None] == alone
-    assert [v.claim for v in step.so_far.verdicts] == list(CLAIMS)
+    assert [v for v in step.so_far.verdicts[: len(CLAIMS)] if v.outcome is not None] == alone
+    assert [v.claim for v in step.so_far.verdicts] == list(EVERY)
 
 
 # ---- in words ---------------------------------------------------------------------------------
@@ -136,7 +140,7 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)
     written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
-    assert all(claim.statement in written for claim in CLAIMS)
+    assert all(claim.statement in written for claim in EVERY)
     renderer = FigureCanvasAgg(figure).get_renderer()
     boxes = [text.get_window_extent(renderer) for text in figure.texts]
     assert min(box.x0 for box in boxes) >= 0
@@ -157,7 +161,7 @@ def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
     text = markdown("MiniLM", ledger.verdicts)
     lines = text.splitlines()
     rows = lines[lines.index("|---|---|---|---:|---|---|---|") + 1 :]
-    assert len(rows) == len(CLAIMS)
+    assert len(rows) == len(EVERY)
     assert f"MiniLM. {counts(ledger.verdicts)}." in lines
     for verdict, row in zip(ledger.verdicts, rows, strict=True):
         # A bar within a cell, as in |cosine|, is escaped: the columns stay.
@@ -166,7 +170,7 @@ def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
         assert cells[1].strip() == verdict.claim.statement
         assert cells[0].split()[0] == sign(verdict)
     read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
-    assert [row["id"] for row in read] == [claim.id for claim in CLAIMS]
+    assert [row["id"] for row in read] == [claim.id for claim in EVERY]
     for row, verdict in zip(read, ledger.verdicts, strict=True):
         assert (float(row["measured"]) if row["measured"] else None) == verdict.value
         assert row["why"] == (verdict.why_null or "")

@@ -1,0 +1,323 @@
+"""Claims about several models: what is alike in all of them, and what tells two families apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.claim import CannotTell, Expected, Panel, Verdict, at_least, at_most, more_than
+from geometry.claims.claim_measures import later_variation, truncation
+from geometry.claims.claims import HELIX, NORMS, WHY
+from geometry.claims.measurements import Measurements
+from geometry.evidence.null import Null, null_of, weigh
+from geometry.measures.roughness import roughness
+from geometry.measures.shape_fit import HELICES
+from geometry.models.model import PositionalModel
+
+Family = Literal["openai", "stanford"]
+
+_OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+FEWEST_WAYS = 20
+"""Ways to divide models into two groups below which the division cannot be rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What claims about groups need of a model, of positions 1 to the last.
+
+    Attributes
+    ----------
+    name
+        Its short name.
+    family
+        "openai" or "stanford" for their GPT-2s; else None.
+    n_positions
+        Rows of its table.
+    top3
+        Variance share of three components.
+    gain
+        What that gains without the first 100 positions; None if there are too few.
+    turns, share
+        Turns from the first to the last position, and the balanced turning share.
+    helix
+        Whether a helix describes the positions.
+    climb
+        Its climb, as a ratio to what else is outside the turning plane; None where nothing turns.
+    shaking
+        Share of the curve's energy in waves shorter than eight positions.
+    variation
+        Coefficient of variation of the norms from position 100 on; None if there are too few.
+    """
+
+    name: str
+    family: Family | None
+    n_positions: int
+    top3: float
+    gain: float | None
+    turns: float
+    share: float
+    helix: bool
+    climb: float | None
+    shaking: float
+    variation: float | None
+
+    @property
+    def xl(self) -> bool:
+        """Whether it is gpt2-xl."""
+        return self.family == "openai" and self.name.endswith("xl")
+
+
+def family_of(model: PositionalModel) -> Family | None:
+    """Return the family of a GPT-2, by its name: OpenAI's four, or Stanford's."""
+    name = model.name.partition("@")[0].lower().rsplit("/", 1)[-1]
+    if name in _OPENAI:
+        return "openai"
+    stanford = "stanford-crfm" in model.source.lower() or "gpt2-small-x" in name
+    stanford = stanford or "gpt2-medium-x" in name
+    return "stanford" if stanford else None
+
+
+def member(measured: Measurements) -> Member:
+    """Measure a model for claims about groups.
+
+    Parameters
+    ----------
+    measured
+        Of positions 1 to the last.
+
+    Raises
+    ------
+    CannotTell
+        Its table is too small.
+    """
+    shapes, evidence = measured.shapes, measured.evidence
+    if shapes is None or evidence is None:
+        raise CannotTell(f"{measured.model.name} has too few positions")
+    scores = measured.pca.project(measured.rows)[:, :3]
+    return Member(
+        measured.model.name,
+        family_of(measured.model),
+        measured.model.n_positions,
+        float(measured.pca.explained_variance_ratio[:3].sum()),
+        _if_it_can(truncation, measured),
+        evidence.turns,
+        evidence.b,
+        shapes.best in HELICES,
+        evidence.climb_ratio,
+        roughness(scores).high_frequency_energy,
+        _if_it_can(later_variation, measured),
+    )
+
+
+def _if_it_can(measure: Callable[[Measurements], float], measured: Measurements) -> float | None:
+    try:
+        return measure(measured)
+    except HelixscopeError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupClaim:
+    """A claim about several models.
+
+    Attributes
+    ----------
+    id, article, statement, quantity, expected, reason, panel
+        As of a :class:`~geometry.claims.claim.Claim`.
+    needs
+        The models that it needs, as part of a sentence.
+    measure
+        Computes the number; raises CannotTell where models are missing.
+    null
+        Draws the same number where nothing tells the models apart, or None.
+    """
+
+    id: str
+    article: str
+    statement: str
+    quantity: str
+    expected: Expected
+    reason: str
+    panel: Panel
+    needs: str
+    measure: Callable[[Sequence[Member]], float]
+    null: Callable[[Sequence[Member]], Null | None] | None = None
+
+
+def check_groups(members: Sequence[Member]) -> tuple[Verdict, ...]:
+    """Check every claim about groups on the models that are there.
+
+    Parameters
+    ----------
+    members
+        Models side by side, each once.
+
+    Returns
+    -------
+    tuple
+        In the order of :data:`GROUP_CLAIMS`. Where models are missing the reason names those that
+        a claim needs.
+    """
+    return tuple(_check(claim, members) for claim in GROUP_CLAIMS)
+
+
+def _check(claim: GroupClaim, members: Sequence[Member]) -> Verdict:
+    try:
+        value = float(claim.measure(members))
+    except CannotTell:
+        return Verdict(claim, outcome="cannot tell", why_null=f"it needs {claim.needs}")
+    null = None if claim.null is None else claim.null(members)
+    outcome = weigh(claim.expected.holds(value), value, claim.expected.side, null)
+    return Verdict(claim, value, outcome, null)
+
+
+# ---- measures ---
+
+
+def _of(members: Sequence[Member], family: Family) -> list[Member]:
+    return [one for one in members if one.family == family]
+
+
+def _gpt2s(members: Sequence[Member]) -> list[Member]:
+    found = [one for one in members if one.family is not None]
+    if len(found) < 2:
+        raise CannotTell("too few GPT-2s")
+    return found
+
+
+def _no_helix(members: Sequence[Member]) -> float:
+    """Count the GPT-2s, but for gpt2-xl, that are no helix."""
+    return float(sum(not one.helix for one in _gpt2s(members) if not one.xl))
+
+
+def _xl(members: Sequence[Member]) -> float:
+    """Balanced turning share of gpt2-xl, over the lowest of the other GPT-2s."""
+    found = _gpt2s(members)
+    others = [one.share for one in found if not one.xl]
+    xl = [one.share for one in found if one.xl]
+    if not others or not xl:
+        raise CannotTell("no gpt2-xl")
+    return xl[0] / max(min(others), np.finfo(float).tiny)
+
+
+Quantity = Callable[[Member], float | None]
+
+
+def _more(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], float]:
+    """Return a measure of the mean of a family, less that of the other."""
+
+    def measure(members: Sequence[Member]) -> float:
+        one, other = _two(members, first, quantity)
+        return float(np.mean(one) - np.mean(other))
+
+    return measure
+
+
+def _relabelled(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], Null | None]:
+    """Return all differences of means when the models are divided in any other way."""
+
+    def draw(members: Sequence[Member]) -> Null | None:
+        one, other = _two(members, first, quantity)
+        values = np.array([*one, *other])
+        chosen = list(combinations(range(len(values)), len(one)))
+        if len(chosen) < FEWEST_WAYS:
+            return None
+        total = values.sum()
+        drawn = []
+        for ways in chosen:
+            of_first = values[list(ways)].sum()
+            drawn.append(of_first / len(one) - (total - of_first) / len(other))
+        return null_of("relabelled", "divisions of these models into two such groups", drawn)
+
+    return draw
+
+
+def _two(
+    members: Sequence[Member], first: Family, quantity: Quantity
+) -> tuple[list[float], list[float]]:
+    second: Family = "stanford" if first == "openai" else "openai"
+    found = [
+        [value for one in _of(members, family) if (value := quantity(one)) is not None]
+        for family in (first, second)
+    ]
+    if not all(found):
+        raise CannotTell("a family is missing")
+    return found[0], found[1]
+
+
+def _mean_gain(family: Family) -> Callable[[Sequence[Member]], float]:
+    def measure(members: Sequence[Member]) -> float:
+        gains = [one.gain for one in _of(members, family) if one.gain is not None]
+        if len(gains) < 2:
+            raise CannotTell("too few models")
+        return float(np.mean(gains))
+
+    return measure
+
+
+def _largest_variation(members: Sequence[Member]) -> float:
+    found = [one.variation for one in _gpt2s(members) if one.variation is not None]
+    if len(found) < 2:
+        raise CannotTell("too few models")
+    return max(found)
+
+
+def _climbs_with_length(members: Sequence[Member]) -> float:
+    """Rank correlation of the climb and the number of positions, of models that turn."""
+    from scipy.stats import spearmanr  # slow to import
+
+    found = [(one.n_positions, one.climb) for one in members if one.climb is not None]
+    if len(found) < 3 or len({n for n, _ in found}) < 2 or len({c for _, c in found}) < 2:
+        raise CannotTell("too few models that turn")
+    lengths, climbs = (np.array(values) for values in zip(*found, strict=True))
+    return float(spearmanr(lengths, climbs).statistic)
+
+
+_BOTH = "GPT-2s of both OpenAI and Stanford side by side"
+
+GROUP_CLAIMS: tuple[GroupClaim, ...] = (
+    GroupClaim("group.all_but_xl", HELIX, "“We get a clear helix in all but gpt2-xl”: it is "
+               "“pretty consistent across the various different GPT-2 models”.",
+               "GPT-2s but gpt2-xl that no helix describes", at_most(0), "all",
+               "compare", "two of the nine GPT-2s side by side", _no_helix),
+    GroupClaim("group.xl", HELIX, "gpt2-xl is “still a little helix-like, but a lot less than the "
+               "8 others”.", "its balanced turning share over the lowest of the others",
+               at_most(0.8), "“a lot less”: a fifth", "compare",
+               "gpt2-xl beside other GPT-2s", _xl),
+    GroupClaim("group.variance", HELIX, "“More of the variance … can be attributed to a three-"
+               "dimensional subspace in OpenAI's models than Stanford's.”",
+               "mean variance share of three components, OpenAI's less Stanford's", more_than(0),
+               "the words", "compare", _BOTH, _more("openai", lambda one: one.top3),
+               _relabelled("openai", lambda one: one.top3)),
+    GroupClaim("group.shaky", HELIX, "“Stanford's helices are ‘shakier’.”",
+               "mean energy in waves shorter than eight positions, Stanford's less OpenAI's",
+               more_than(0), "the words", "compare", _BOTH,
+               _more("stanford", lambda one: one.shaking),
+               _relabelled("stanford", lambda one: one.shaking)),
+    GroupClaim("group.loops", HELIX, "“Stanford's helices have more loops in them.”",
+               "mean turns, Stanford's less OpenAI's", more_than(0), "the words", "compare", _BOTH,
+               _more("stanford", lambda one: one.turns),
+               _relabelled("stanford", lambda one: one.turns)),
+    GroupClaim("group.truncated_openai", HELIX, "Truncating the first 100 “makes a big difference "
+               "to the OpenAI models”.", "mean gain in variance share", at_least(0.02),
+               "as for one model", "compare", "two GPT-2s of OpenAI side by side",
+               _mean_gain("openai")),
+    GroupClaim("group.truncated_stanford", HELIX, "It “makes very little difference to the "
+               "Stanford models”.", "mean gain in variance share", at_most(0.02),
+               "less than what is a difference for OpenAI's", "compare",
+               "two GPT-2s of Stanford side by side", _mean_gain("stanford")),
+    GroupClaim("group.norms", NORMS, "“Across 3 GPT-2 models … there is significant stability.”",
+               "largest coefficient of variation of their norms from 100 on", at_most(0.1),
+               "as for one model", "norms", "two GPT-2s side by side", _largest_variation),
+    GroupClaim("group.shorter", WHY, "“The natural shape for shorter lengths is a circle, and for "
+               "longer lengths we are forced to stretch it.”",
+               "rank correlation of climb and number of positions", more_than(0), "the words",
+               "compare", "three helices or circles of different lengths side by side",
+               _climbs_with_length),
+)  # fmt: skip
+"""In the order of the articles."""
