@@ -27,6 +27,8 @@ APART = 0.25
 CHORDS = 64
 LEADING_COLUMNS = 12
 """Directions in which the nearest row is looked for."""
+MOST_ASKED = 4096
+"""Rows whose nearest row is looked for, evenly spread: in noise it takes a millisecond each."""
 AFTER = 100
 """The position from which the articles call norms stable."""
 
@@ -238,9 +240,10 @@ def _misread(measured: Measurements, rows: Array) -> float:
         raise CannotTell("too few positions are shown")
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
-    nearest = np.asarray(cKDTree(rows).query(rows, k=2)[1])[:, 1]
+    asked = np.arange(0, n, -(-n // MOST_ASKED))
+    nearest = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])[:, 1]
     chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
-    return float(np.median(np.abs(nearest - np.arange(n))) / chance)
+    return float(np.median(np.abs(nearest - asked)) / chance)
 
 
 def curled(measured: Measurements) -> float:

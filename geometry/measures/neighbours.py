@@ -1,4 +1,4 @@
-"""Details of one position, distances of two, and the smallest distance of all."""
+"""Details of one position: norm, coordinates, residual, and the nearest positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,6 @@ from geometry.pca.pca import off_subspace_residual
 
 NEAREST = 5
 NEIGHBOURHOOD = 8
-BLOCK = 1024
-"""Rows compared with as many others at a time: 4 MB of distances, which the cache holds."""
-TREE_COLUMNS = 8
-"""Up to this width a k-d tree finds the nearest row faster than products of all rows."""
-FEW_PAIRS = 4096
-"""Pairs of two blocks that are computed one by one; of more, double precision leaves fewer."""
-CHUNK = 2**20
-"""Numbers in the differences of pairs that are computed at a time: 8 MB."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -125,102 +117,6 @@ def pair_distance(
     return PairDistance(
         (first, second), float(np.linalg.norm(apart)), other.distance, other.cosine, pair.shape[1]
     )
-
-
-def smallest_distance(W_pos: npt.ArrayLike) -> float:
-    """Smallest Euclidean distance between any two rows, in the table's units.
-
-    Exact to rounding of the closest rows' own difference, also where it is far smaller than the
-    rows. Takes a few blocks of memory besides a copy of the table: 100,000 × 64 takes some 10 s,
-    and less for rows along a curve.
-
-    Parameters
-    ----------
-    W_pos : (n_positions, d_model)
-        The table; at least two rows.
-
-    Raises
-    ------
-    ValueError
-        When W_pos is no table, or has one row.
-    """
-    table = check_table(W_pos)
-    if len(table) < 2:
-        raise ValueError("expected at least two rows, got one")
-    # By a power of two, so that no number is rounded.
-    scale = 2.0 ** (int(np.frexp(max(table.max(), -table.min()))[1]) - 1)
-    rows = table / scale
-    found = _by_tree(rows) if rows.shape[1] <= TREE_COLUMNS else _by_blocks(rows)
-    return float(found * scale)
-
-
-def _by_tree(rows: Array) -> float:
-    from scipy.spatial import cKDTree  # slow to import, so not at start-up
-
-    # Many equal rows would all be compared with each other.
-    if len(np.unique(rows, axis=0)) < len(rows):
-        return 0.0
-    apart, which = (np.asarray(found) for found in cKDTree(rows).query(rows, k=2))
-    one = int(apart[:, 1].argmin())
-    other = which[one, 1] if which[one, 0] == one else which[one, 0]
-    return float(row_norms(rows[[one]] - rows[[other]])[0])
-
-
-def _by_blocks(rows: Array) -> float:
-    """Compare blocks of rows, except those that are too far from each other as a whole."""
-    blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
-    centres = np.stack([block.mean(axis=0) for block in blocks])
-    pairs = zip(blocks, centres, strict=True)
-    radii = np.array([row_norms(block - centre).max() for block, centre in pairs])
-    radii *= 1 + 1e-9  # for rounding
-    best = min(
-        float(row_norms(np.diff(rows[start : start + BLOCK + 1], axis=0)).min())
-        for start in range(0, len(rows) - 1, BLOCK)
-    )
-    for i, block in enumerate(blocks):
-        apart = row_norms(centres[i:] - centres[i]) - radii[i:] - radii[i]
-        for j in np.flatnonzero(apart <= best) + i:
-            if apart[j - i] <= best:
-                best = _closest(block, blocks[j], best, same=i == j)
-    return best
-
-
-def _closest(one: Array, other: Array, best: float, *, same: bool) -> float:
-    """Return the smallest distance between two blocks' rows, or `best` if that is smaller."""
-    centre = one.mean(axis=0)
-    for kind in (np.float32, np.float64):
-        i, j = _candidates(one - centre, other - centre, best, kind, same=same)
-        if len(i) <= FEW_PAIRS:
-            break
-    step = max(1, CHUNK // one.shape[1])
-    for start in range(0, len(i), step):
-        part = slice(start, start + step)
-        best = min(best, float(row_norms(one[i[part]] - other[j[part]]).min()))
-    return best
-
-
-def _candidates(
-    one: Array, other: Array, best: float, kind: type[np.floating], *, same: bool
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return all pairs of rows that may be closer than `best`, computed in some precision."""
-    d = one.shape[1]
-    norms = row_norms(one), row_norms(other)
-    size = max(float(norms[0].max()), float(norms[1].max())) or 1.0
-    # |x − y|² = −2 x·y + |x|² + |y|² as one product of matrices.
-    left, right = np.ones((len(one), d + 2), kind), np.ones((len(other), d + 2), kind)
-    left[:, :d], left[:, d] = one * (-2 / size), (norms[0] / size) ** 2
-    right[:, :d], right[:, d + 1] = other / size, (norms[1] / size) ** 2
-    squares = left @ right.T
-    if same:
-        squares[np.tri(len(one), dtype=bool)] = np.inf
-    # The terms of the sum, and the rounding of each number, are at most 4 and d + 8 units.
-    error = 4 * (d + 8) * float(np.finfo(kind).eps)
-    bound = (best / size) ** 2 + error
-    if squares.min() > bound:  # nearly always, and far quicker than the comparison of each
-        none = np.zeros(0, dtype=np.intp)
-        return none, none
-    i, j = np.nonzero(squares <= bound)
-    return i, j
 
 
 def position_details(

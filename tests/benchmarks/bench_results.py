@@ -5,6 +5,8 @@
 - How long the window's event loop takes to answer while the heaviest result is computed: the
   ledger of claims about a checkpoint of GPT-2's size. Something is asked of the loop every few
   milliseconds; the 99th percentile of what is waited for counts.
+- The peak of memory, and the seconds, of a whole report of 100,000 random rows, figures included,
+  in a process of its own.
 - Showing a heatmap whose numbers are there, against pyqtgraph drawing an image of its size.
 """
 
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from bench_overlaps import write_checkpoint
+from children import run_child
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave, scratch
@@ -27,6 +30,7 @@ from gui.commands.application import prepare_qt
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 EVERY_MS = 5
 HEATMAP = (900, 620)
+MANY = (100_000, 64)
 
 
 def bare_grams(model: PositionalModel) -> None:
@@ -35,6 +39,14 @@ def bare_grams(model: PositionalModel) -> None:
     for matrix in (model.W_pos, model.W_E, *weights):
         wide = np.asarray(matrix, dtype=np.float64)
         np.linalg.eigh(wide.T @ wide)
+
+
+def report_of_many(folder: Path) -> tuple[float, float]:
+    """Return the peak of memory in MB, and the seconds, of `helixscope report`."""
+    table = np.random.default_rng(0).standard_normal(MANY).astype(np.float32)
+    np.save(folder / "many.npy", table)
+    printed = run_child("child_report.py", str(folder / "many.npy"), settings=folder)
+    return float(printed["peak"]), float(printed["seconds"])
 
 
 class Heartbeat:
@@ -138,6 +150,10 @@ def main() -> int:
         lambda: report(open_source(MINILM)), lambda: bare_grams(model), repeats=7
     )
     table.add("report on MiniLM, vs the bare Gram decompositions", ours, grams, at_most=4)
+    with scratch() as folder:
+        peak, took = report_of_many(folder)
+    table.add("peak memory of a report of 100,000 × 64", peak, None, unit="MB", limit=1100)
+    table.add("    its time", took, None, unit="s", limit=60)
     qt = prepare_qt()
     with scratch() as folder:
         write_checkpoint(folder)

@@ -1,4 +1,4 @@
-"""One position under the lens, and the smallest distance of all."""
+"""One position under the lens."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures import neighbours as module
-from geometry.measures.neighbours import (
-    PairDistance,
-    pair_distance,
-    position_details,
-    smallest_distance,
-)
+from geometry.measures.neighbours import PairDistance, pair_distance, position_details
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
@@ -125,61 +119,3 @@ def test_positions_off_the_table_are_refused():
     for positions in ((0, 60), (-1, 3)):
         with pytest.raises(RangeError):
             pair_distance(table, pca, positions)
-
-
-def all_pairs(rows):
-    apart = [np.linalg.norm(rows[i + 1 :] - row, axis=1) for i, row in enumerate(rows[:-1])]
-    return min(part.min() for part in apart)
-
-
-def noise(n, d):
-    return np.random.default_rng(n * d).standard_normal((n, d))
-
-
-def winding(n, d):
-    angles = np.arange(n)[:, None] / 40 * np.arange(1, d + 1)
-    return np.cos(angles) + np.arange(n)[:, None] / 100
-
-
-def clusters(n, d):
-    """Rows about two points, in turn, far closer to each other than the points are."""
-    return np.arange(n)[:, None] % 2 + 1e-6 * noise(n, d)
-
-
-@pytest.mark.parametrize("few", [0, 4096])
-@pytest.mark.parametrize("rows", [noise, winding, clusters])
-@pytest.mark.parametrize(("n", "d"), [(2, 40), (16, 9), (17, 9), (150, 20), (200, 3), (90, 1)])
-def test_the_smallest_distance_is_that_of_all_pairs(rows, n, d, few, monkeypatch):
-    for name, value in (("BLOCK", 16), ("CHUNK", 100), ("FEW_PAIRS", few)):
-        monkeypatch.setattr(module, name, value)
-    table = rows(n, d)
-    expected = all_pairs(table)
-    for scale in (1.0, 2.0**-600, 2.0**600):
-        assert smallest_distance(scale * table) == pytest.approx(scale * expected, rel=1e-9)
-    moved = table + 1e5
-    assert smallest_distance(moved) == pytest.approx(all_pairs(moved), rel=1e-9)
-
-
-@pytest.mark.parametrize("d", [2, 20])
-def test_equal_rows_are_zero_apart_and_close_ones_are_not(d, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 16)
-    table = noise(100, d)
-    table[77] = table[3]
-    assert smallest_distance(table) == 0.0
-    table[77, 0] = np.nextafter(table[3, 0], 9.0)
-    assert smallest_distance(table) == table[77, 0] - table[3, 0] > 0.0
-    assert smallest_distance(np.ones((50, d))) == smallest_distance(np.zeros((50, d))) == 0.0
-    with pytest.raises(ValueError, match="two rows"):
-        smallest_distance(np.ones((1, d)))
-
-
-def test_blocks_far_from_each_other_are_not_compared(monkeypatch):
-    compared = []
-    closest = module._closest
-    monkeypatch.setattr(
-        module, "_closest", lambda *these, **more: compared.append(1) or closest(*these, **more)
-    )
-    monkeypatch.setattr(module, "BLOCK", 16)
-    line = np.arange(1600.0)[:, None] * np.ones(20) + 1e-3 * noise(1600, 20)
-    assert smallest_distance(line) == pytest.approx(all_pairs(line))
-    assert len(compared) < 3 * 100

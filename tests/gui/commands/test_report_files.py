@@ -1,6 +1,7 @@
 """`helixscope report`: which files it writes of which models, and what it says of the others."""
 
 import json
+import tracemalloc
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -137,6 +138,28 @@ def test_small_and_large_tables(tmp_path, sketched):
         out = tmp_path / f"{shape[0]}"
         found = write(open_source(tmp_path / "table.npy"), out)
         check_files(out, found, lacking | more)
+
+
+def test_memory_grows_with_the_rows_and_not_with_their_pairs(
+    tmp_path, write_table, sketched, monkeypatch
+):
+    # Hundreds of random curves would take a minute to trace.
+    monkeypatch.setattr(report_files, "check_claims", lambda measured: ())
+    monkeypatch.setattr(report_files, "FIGURES", [one for one in FIGURES if one != "claims"])
+    table = np.random.default_rng(0).standard_normal((20_000, 12))
+    model = open_source(write_table(table))
+    files = ReportFiles(model, ReportRequest(tmp_path))
+    tracemalloc.start()
+    try:
+        for _, work in files.steps():
+            work()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200e6  # one matrix of all pairs is 3.2 GB
+    assert {"similarity", "similarity-projected"}.isdisjoint(files.skipped)
+    drawn = (tmp_path / "similarity.svg").read_text("utf-8")
+    assert "each cell the mean of 20 × 20 pairs" in " ".join(drawn.split())
 
 
 def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
