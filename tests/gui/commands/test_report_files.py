@@ -144,7 +144,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_pairs(
     tmp_path, write_table, sketched, monkeypatch
 ):
     # Hundreds of random curves would take a minute to trace.
-    monkeypatch.setattr(report_files, "check_claims", lambda measured: ())
+    monkeypatch.setattr(ReportFiles, "_check", lambda self, measured: ())
     monkeypatch.setattr(report_files, "FIGURES", [one for one in FIGURES if one != "claims"])
     table = np.random.default_rng(0).standard_normal((20_000, 12))
     model = open_source(write_table(table))
