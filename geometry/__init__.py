@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from geometry.measures.stretches import measure_stretch as measure_stretch
     from geometry.measures.synthetic import SyntheticCurve as SyntheticCurve
     from geometry.models.head_projections import project_heads as project_heads
+    from geometry.models.kernel_nulls import kernel_nulls as kernel_nulls
     from geometry.models.model import PositionalModel as PositionalModel
     from geometry.models.residual_stream import ResidualStream as ResidualStream
     from geometry.models.residual_stream import Subject as Subject
@@ -152,6 +153,7 @@ _HOMES = {
     "random_pairs": "measures.interference",
     "MEASURES": "measures.interference",
     "project_heads": "models.head_projections",
+    "kernel_nulls": "models.kernel_nulls",
     "column_spectra": "measures.fourier",
     "fourier": "measures.fourier",
     "phase_shifts": "measures.fourier",
@@ -206,6 +208,7 @@ __all__ = [
     "history_here",
     "in_basis",
     "interference",
+    "kernel_nulls",
     "largest_rise",
     "last_position",
     "layernorm_errors",

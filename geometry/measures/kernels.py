@@ -54,6 +54,9 @@ class HeadKernels:
         The mean of Σ A(i, i − Δ), Δ = 0 … 10.
     mean_lag : (n_heads,) float64
         The mean distance |i − j| weighted by A.
+    by_lag_alone : (n_heads,) float64
+        Share of the variance of all S(i, j) that κ(i − j) has: 1 where the score depends on the lag
+        alone, the same at every position; 0 for scores that are all equal.
     maps : (n_heads, s, s) float32
         Each head's map, averaged to at most 64 × 64 cells: queries of the range down, positions of
         the range across.
@@ -68,6 +71,7 @@ class HeadKernels:
     own: Array
     mass_lag_0_10: Array
     mean_lag: Array
+    by_lag_alone: Array
     maps: npt.NDArray[np.float32]
 
     @property
@@ -110,6 +114,7 @@ def head_kernels(
     kind = heads.queries.dtype
     averaging = _averaging(last - first + 1, kind)
     scores, attention = np.zeros((2, n_heads, len(lags)))
+    squares = np.zeros(n_heads)
     maps = np.zeros((n_heads, averaging.shape[1], averaging.shape[1]), np.float32)
     for head in range(n_heads):
         with one_thread():
@@ -117,6 +122,7 @@ def head_kernels(
                 sums = block.sum_by_lag(np.ones(len(block.rows), kind))
                 into = slice(block.least_lag - least, block.least_lag - least + len(sums))
                 scores[head, into] += sums
+                squares[head] += block.sum_of_squares()
                 inverse = block.soften()
                 attention[head, into] += block.sum_by_lag(inverse)
                 _add_small(maps[head], block, inverse, averaging, first)
@@ -129,14 +135,26 @@ def head_kernels(
     pairs = np.minimum(last, n - 1 + lags) - np.maximum(first, lags) + 1
     scores /= pairs
     attention /= pairs
+    by_lag = _share_by_lag(scores, pairs, squares)
     one, none = (
         attention[:, lags == lag][:, 0] if lag in lags else np.zeros(n_heads) for lag in (1, 0)
     )
     found = HeadKernels(heads.layer, (first, last), lags, scores, attention, one, none, near,
-                        distance, maps)  # fmt: skip
-    for array in (lags, scores, attention, one, none, near, distance, maps):
+                        distance, by_lag, maps)  # fmt: skip
+    for array in (lags, scores, attention, one, none, near, distance, by_lag, maps):
         array.flags.writeable = False
     return found
+
+
+def _share_by_lag(scores: Array, pairs: Array, squares: Array) -> Array:
+    """Return the share of the scores' variance that their means by lag have, (n_heads,)."""
+    mean = (scores @ pairs / pairs.sum())[:, None]
+    within = np.square(scores - mean) @ pairs
+    total = squares - pairs.sum() * mean[:, 0] ** 2
+    # Sums of squares of equal scores differ by rounding.
+    known = total > 1e-6 * squares
+    share: Array = np.divide(within, total, out=np.zeros_like(total), where=known)
+    return np.clip(share, 0.0, 1.0)
 
 
 def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int]) -> Floats:
@@ -231,6 +249,11 @@ class _Block:
         """Return weighted sums over the queries for each allowed lag, in increasing order."""
         sums: Floats = weights @ self._buffer[:, self._allowed]
         return sums[::-1]
+
+    def sum_of_squares(self) -> float:
+        """Return the sum of all squared scores of allowed pairs, before :meth:`soften`."""
+        part = self._buffer[:, self._allowed]
+        return float(np.einsum("ij,ij->", part, part, dtype=np.float64))
 
     def soften(self) -> Floats:
         """Exponentiate the scores in place; return the inverse of their sums, (rows,)."""

@@ -21,6 +21,7 @@ from gui.style.theme import format_count
 
 if TYPE_CHECKING:
     from geometry.measures.heads import HeadProjections
+    from geometry.models.kernel_nulls import KernelNulls
     from geometry.models.model import PositionalModel
 
 MOST = 4096
@@ -129,6 +130,29 @@ class KernelsOf:
         about.tell(None, f"Drawing the map of head {head}")
         weights = attention_map(heads(self.of), head, self.positions)
         return Kernels(self.of, self.positions, found, before, head, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNullsOf:
+    """The kernels of all heads where positions are turned at random; fields as of KernelsOf."""
+
+    of: HeadsOf
+    positions: tuple[int, int]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return KernelsOf(self.of, self.positions).tensors()
+
+    def answer(self, about: QuestionContext) -> KernelNulls:
+        from geometry.models.kernel_nulls import kernel_nulls
+
+        return kernel_nulls(
+            about.model,
+            self.positions,
+            self.of.layer,
+            content=self.of.content,
+            block=BLOCK if self.of.averaged else 1,
+            check=about.pause,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

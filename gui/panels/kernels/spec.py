@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from geometry.evidence.null import Band as NullBand
+from geometry.evidence.null import weigh
 from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
 from gui.panels.choices import Choice, Layer, Option, Saved, Toggle, whole_number
 from gui.panels.kernels.question import (
     LEAST,
     HeadsOf,
+    KernelNullsOf,
     Kernels,
     KernelsOf,
     NearestHead,
     NearestHeadOf,
     check_size,
 )
-from gui.panels.kit import PanelSpec, Reported, Scope, View
-from gui.plots.spec import Axis, Curve, Image, Part, Plot, Span
+from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View
+from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening
 from gui.state.guides import Guide
 from gui.style.theme import SERIES, SMALL, ThemeName, format_number, format_percent
@@ -42,6 +45,8 @@ DEEPEST = 1e-6
 """Minimum mean attention on the axis."""
 NARROW = 640
 """Width below which the curves are hidden, in pixels."""
+LOCAL = 0.9
+"""Share of attention at lags 0–10 from which on a head looks nearby."""
 GLOW = 0.01
 """Share of a row's maximum above which a position is enlarged."""
 FIGURE = (6.8, 3.1)
@@ -59,7 +64,7 @@ AVERAGED = (
     f"Give every {BLOCK} neighbouring positions their mean row: what needs to tell neighbours "
     "apart cannot any more (dashed: as it is)"
 )
-Sort = Literal["nearest", "previous", "self", "near", "number"]
+Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
                 Option("previous", "Previous token"),
                 Option("self", "Self"),
                 Option("near", "Lags 0–10"),
+                Option("lag", "Lag alone"),
                 Option("number", "Head number"),
             ),
             listed=True,
@@ -178,6 +184,20 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
         return KernelsOf(choices.of, scope.positions, choices.head)
 
+    def nulls_question(self, scope: Scope, choices: Choices) -> KernelNullsOf:
+        return KernelNullsOf(choices.of, scope.positions)
+
+    def finding(self, view: KernelsView) -> Finding:
+        result = _own(view)
+        near, null = float(result.found.mass_lag_0_10[result.head]), view.nulls.mass_lag_0_10
+        random, before = null[result.head], view.nulls.previous_token[result.head]
+        return Finding(
+            f"head {result.head} looks nearby, {format_percent(near)} at lags 0–10; "
+            f"{random.draws} random turns of P up to {format_percent(float(random.values[-1]))}, "
+            f"previous token up to {format_number(float(before.values[-1]))}",
+            weigh(near >= LOCAL, near, "above", random),
+        )
+
     def compared_question(self, scope: Scope, choices: Choices) -> NearestHeadOf:
         return NearestHeadOf(choices.of, scope.positions)
 
@@ -217,6 +237,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             f"previous token {score('previous_token', format_number)}",
             f"self {score('own', format_number)}",
             f"lags 0–10 {score('mass_lag_0_10', format_percent)}",
+            f"lag alone {score('by_lag_alone', format_percent)} of the score",
             f"queries {first}–{last}, all keys",
         ]
         return " · ".join(parts)
@@ -309,8 +330,15 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             "self": found.own,
             "mass_lag_0_10": found.mass_lag_0_10,
             "mean_lag": found.mean_lag,
+            "by_lag_alone": found.by_lag_alone,
             "lag": found.lags,
         }
+        if view.nulls is not None:
+            for name in ("previous_token", "mass_lag_0_10"):
+                bands = np.array([null.band for null in getattr(view.nulls, name)])
+                columns |= {f"random_{name}_p5": bands[:, 0], f"random_{name}_p95": bands[:, 2]}
+            band = view.nulls.attention[result.head]
+            columns |= {"random_attention_p5": band.low, "random_attention_p95": band.high}
         for head in range(found.n_heads):
             columns[f"attention_of_head_{head}"] = found.attention[head]
             columns[f"score_of_head_{head}"] = found.scores[head]
@@ -319,20 +347,25 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     def script(self, view: KernelsView) -> str:
         of, positions = view.result.of, view.result.positions
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
-        imports = "attention_map, head_kernels"
+        imports, asked = "attention_map, head_kernels", list(options)
         if of.averaged:
             imports = "attention_map, average_blocks, head_kernels"
             options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
+            asked.append(f", block={BLOCK}")
         return opening(view.model) + (
-            f"""from geometry import project_heads
+            f"""from geometry import kernel_nulls, project_heads, weigh
 from geometry import {imports}
 
 heads = project_heads(model{"".join(options)})
 found = head_kernels(heads, {positions})
 for head in range(found.n_heads):
     print(head, found.previous_token[head], found.own[head],
-          found.mass_lag_0_10[head], found.mean_lag[head])
+          found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
 print(attention_map(heads, {view.result.head}, {positions}).shape)
+nulls = kernel_nulls(model, {positions}{"".join(asked)})
+near, null = found.mass_lag_0_10[{view.result.head}], nulls.mass_lag_0_10[{view.result.head}]
+print(near, null.draws, *null.band)
+print(weigh(near >= {LOCAL:g}, near, "above", null))
 """
         )
 
@@ -375,8 +408,17 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     else:
         name, x_span, y = "Mean score by lag", None, Axis("mean score κ(Δ)")
     x = Axis("lag Δ (positions back)", whole=True, span=x_span)
-    drawn = [curve for _, curve in named]
-    plot = Plot(name, x, y, drawn, hover=hover, stretch=6, least_width=NARROW)
+    drawn, bands = [curve for _, curve in named], []
+    if view.nulls is not None:
+        random: NullBand = getattr(view.nulls, "scores" if what == "score" else what)[result.head]
+        label = f"{view.nulls.previous_token[result.head].draws} random turns"
+        lags = result.found.lags.astype(float)
+        bands.append(Band(lags, random.low, random.high, view.theme.muted, label))
+    readings = [Reading(head, color=view.theme.text), *(band.reading() for band in bands)]
+    plot = Plot(
+        name, x, y, drawn,
+        hover=hover, stretch=6, least_width=NARROW, readings=readings, bands=bands,
+    )  # fmt: skip
     return [plot, _map(view, result)]
 
 
@@ -414,7 +456,8 @@ def query_of(result: Kernels, current: int | None) -> int | None:
 def order_of(found: HeadKernels, sort: Sort) -> np.ndarray:
     """Return the sorted heads, (n_heads,) int."""
     keys = {"nearest": found.mean_lag, "previous": -found.previous_token, "self": -found.own,
-            "near": -found.mass_lag_0_10, "number": np.arange(found.n_heads)}  # fmt: skip
+            "near": -found.mass_lag_0_10, "lag": -found.by_lag_alone,
+            "number": np.arange(found.n_heads)}  # fmt: skip
     return np.argsort(keys[sort], kind="stable")
 
 
@@ -423,7 +466,9 @@ def score_of(found: HeadKernels, sort: Sort, head: int) -> str:
     if sort == "nearest":
         lag = float(found.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
-    values = {"self": found.own, "near": found.mass_lag_0_10}.get(sort, found.previous_token)
+    values = {
+        "self": found.own, "near": found.mass_lag_0_10, "lag": found.by_lag_alone
+    }.get(sort, found.previous_token)  # fmt: skip
     return format_number(float(values[head]))
 
 
@@ -433,7 +478,8 @@ def described(found: HeadKernels, head: int) -> str:
         f"head {head}\nprevious token {format_number(found.previous_token[head])}\n"
         f"self {format_number(found.own[head])}\n"
         f"lags 0–10 {format_percent(found.mass_lag_0_10[head])}\n"
-        f"mean lag {format_number(found.mean_lag[head], 1)}"
+        f"mean lag {format_number(found.mean_lag[head], 1)}\n"
+        f"lag alone {format_percent(found.by_lag_alone[head])} of the score's variance"
     )
 
 

@@ -66,6 +66,13 @@ def test_as_plain_loops_say(options, positions):
             distance += abs(lag) * share
             near += share * (0 <= lag <= 10)
         assert found.mean_lag[head] == pytest.approx(distance)
+        among = scores[first : last + 1]
+        i, j = np.nonzero(np.isfinite(among))
+        values, lag = among[i, j], i + first - j
+        means = {one: values[lag == one].mean() for one in np.unique(lag)}
+        explained = np.array([means[one] for one in lag])
+        share = explained.var() / values.var()
+        assert found.by_lag_alone[head] == pytest.approx(share, rel=1e-5)
         assert found.mass_lag_0_10[head] == pytest.approx(near)
         inside = slice(first, last + 1)
         drawn = attention_map(heads, head, positions)
@@ -209,3 +216,16 @@ def test_many_positions_take_little_memory():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16_000_000
+
+
+def test_scores_that_depend_on_the_lag_alone_have_all_their_variance_by_lag():
+    angle = 0.3 * np.arange(300)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])[None]
+    found = head_kernels(heads_of(circle, circle), (20, 299))
+    assert found.by_lag_alone[0] == pytest.approx(1.0)
+    # A key's content at its own place has none but by accident.
+    content = np.random.default_rng(0).normal(size=(1, 300, 1))
+    other = head_kernels(heads_of(np.ones((1, 300, 1)), content), (20, 299))
+    assert other.by_lag_alone[0] < 0.3
+    even = head_kernels(heads_of(*np.ones((2, 1, 300, 2))), (0, 299))
+    assert even.by_lag_alone[0] == 0.0

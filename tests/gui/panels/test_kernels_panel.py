@@ -406,13 +406,60 @@ def test_numbers_of_all_heads_and_a_figure_that_names_model_layer_head_and_scope
 @pytest.mark.parametrize("options", [{}, {"layer": 1}, {"content": True}, {"averaged": True}])
 def test_the_python_prints_the_same_scores(stage, options):
     stage.panel.configure(**options)
-    *lines, shape = run_script(stage.python()).splitlines()
+    *lines, shape, null, outcome = run_script(stage.python()).splitlines()
     assert shape == "(57, 57)"
     found = stage.panel.result.found
+    view = stage.panel.view()
+    assert outcome == stage.panel.spec.finding(view).outcome
+    head = stage.panel.result.head
+    random = view.nulls.mass_lag_0_10[head]
+    near, draws, *band = map(float, null.split())
+    assert draws == random.draws == 19
+    np.testing.assert_allclose((near, *band), (found.mass_lag_0_10[head], *random.band), rtol=1e-3)
     for head, line in enumerate(lines):
         number, *scores = line.split()
         assert int(number) == head
-        shown = (found.previous_token, found.own, found.mass_lag_0_10, found.mean_lag)
+        shown = (
+            found.previous_token, found.own, found.mass_lag_0_10, found.mean_lag,
+            found.by_lag_alone,
+        )  # fmt: skip
         np.testing.assert_allclose(
             [float(score) for score in scores], [values[head] for values in shown], rtol=1e-3
         )
+
+
+# Beside positions that are turned at random.
+
+
+def test_the_null_is_that_of_the_turned_table_through_the_same_weights(stage, panel):
+    nulls, model = panel.view().nulls, stage.session.model
+    rng, found = np.random.default_rng(8), []
+    for _ in range(60):
+        turn, _ = np.linalg.qr(rng.standard_normal((model.d_model, model.d_model)))
+        heads = project_heads(model, 0, rows=model.W_pos @ turn)
+        found.append(head_kernels(heads, RANGE).mass_lag_0_10)
+    for head in range(2):
+        middle, spread = np.mean(found, axis=0)[head], np.std(found, axis=0)[head]
+        assert nulls.mass_lag_0_10[head].values.mean() == pytest.approx(middle, abs=spread)
+    (band,) = next(p for p in panel.spec.plots(panel.view()) if "lag" in p.name).bands
+    assert (band.x == panel.result.found.lags).all()
+    click(panel.controls.widgets["curve"].buttons["score"], QPointF(4, 4).toPoint())
+    (scores,) = next(p for p in panel.spec.plots(panel.view()) if "lag" in p.name).bands
+    assert not np.array_equal(scores.low, band.low)
+    numbers = panel.numbers()
+    assert len(numbers["random_previous_token_p95"]) == 2
+    assert len(numbers["by_lag_alone"]) == 2
+
+
+def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
+    panel = stage_of("kernels", gpt2_folder, (1, 300), size=(1000, 300)).panel
+    found = panel.spec.finding(panel.view())
+    assert found.outcome == "holds"
+    assert panel.header.finding.text().startswith(f"✓ holds: head {panel.result.head} looks nearby")
+    others = [h for h in range(12) if panel.result.found.mass_lag_0_10[h] < 0.9]
+    panel.configure(head=others[0])
+    assert panel.spec.finding(panel.view()).outcome == "does not hold"
+    panel.configure(sort="lag")
+    shown = order_of(panel.result.found, "lag")
+    assert (np.diff(panel.result.found.by_lag_alone[shown]) <= 0).all()
+    assert "lag alone " in panel.caption()
