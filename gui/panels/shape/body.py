@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
+from geometry.evidence.null import Null, strictest
 from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
 from geometry.measures.shape_fit import FREE
 from gui.panels.panel import PanelBody
@@ -24,8 +25,9 @@ from gui.panels.shape.spec import (
     verdict_name,
 )
 from gui.plots.qt_painter import PaintedRow
+from gui.plots.spec import EDGE, TINT
 from gui.state.session import Session
-from gui.style.theme import GRID, Theme, format_number
+from gui.style.theme import GRID, LIGHT, SMALL, Theme, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
@@ -36,6 +38,8 @@ from gui.widgets.tooltips import wrapped
 LEAST_PLOT = 200
 """Minimum width of the plot, in pixels."""
 SCROLL_BAR = 12
+BAR_ROW = 14
+"""Height of a bar of random curves with its name, in pixels."""
 MEANINGS = {
     "line": "They go straight on; turning would add little.",
     "arc": "They go round by less than one turn, as random smooth curves do too.",
@@ -74,8 +78,8 @@ COLUMNS = (
 TIP = "Click shows this curve: its distances, and itself in the view"
 CONDITIONS_TIP = "What a helix has to do by the rule, and what the positions do"
 NULL_TIP = (
-    "The balanced turning share B of random curves of this size: the band has 90 % of them. "
-    "Drawn are "
+    "The balanced turning share B of random curves of this size: each bar has 90 % of them, and "
+    "the line is the positions' own. Drawn are "
 )
 ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
 LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
@@ -184,6 +188,92 @@ class ShapeBody(PanelBody):
         self._area.setMinimumWidth(min(needed, room))
 
 
+class NullStrip(QWidget):
+    """How evenly random curves turn, each a bar from 0 to 1, with the positions' B across them.
+
+    Of smooth, rougher and walking curves it has those that reach highest; the tooltip has all.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bars: list[tuple[str, Null]] = []
+        self._b, self._text, self._theme = 0.0, "", LIGHT
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def text(self) -> str:
+        """Return all ranges, as the tooltip has them."""
+        return self._text
+
+    def show_shape(self, shape: Shape) -> None:
+        """Show the null distributions of a result, if it has any."""
+        self._bars, self._text = [], null_text(shape)
+        if shape.nulls and shape.evidence is not None:
+            curves = strictest(shape.nulls[name] for name in ("process", "matern", "walk"))
+            found = (curves, shape.nulls["band"], shape.nulls["phase"])
+            self._bars, self._b = [(NULLS[one.name], one) for one in found], shape.evidence.b
+        tip = f"{self._text}. {NULL_TIP}{'; '.join(TURNING_NULLS.values())}."
+        self.setToolTip(wrapped(tip))
+        self.setAccessibleName(self._text)
+        self.updateGeometry()
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
+        self._theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(80, BAR_ROW * len(self._bars))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def place_of(self, share: float) -> float:
+        """Return where a value from 0 to 1 is, in pixels from the left."""
+        left, right = self._margins()
+        return left + share * (self.width() - left - right)
+
+    def _margins(self) -> tuple[int, int]:
+        metrics = QFontMetrics(self._font())
+        left = max((metrics.horizontalAdvance(name) for name, _ in self._bars), default=0)
+        return left + GRID, metrics.horizontalAdvance("0.00–0.00") + GRID
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        return font
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme = QPainter(self), self._theme
+        painter.setFont(self._font())
+        tint, edge = QColor(theme.muted), QColor(theme.muted)
+        tint.setAlphaF(TINT)
+        edge.setAlphaF(EDGE)
+        start, end = self.place_of(0.0), self.place_of(1.0)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        for row, (name, null) in enumerate(self._bars):
+            top = row * BAR_ROW
+            low, _, high = null.band
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(0, top, round(start), BAR_ROW, middle, name)
+            words = f"{format_number(low, 2)}–{format_number(high, 2)}"
+            painter.drawText(
+                round(end) + GRID, top, self.width() - round(end), BAR_ROW, middle, words
+            )
+            painter.setPen(QColor(theme.line))
+            painter.drawLine(QPointF(start, top + BAR_ROW / 2), QPointF(end, top + BAR_ROW / 2))
+            bar = QRectF(self.place_of(low), top + 2, 0, BAR_ROW - 4)
+            bar.setRight(max(self.place_of(high), bar.left() + 2))
+            painter.fillRect(bar, QColor(theme.panel))
+            painter.setPen(edge)
+            painter.setBrush(tint)
+            painter.drawRect(bar)
+        painter.setPen(QPen(QColor(theme.text), 2))
+        at = self.place_of(self._b)
+        if self._bars:
+            painter.drawLine(QPointF(at, 0), QPointF(at, self.height()))
+
+
 class ShapeNumbers(QWidget):
     """The verdict with its meaning and conditions, a row for each curve, and the roughness."""
 
@@ -211,8 +301,7 @@ class ShapeNumbers(QWidget):
             line.setToolTip(wrapped(ROUGH_TIPS[key]))
             beside.addWidget(line)
         table = (self.table, 0, Qt.AlignmentFlag.AlignLeft)
-        self.random = label("", "small", wrap=True)
-        self.random.setToolTip(wrapped(NULL_TIP + "; ".join(TURNING_NULLS.values()) + "."))
+        self.random = NullStrip()
         vbox(
             self.verdict, self.meaning, reasons, self.random, table, smoothness, 1,
             parent=self, spacing=GRID // 2, margins=(0, GRID // 2, 0, 0),
@@ -239,7 +328,7 @@ class ShapeNumbers(QWidget):
             line.setVisible(bool(found))
         for line, (met, text) in zip(self.conditions, found, strict=False):
             line.setText(f"{'✓' if met else '✗'} {text}")
-        self.random.setText(null_text(shape))
+        self.random.show_shape(shape)
         self.random.setVisible(bool(shape.nulls))
         parts = rough_parts(shape)
         for key, line in self.rough.items():
@@ -253,3 +342,4 @@ class ShapeNumbers(QWidget):
     def show_chosen(self, name: str, theme: Theme) -> None:
         """Tint the row of the shown curve."""
         self.table.show_drawn({list(NAMES).index(name): theme.faint})
+        self.random.set_theme(theme)

@@ -12,9 +12,10 @@ from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.turning_share import TurningShare
 from geometry.models.sources import open_source
-from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
+from gui.panels.shape.body import BAR_ROW, MARK, NAMES, NullStrip, ShapeNumbers, conditions
 from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
+from gui.style.theme import LIGHT
 from tests.gui.result_stage import LEFT, named, shape_view
 from tests.scripts import run_script
 
@@ -252,3 +253,34 @@ def test_the_copied_python_prints_the_same(shape):
     assert [float(part) for part in rough.split()] == pytest.approx(
         [found.turning_angle, found.high_frequency_energy, found.loops]
     )
+
+
+# ---- the strip of random curves --------------------------------------------------------------
+
+
+def test_the_strip_has_a_bar_of_each_kind_and_the_positions_across(qtbot, of_gpt2):
+    strip = NullStrip()
+    qtbot.addWidget(strip)
+    strip.show_shape(of_gpt2)
+    strip.set_theme(LIGHT)
+    strip.resize(420, strip.sizeHint().height())
+    strip.show()
+    image = strip.grab().toImage()
+    nulls = of_gpt2.nulls
+    curves = max((nulls[name] for name in ("process", "matern", "walk")), key=lambda n: n.band[2])
+    for row, null in enumerate((curves, nulls["band"], nulls["phase"])):
+        y = row * BAR_ROW + 4
+        low, _, high = (round(strip.place_of(value)) for value in null.band)
+        inside, outside = image.pixelColor((low + high) // 2, y), image.pixelColor(low - 6, y)
+        assert inside.lightness() < outside.lightness(), row
+    at = round(strip.place_of(of_gpt2.evidence.b))
+    across = [
+        min(image.pixelColor(at + dx, y).lightness() for dx in (-1, 0, 1))
+        for y in range(1, image.height() - 1)
+    ]
+    assert max(across) < 80
+    # It is no taller for a longer text: nothing wraps.
+    assert strip.sizeHint().height() == 3 * BAR_ROW
+    assert all(f"{one.band[2]:.2f}" in strip.toolTip() for one in nulls.values())
+    strip.show_shape(replace(of_gpt2, nulls={}))
+    assert strip.sizeHint().height() == 0
