@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import ref
@@ -11,6 +11,9 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import Scalar, scalar_results
+from geometry.evidence.null import Outcome
+from geometry.measures.roughness import FEWEST
+from geometry.pca.pca import fit_pca
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
@@ -48,11 +51,19 @@ class RowOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MeasuredRow:
-    """The scalars of a row: None while they are computed, or with the reason in ``why``."""
+    """The scalars of a row: None while they are computed, or with the reason in ``why``.
+
+    ``outcomes`` are those of the quantities that are weighed beside random curves, by their keys.
+    """
 
     row: RowOf
     scalars: tuple[Scalar, ...] | None = None
     why: str = ""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    def outcome(self, scalar: Scalar) -> Outcome | None:
+        """Return what a quantity is worth; None where it is not weighed, or has no value."""
+        return None if scalar.value is None else self.outcomes.get(scalar.quantity.key)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +71,22 @@ class Comparison:
     """The rows, in the order of the views."""
 
     lines: tuple[MeasuredRow, ...]
+
+
+def turning_outcome(model: PositionalModel, row: RowOf) -> Outcome:
+    """Return whether the shown positions turn more evenly than random smooth curves do."""
+    from geometry.evidence.turning_share import turning_share
+
+    (first, last), most = row.positions, max(row.components)
+    rows = model.W_pos[first : last + 1]
+    pca = fit_pca(model.W_pos, row.positions, most)
+    if len(rows) < FEWEST or most > len(pca.components):
+        return "cannot tell"
+    shown = [number - 1 for number in row.components]
+    remarkable = turning_share(rows, pca.project(rows)[:, shown]).remarkable
+    if remarkable is None:
+        return "cannot tell"
+    return "holds" if remarkable else "does not hold"
 
 
 KEPT = Recent(MOST_KEPT)
@@ -100,7 +127,10 @@ class ComparisonOf:
 
         try:
             key = (model.fingerprint, row.positions, row.components)
-            return MeasuredRow(row, self.kept(key, find))
+            scalars = self.kept(key, find)
+            about.check()
+            turning = self.kept(("turning", *key), lambda: turning_outcome(model, row))
+            return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
         except Cancelled:
             raise
         except HelixscopeError as error:

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.claims.scalar_results import QUANTITIES
+from geometry.evidence.null import Outcome
 from gui.panels.compare.aligned_row import AlignedRow
 from gui.panels.compare.question import MeasuredRow
 from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
@@ -31,6 +32,7 @@ from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
 from gui.panels.intents import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
 from gui.state.session import MAIN, Session
+from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -46,6 +48,8 @@ FEWEST_NAME, MOST_NAME = 96, 240
 """Minimum and maximum width of the names, in pixels."""
 
 
+TURNS = "More evenly than random smooth curves:"
+"""What the outcome of the turning share is about."""
 ALONE = "Only the open model is here. “Add model…” puts others beside it, one line each."
 
 
@@ -112,7 +116,7 @@ class CompareRows(TitledRows):
         super().__init__(COLUMNS, parent)
         self.lines: tuple[MeasuredRow, ...] = ()
         self.sorted_by: Sorting | None = None
-        self.muted = QColor(theme.muted)
+        self.muted, self.theme = QColor(theme.muted), theme
 
     def replace(self, lines: Sequence[MeasuredRow], sorted_by: Sorting | None) -> None:
         """Set the lines, sorted by a column or by none."""
@@ -155,6 +159,8 @@ class CompareRows(TitledRows):
                 return self.alignment(column)
             case Role.ForegroundRole if line.scalars is None:
                 return self.muted
+            case Role.ForegroundRole if (outcome := _outcome(line, column)) is not None:
+                return QColor(outcome_color(outcome, self.theme))
             case Role.ToolTipRole:
                 return wrapped(self._tip(line, column))
             case Role.AccessibleTextRole:
@@ -173,7 +179,15 @@ class CompareRows(TitledRows):
         value = scalar.value if isinstance(scalar.value, str) else f"{scalar.value:.6g}"
         if scalar.quantity.kind == "share":
             value = f"{100 * float(scalar.value):.6g}"
-        return f"{line.row.name} · {named(scalar.quantity)}: {value}"
+        outcome = line.outcome(scalar)
+        worth = "" if outcome is None else f"\n{TURNS} {SHORT[outcome]} {SIGNS[outcome]}"
+        return f"{line.row.name} · {named(scalar.quantity)}: {value}{worth}"
+
+
+def _outcome(line: MeasuredRow, column: int) -> Outcome | None:
+    if column <= FIXED or line.scalars is None:
+        return None
+    return line.outcome(line.scalars[column - FIXED - 1])
 
 
 class CompareTable(QWidget):
@@ -241,7 +255,7 @@ class CompareTable(QWidget):
         return self.rows.lines[rows[0].row()] if rows else None
 
     def set_theme(self, theme: Theme) -> None:
-        self.rows.muted = QColor(theme.muted)
+        self.rows.muted, self.rows.theme = QColor(theme.muted), theme
         for view in (self.names, self.values):
             view.viewport().update()
 

@@ -16,6 +16,7 @@ from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened
 from gui.state.session import MAIN
+from gui.style.outcomes import SIGNS
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
 from gui.widgets.table_text import Column
@@ -63,6 +64,12 @@ def written(scalar: Scalar) -> str:
     return format_number(100 * value if quantity.kind == "share" else value, quantity.decimals)
 
 
+def marked(line: MeasuredRow, scalar: Scalar) -> str:
+    """Return the formatted value, after the mark of its outcome if it has one."""
+    outcome = line.outcome(scalar)
+    return written(scalar) if outcome is None else f"{SIGNS[outcome]} {written(scalar)}"
+
+
 def named(quantity: Quantity) -> str:
     """Return a quantity with its unit."""
     return f"{quantity.title} ({quantity.unit})" if quantity.unit else quantity.title
@@ -85,7 +92,9 @@ def cells(line: MeasuredRow) -> tuple[str, ...]:
         span += " · not measured"
     elif scalars is None:
         span, empty = f"{span} · computing…", PENDING
-    numbers = [empty] * len(QUANTITIES) if scalars is None else [written(one) for one in scalars]
+    numbers = [empty] * len(QUANTITIES)
+    if scalars is not None:
+        numbers = [marked(line, one) for one in scalars]
     return (MARK if line.row.key == MAIN else "", line.row.name, span, *numbers)
 
 
@@ -126,6 +135,10 @@ def numbers(lines: Sequence[MeasuredRow]) -> dict[str, np.ndarray]:
         else:
             found = [np.nan if value is None else value for value in values]
             columns[quantity.key] = np.array(found, dtype=np.float64)
+        outcomes = [line.outcomes.get(quantity.key) for line in measured]
+        if any(outcomes):
+            weighed = [one or "" for one in outcomes]
+            columns[f"{quantity.key}_outcome"] = np.array(weighed, dtype=np.str_)
     return columns
 
 
@@ -160,6 +173,7 @@ def as_json(lines: Sequence[MeasuredRow]) -> str:
             "positions": list(line.row.positions),
             "components": list(line.row.components),
             **{one.quantity.key: one.value for one in line.scalars},
+            "outcomes": dict(line.outcomes),
         }
         for line in lines
         if line.scalars is not None

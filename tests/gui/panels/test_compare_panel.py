@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
+from geometry.evidence.turning_share import turning_share
 from gui.panels.compare.table import ALONE
 from gui.panels.compare.words import (
     CHARACTERS,
@@ -42,7 +43,7 @@ def test_a_line_for_each_model_with_its_numbers_at_the_right_under_titles_with_u
     for row, session in enumerate(sessions):
         expected = [written(one) for one in scalar_results(session.model, session.positions)]
         shown = [three.table.rows.index(row, 3 + i).data() for i in range(len(QUANTITIES))]
-        assert shown == expected
+        assert [text.lstrip("✓✗? ") for text in shown] == expected
     assert three.panel.header.caption.text() == "3 models · helix is the open one"
     rows, number = three.table.rows, TITLES.index("Radius")
     horizontal = Qt.Orientation.Horizontal
@@ -464,3 +465,29 @@ def test_the_copied_python_prints_the_same(two):
     assert float(told["3 PCs"][0]) == pytest.approx(100 * shown.value)
     assert told["3 PCs"][1] == "%"
     assert float(told["3 PCs"][0]) > 10
+
+
+# ---- outcomes ----------------------------------------------------------------------------------
+
+
+def test_the_turning_share_has_the_mark_the_colour_and_the_words_of_its_outcome(three):
+    number, rows = TITLES.index("Turning share"), three.table.rows
+    helix, walk = rows.index(0, number), rows.index(2, number)
+    assert helix.data().startswith("✓ ")
+    assert walk.data()[0] in "✗?"
+    role = Qt.ItemDataRole
+    assert helix.data(role.ForegroundRole).name() == LIGHT.good
+    assert helix.data(role.ToolTipRole).endswith("holds ✓")
+    assert rows.index(0, TITLES.index("Radius")).data(role.ForegroundRole) is None
+    for row, line in enumerate(rows.lines):
+        found = three.session if row == 0 else three.session.compared[row - 1].session
+        first, last = found.positions
+        points = found.model.W_pos[first : last + 1]
+        remarkable = turning_share(points).remarkable
+        outcome = {True: "holds", False: "does not hold", None: "cannot tell"}[remarkable]
+        assert line.outcomes == {"turning_share": outcome}
+    written_too = numbers(rows.lines)["turning_share_outcome"]
+    assert written_too.tolist() == [line.outcomes["turning_share"] for line in rows.lines]
+    three.panel.set_theme(DARK)
+    assert rows.index(0, number).data(role.ForegroundRole).name() == DARK.good
+    three.panel.set_theme(LIGHT)
