@@ -429,7 +429,7 @@ def _by_use(view: DirectionsView) -> Plot:
         readings.append(Reading("tokens", color=color))
     if view.nulls is not None:
         one = view.nulls.by_use
-        bands.append(Band(ranks, one.low, one.high, theme.muted, "random turns", one.middle))
+        bands.append(Band(ranks, one.low, one.high, theme.muted, "random", one.middle))
         readings.append(bands[0].reading())
 
     def hover(_: int, rank: int) -> str:
