@@ -265,7 +265,7 @@ class ResultPanel(Panel):
         else:
             # Slow questions wait for the end of a drag.
             self.listen(events.positions, self.ask)
-        self.listen(events.dragging, self.ask)
+        self.listen(events.dragging, self._on_dragging)
         if self.spec.about_grid:
             self.listen(events.main_at, self.ask)
             self.listen(events.compared, self._follow_grid)
@@ -401,6 +401,13 @@ class ResultPanel(Panel):
             self.nullsAsked.emit(question)
         self._show_nulls()
 
+    def _on_dragging(self) -> None:
+        """Give up nulls that are being drawn, which would take time from the drag."""
+        if self.session.dragging and self._nulls_drawn is None and self._nulls_asked is not None:
+            self._nulls_asked = None
+            self.nullsAsked.emit(None)
+        self.ask()
+
     def _nulls_result(self) -> Any:
         """Return the null distributions beside the shown result; None without them."""
         question = self._nulls_question()
@@ -426,10 +433,9 @@ class ResultPanel(Panel):
             return
         view = self.view()
         answer = self.session.answers.get(nulls_slot(self.spec))
-        failed = answer is not None and answer.question == question and answer.state == "impossible"
+        working = answer is not None and answer.question == question and answer.state == "working"
         self.header.finding.show_finding(
-            None if view.nulls is None else self.spec.finding(view),
-            "" if self.session.dragging or failed or view.nulls is not None else DRAWING,
+            None if view.nulls is None else self.spec.finding(view), DRAWING if working else ""
         )
 
     def _waits_for_drag(self) -> bool:

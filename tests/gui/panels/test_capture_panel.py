@@ -13,7 +13,7 @@ from geometry.models.residual_stream import Subject
 from gui.panels.capture import CaptureOf
 from gui.services.questions import tensors_of
 from gui.style.theme import LIGHT, SERIES
-from tests.gui.result_stage import hover, write_small_gpt2
+from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 from tests.scripts import run_script
 
 E = Subject("E")
@@ -180,3 +180,23 @@ def test_centring_takes_out_what_all_positions_have_in_common(stage, small, tmp_
     assert ", centred" in small.header.caption.text()
     assert "Subject('P', centred=True)" in stage.python()
     run_script(stage.python())
+
+
+def test_random_directions_are_not_drawn_during_a_drag_but_stay_where_they_are(
+    qtbot, hand_jobs, small_gpt2
+):
+    stage = ResultStage(qtbot, "capture", hand_jobs)
+    stage.open(small_gpt2(d_model=40))
+    hand_jobs.deliver(*hand_jobs.waiting)
+    assert len(hand_jobs.waiting) == 1
+    stage.session.dragging = True
+    assert not hand_jobs.waiting
+    stage.session.dragging = False
+    hand_jobs.deliver(*hand_jobs.waiting)
+    assert plot(stage.panel).bands
+    stage.session.dragging = True
+    assert plot(stage.panel).bands
+    assert not hand_jobs.waiting
+    stage.session.dragging = False
+    assert plot(stage.panel).bands
+    assert not hand_jobs.waiting

@@ -225,6 +225,8 @@ def test_random_curves_come_after_the_answer_and_never_during_a_drag(qtbot, hand
     assert len(hand_jobs.waiting) == 1
     hand_jobs.deliver(*hand_jobs.waiting)
     assert panel.result is not None
+    assert bands(panel) == ((), "")
+    hand_jobs.drag_on(*hand_jobs.waiting)
     assert bands(panel) == ((), DRAWING)
     assert panel.header.finding.isVisible()
     hand_jobs.deliver_all()
