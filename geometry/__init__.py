@@ -68,6 +68,10 @@ if TYPE_CHECKING:
     from geometry.measures.overlaps import sparsity_nulls as sparsity_nulls
     from geometry.measures.overlaps import squared_overlaps as squared_overlaps
     from geometry.measures.overlaps import top3 as top3
+    from geometry.measures.probes import centred_stable_rank as centred_stable_rank
+    from geometry.measures.probes import neighbour_mean_r2 as neighbour_mean_r2
+    from geometry.measures.probes import order_probe as order_probe
+    from geometry.measures.probes import position_probe as position_probe
     from geometry.measures.roughness import roughness as roughness
     from geometry.measures.row_lengths import row_lengths as row_lengths
     from geometry.measures.shape import fit_shapes as fit_shapes
@@ -127,6 +131,10 @@ _HOMES = {
     "turning_nulls": "evidence.turning_nulls",
     "turning_share": "evidence.turning_share",
     "roughness": "measures.roughness",
+    "position_probe": "measures.probes",
+    "order_probe": "measures.probes",
+    "centred_stable_rank": "measures.probes",
+    "neighbour_mean_r2": "measures.probes",
     "look_back_range": "measures.lookback_range",
     "look_back_nulls": "measures.lookback_range",
     "look_back_heads": "measures.head_lookback",
@@ -193,6 +201,7 @@ __all__ = [
     "band_of",
     "best_sinusoids",
     "capture",
+    "centred_stable_rank",
     "check_claims",
     "check_groups",
     "column_spectra",
@@ -220,14 +229,17 @@ __all__ = [
     "mean_by_lag",
     "measure_stretch",
     "member",
+    "neighbour_mean_r2",
     "norm_profile",
     "null_of",
     "off_subspace_residual",
     "open_model",
+    "order_probe",
     "outlyingness",
     "pair_distance",
     "phase_shifts",
     "place_curve",
+    "position_probe",
     "project_heads",
     "r2_after_projection",
     "random_directions",

@@ -22,6 +22,7 @@ from geometry.measures.overlaps import (
     squared_overlaps,
     top3,
 )
+from geometry.measures.probes import Probe, order_probe, position_probe
 from geometry.measures.spectra import Spectrum, summarise
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
@@ -140,6 +141,16 @@ class MeasuredModel:
     def sparsity(self) -> Sparsity:
         """Sparsity of P's leading directions over the embedding's entries."""
         return self.once("sparsity", lambda: sparsity(self.directions("P").vectors[:LEADING]))
+
+    @property
+    def position_probe(self) -> Probe:
+        """Errors of positions read from rows; RangeError for a table of fewer than 20 rows."""
+        return self.once("position probe", lambda: position_probe(self.model.W_pos))
+
+    @property
+    def order_probe(self) -> Probe:
+        """Errors in which of two rows is first; RangeError for a table of fewer than 20 rows."""
+        return self.once("order probe", lambda: order_probe(self.model.W_pos))
 
     # ---- overlaps ------------------------------------------------------------------------
 

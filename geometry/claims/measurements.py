@@ -16,6 +16,7 @@ from geometry.measures.layernorm import LayerNormErrors, TokenPositionCosines
 from geometry.measures.lookback import LookBack, Scoring, Turning
 from geometry.measures.norms import NormProfile
 from geometry.measures.overlaps import Contrast, Sparsity
+from geometry.measures.probes import Probe
 from geometry.measures.shape import Shapes
 from geometry.measures.similarity import Similarity
 from geometry.measures.single_dimensions import Sinusoids
@@ -257,6 +258,16 @@ class Measurements:
     def sparsity(self) -> Sparsity:
         """Sparsity of P's leading directions over the embedding's entries."""
         return self.of_model.sparsity
+
+    @property
+    def position_probe(self) -> Probe:
+        """Errors of positions read from rows; RangeError for a table of fewer than 20 rows."""
+        return self.of_model.position_probe
+
+    @property
+    def order_probe(self) -> Probe:
+        """Errors in which of two rows is first; RangeError for a table of fewer than 20 rows."""
+        return self.of_model.order_probe
 
     def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
         """Squared overlaps of two matrices, not cached; TensorUnavailable if one is missing."""

@@ -13,6 +13,7 @@ from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
 from geometry.claims.report_lookback import describe_lookback
+from geometry.claims.report_probes import describe_probes, describe_published
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.measures.overlaps import top3
@@ -164,7 +165,9 @@ def describe(
         "shape": _shape(measured),
         "lookback": describe_lookback(measured),
         "kernels": possible("kernels", partial(describe_kernels, measured)),
+        "probes": describe_probes(measured, missing),
         "claims": _claims(check(measured)),
+        "published": describe_published(measured),
     }
 
 

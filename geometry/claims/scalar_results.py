@@ -298,6 +298,10 @@ QUANTITIES: tuple[Quantity, ...] = (
              f"R² of the rotation and shift that look {claim_lookback.LAG} tokens back in the first"
              " three components, fitted on the first half of the range, scored on the second.",
              lambda t: claim_lookback.everywhere(t.measured), 3),
+    Quantity("position_mae", "Position read", "positions", "number", "model",
+             "Mean absolute error of a row’s position as read by a linear map fitted to other rows,"
+             " of the first 512, in five splits into fifths (Wang and Chen 2020).",
+             lambda t: t.measured.position_probe.error),
     Quantity("lowest_cosine", "Lowest cosine", "", "number", "range",
              "The lowest mean cosine of rows by their distance, to three quarters of the range.",
              lambda t: claim_measures.lowest_cosine(t.measured)),
