@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from geometry.history.helices import fit_helices as fit_helices
     from geometry.history.here import history_here as history_here
     from geometry.history.last_position import last_position as last_position
+    from geometry.history.sparse_directions import sparse_directions as sparse_directions
     from geometry.history.timelapse import make_timelapse as make_timelapse
     from geometry.measures.alignment import align as align
     from geometry.measures.alignment import angles_between as angles_between
@@ -172,6 +173,7 @@ _HOMES = {
     "make_timelapse": "history.timelapse",
     "fit_helices": "history.helices",
     "last_position": "history.last_position",
+    "sparse_directions": "history.sparse_directions",
     "Measurements": "claims.measurements",
     "Scope": "claims.measurements",
     "check_claims": "claims.claims",
@@ -254,6 +256,7 @@ __all__ = [
     "similarity",
     "similarity_nulls",
     "singular_directions",
+    "sparse_directions",
     "sparsity",
     "sparsity_nulls",
     "spectrum",

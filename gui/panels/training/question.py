@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from geometry.checkpoints.errors import FileChanged, RangeError
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
+from geometry.history.sparse_directions import SparseDirections, sparse_directions
 from geometry.history.timelapse import Timelapse, make_timelapse
 from gui.services.questions import Progress, QuestionContext
 
-LAPSE_SHARE = 0.3
-"""Approximate share of the work before the helices."""
+LAPSE_SHARE, SPARSE_SHARE = 0.15, 0.3
+"""Approximate shares of the work before the directions, and before the helices."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,6 +30,8 @@ class Training:
         Every snapshot's coordinates, norms and variance.
     riddle
         Measures of the last position's row.
+    sparse
+        How sparse the directions of the whole table are.
     helices
         The fitted helix of each snapshot; NaN for pending ones, None if the range
         has no shape.
@@ -39,6 +42,7 @@ class Training:
     history: History
     timelapse: Timelapse
     riddle: LastPosition
+    sparse: SparseDirections
     helices: Helices | None
     no_helices: str = ""
 
@@ -66,10 +70,19 @@ class TrainingOf:
         def report(share: float, words: str) -> None:
             about.tell(LAPSE_SHARE * share, words)
 
+        def report_directions(share: float, words: str) -> None:
+            about.tell(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
+
         def measure(history: History) -> Training:
             try:
                 timelapse = make_timelapse(history, self.positions, report)
-                return Training(history, timelapse, last_position(history), None)
+                riddle = last_position(history)
+                # It does not depend on the range.
+                sparse = about.once(
+                    ("sparse directions", history),
+                    lambda: sparse_directions(history, report_directions),
+                )
+                return Training(history, timelapse, riddle, sparse, None)
             except FileChanged:
                 about.once.forget("history", history)
                 raise
@@ -78,12 +91,12 @@ class TrainingOf:
             return about.once("history", lambda: history_here(about.model))
 
         found = of_one_version(read, measure, self.given)
-        history, timelapse = found.history, found.timelapse
+        history = found.history
         try:
-            for done, helices in enumerate(grow_helices(timelapse), start=1):
-                found = Training(history, timelapse, found.riddle, helices)
-                share = LAPSE_SHARE + (1 - LAPSE_SHARE) * done / history.n_snapshots
+            for done, helices in enumerate(grow_helices(found.timelapse), start=1):
+                found = replace(found, helices=helices)
+                share = SPARSE_SHARE + (1 - SPARSE_SHARE) * done / history.n_snapshots
                 yield Progress(share, "Fitting helices", found)
         except RangeError as error:
-            found = Training(history, timelapse, found.riddle, None, str(error))
+            found = replace(found, helices=None, no_helices=str(error))
         yield found

@@ -11,13 +11,14 @@ import numpy as np
 from geometry.checkpoints.errors import SourceError
 from geometry.history.last_position import NEIGHBOURS
 from geometry.history.origins import find_history
+from geometry.measures.overlaps import HEAVIEST
 from geometry.models.model import PositionalModel
 from gui.panels.choices import Choice, MenuEntry, Option, Shared
 from gui.panels.intents import SaveCoordinates, SaveTimelapse
 from gui.panels.kit import PanelSpec, Scope
 from gui.panels.kit import View as AnyView
 from gui.panels.training.question import Training, TrainingOf
-from gui.plots.spec import Axis, Line, Plot, Reading, Rule
+from gui.plots.spec import Axis, Line, Plot, Reading, Rule, level_band
 from gui.services.snippets import opening
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
@@ -25,12 +26,13 @@ from gui.style.theme import SERIES, format_count, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.evidence.null import Null
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
 
-WIDE = 1180
+WIDE = 1460
 """Minimum width with all plots, in pixels."""
-FIGURE = (9.6, 3.6)
+FIGURE = (12.0, 3.6)
 """Inches."""
 MARGIN = 1.2
 """Margin of the steps' axis, as a factor."""
@@ -41,6 +43,7 @@ DESCRIBES = 0.5
 SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
 NO_TURNS = "no step comes near a helix"
 NO_LOSS = "its loss is not told"
+NO_SPARSITY = f"its rows have no more than {HEAVIEST} entries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Choices:
         The session's.
     """
 
-    third: Literal["turns", "loss"] = "turns"
+    third: Literal["turns", "loss", "sparsity"] = "turns"
     basis: Basis = "frozen"
     snapshot: int | None = None
     selection: tuple[int, ...] = ()
@@ -117,6 +120,13 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                     "Loss",
                     "Loss of the training, in nats for each token, where it is told",
                 ),
+                Option(
+                    "sparsity",
+                    "Sparsity",
+                    f"How sparse P’s directions are: what the {HEAVIEST} largest entries hold of"
+                    " the first three singular directions of all rows, uncentred, beside"
+                    " directions turned at random",
+                ),
             ),
         ),
         Shared(field="snapshot"),
@@ -147,6 +157,15 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             _plot(
                 view, _loss(view), Axis("loss (nats)"),
                 empty=NO_LOSS, least_width=WIDE * (third != "loss"),
+            ),
+            _plot(
+                view, _sparsity(view),
+                Axis(
+                    f"mass of {HEAVIEST} entries",
+                    printed=f"mass of the {HEAVIEST} largest entries",
+                ),
+                empty=NO_SPARSITY, least_width=WIDE * (third != "sparsity"),
+                null=view.result.sparse.turned,
             ),
         ]  # fmt: skip
 
@@ -186,6 +205,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         found["last_departure"] = riddle.departures
         for position in view.choices.selection:
             found[f"norm_{position}"] = timeline.norms[:, position]
+        found["mass_top40"] = training.sparse.mass
+        for name, value in zip(("low", "middle", "high"), training.sparse.turned.band, strict=True):
+            found[f"turned_mass_top40_{name}"] = np.full(history.n_snapshots, value)
         if training.helices is not None:
             found["helix_r2"] = training.helices.r2
             found["helix_turns"] = training.helices.turns
@@ -201,15 +223,18 @@ class TrainingPanel(PanelSpec[Choices, Training]):
 from geometry import history_here
 from geometry import last_position
 from geometry import make_timelapse
+from geometry import sparse_directions
 
 history = history_here(model){note}
 lapse = make_timelapse(history, {view.question.positions})
 helices = fit_helices(lapse)
 riddle = last_position(history)
+sparse = sparse_directions(history)
 for i, step in enumerate(history.steps):
     print(step, lapse.top3[i], helices.r2[i], helices.turns[i], helices.best[i],
-          riddle.norms[i], riddle.neighbour_norms[i])
+          riddle.norms[i], riddle.neighbour_norms[i], sparse.mass[i])
 print(riddle.supports, riddle.why)
+print("mass at random:", *sparse.turned.band)
 """
         )
 
@@ -239,25 +264,42 @@ def places_of(steps: np.ndarray) -> np.ndarray:
 
 
 def _plot(
-    view: View, lines: Sequence[Line], y: Axis, *, empty: str = "", least_width: int = 0
+    view: View,
+    lines: Sequence[Line],
+    y: Axis,
+    *,
+    empty: str = "",
+    least_width: int = 0,
+    null: Null | None = None,
 ) -> Plot:
-    """Return a plot of lines over the steps; ``empty`` explains why there are none."""
+    """Return a plot of lines over the steps; ``empty`` explains why there are none.
+
+    The values that lines would have by chance are a band behind them.
+    """
     places, at = places_of(view.result.history.steps), view.choices.snapshot
     last = len(places) - 1
     known = [line for line in lines if np.isfinite(line.values).any()]
     shown = last if at is None else min(at, last)
     marked = at is not None and at <= last
+    span = (float(places[0]) / MARGIN, float(places[-1]) * MARGIN)
+    bands = []
+    if null is not None and known:
+        low, _, high = null.band
+        bands.append(level_band(low, high, span, view.theme.muted, "90 % of random"))
     return Plot(
         f"{y.title} against step",
         Axis(
-            "step", printed="step of the training", log=True,
-            span=(float(places[0]) / MARGIN, float(places[-1]) * MARGIN),
+            "step", printed="step of the training", log=True, span=span,
         ),
         y,
         [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
         [Rule(float(places[shown]), "x", style="solid")] if marked else [],
         least_width=least_width,
-        readings=[line.reading(shown) for line in known] or [Reading(empty)],
+        readings=[
+            *([line.reading(shown) for line in known] or [Reading(empty)]),
+            *(band.reading() for band in bands),
+        ],
+        bands=bands,
         scrubs="snapshot",
         scrub_stops=places,
         scrub_tip=SCRUB_TIP,
@@ -307,3 +349,11 @@ def _loss(view: View) -> list[Line]:
     if losses is None:
         return []
     return [Line("loss", losses.astype(np.float64), SERIES[view.theme.name][4])]
+
+
+def _sparsity(view: View) -> list[Line]:
+    """Return the mass of the largest entries, where there are more entries than these."""
+    if view.result.history.d_model <= HEAVIEST:
+        return []
+    color = SERIES[view.theme.name][0]
+    return [Line("first 3 directions", view.result.sparse.mass, color, percent=True)]

@@ -19,6 +19,8 @@ from tests.gui.result_stage import LEFT, ResultStage, drag
 from tests.gui.training_stage import LAST, STEPS, write_trained
 from tests.scripts import run_script
 
+MASS = "mass of 40 entries"
+
 
 class TrainingStage(ResultStage):
     """The panel, which moves the session along the training."""
@@ -227,13 +229,14 @@ def test_selected_positions_have_norms_and_the_legend_says_the_values_at_the_cur
     qtbot.waitUntil(lambda: legend.accessibleName() == legend.text(), timeout=20_000)
 
 
-def test_where_there_is_room_turns_and_loss_are_both_shown_or_one_in_place_of_the_other(
+def test_where_there_is_room_all_plots_are_shown_or_the_last_ones_in_place_of_each_other(
     stage, qtbot
 ):
     panel, third = stage.panel, stage.panel.controls.widgets["third"]
-    panel.resize(1300, 300)
+    panel.resize(1500, 300)
     qtbot.waitUntil(painted(stage, "loss (nats)").isVisible, timeout=20_000)
     assert painted(stage, "turns").isVisible()
+    assert painted(stage, MASS).isVisible()
     assert not third.isVisible()
     panel.resize(900, 300)
     qtbot.waitUntil(third.isVisible, timeout=20_000)
@@ -244,6 +247,39 @@ def test_where_there_is_room_turns_and_loss_are_both_shown_or_one_in_place_of_th
     assert loss.isVisible()
     assert not turns.isVisible()
     np.testing.assert_allclose(loss.widget.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
+
+
+def test_the_directions_sparsity_stands_beside_that_of_directions_turned_at_random(
+    stage, tmp_path, qtbot
+):
+    assert painted(stage, MASS).readings.text() == "its rows have no more than 40 entries"
+    wide = [np.zeros((48, 80), "f4") for _ in STEPS]
+    for k, table in enumerate(wide):
+        # Three directions of equal entries: in all 80 at first, in 40 from the middle on.
+        held = 80 if k < 3 else 40
+        for row, strength in enumerate((3.0, 2.0, 1.0)):
+            signs = np.where((np.arange(held) >> row) % 2, -1.0, 1.0)
+            table[row, :held] = strength * signs / np.sqrt(held)
+    stage.open(write_trained(tmp_path / "sparse", d=80, positions=np.array(wide, np.float32)))
+    QTest.mouseClick(stage.panel.controls.widgets["third"].buttons["sparsity"], LEFT)
+    plot = painted(stage, MASS)
+    qtbot.waitUntil(plot.isVisible, timeout=20_000)
+    (mass,) = plot.widget.curves
+    np.testing.assert_allclose(mass.y, [0.5] * 3 + [1.0] * 4, atol=1e-6)
+    (band,) = plot.widget.bands
+    low, _, high = stage.panel.result.sparse.turned.band
+    assert 0.5 < low < high < 1.0
+    assert (band.low[0], band.high[0]) == (low, high)
+    assert plot.readings.text().startswith("first 3 directions 100")
+    assert "90 % of random" in plot.readings.text()
+
+
+def test_the_sparsity_of_a_history_is_measured_once_for_all_ranges(stage, tmp_path):
+    stage.open(write_trained(tmp_path / "again"))
+    before = stage.panel.result
+    stage.session.positions = (5, 40)
+    assert stage.panel.result is not before
+    assert stage.panel.result.sparse is before.sparse
 
 
 def test_a_line_does_not_cross_what_is_unknown():
@@ -322,7 +358,7 @@ def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_sn
     stage.session.selection = (20,)
     stage.session.snapshot = 3
     figure = stage.panel.figure()()
-    assert len(figure.axes) == 4
+    assert len(figure.axes) == 4  # its rows are too short for sparsity
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert names == ["47", "39–46", "20", "if decayed"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
@@ -331,17 +367,26 @@ def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_sn
     lines = path.read_text("utf-8").splitlines()
     rows = [line for line in lines if not line.startswith("#")]
     assert len(rows) == len(STEPS) + 1
-    assert {"step", "tokens", "loss", "variance_top3", "last_norm", "norm_20", "helix_r2"} <= set(
-        rows[0].split(",")
-    )
+    assert {
+        "step",
+        "tokens",
+        "loss",
+        "variance_top3",
+        "last_norm",
+        "norm_20",
+        "helix_r2",
+        "mass_top40",
+        "turned_mass_top40_low",
+    } <= set(rows[0].split(","))
 
 
 def test_the_python_prints_the_same_and_the_basis_is_chosen(stage):
-    first, *_, last = run_script(stage.python()).splitlines()
+    first, *_, last, random = run_script(stage.python()).splitlines()
     assert float(first.split()[1]) == pytest.approx(
         stage.session.timeline.timelapse.top3[0], abs=1e-9
     )
     assert "True" in last
+    assert random == "mass at random: " + " ".join(map(str, stage.panel.result.sparse.turned.band))
     QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
     assert stage.session.basis == "aligned"
     assert stage.session.timeline.basis == "aligned"

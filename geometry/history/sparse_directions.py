@@ -1,0 +1,74 @@
+"""When during training the directions of the positions become sparse.
+
+Sparse is meant in the entries of the embedding: the measure is the share of the 40 largest entries
+of a singular direction in its squared length, after "Insights into GPT-2's positional encodings"
+(2024).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.evidence.null import Null
+from geometry.history.history import History, Steps
+from geometry.history.timelapse import Tell
+from geometry.measures.directions import singular_directions
+from geometry.measures.overlaps import sparsity, sparsity_nulls
+from geometry.pca.components import Array
+
+LEADING = 3
+"""Directions over which the mean is taken, as in the claim about them."""
+ROUNDING = 1e-6
+"""Singular values up to this share of the first are rounding of single precision."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparseDirections:
+    """Sparsity of the position table's leading directions by training step.
+
+    Attributes
+    ----------
+    steps : (n,) int64
+        Of training.
+    mass : (n,) float64
+        Share of the 40 largest entries in the squared length of a direction, mean of the first
+        three singular directions of the whole table, uncentred; of fewer where the table has no
+        three. NaN for tables of zeros. Read-only.
+    turned
+        The same for as many directions turned at random.
+    """
+
+    steps: Steps
+    mass: Array
+    turned: Null
+
+
+def sparse_directions(history: History, tell: Tell | None = None) -> SparseDirections:
+    """Measure how sparse the leading directions are at each step of a training.
+
+    Parameters
+    ----------
+    history
+        Every table is read once.
+    tell
+        Called with a share and words after each snapshot.
+
+    Raises
+    ------
+    SourceError
+        A table cannot be read.
+    """
+    n, mass = history.n_snapshots, np.full(history.n_snapshots, np.nan)
+    for i in range(n):
+        found = singular_directions(history.table(i))
+        values = found.singular_values[:LEADING]
+        there = values > ROUNDING * values[0]
+        if there.any():
+            mass[i] = np.mean(sparsity(found.vectors[:LEADING][there]).mass_top40)
+        if tell is not None:
+            tell((i + 1) / n, f"Directions at step {history.steps[i]:,}")
+    mass.setflags(write=False)
+    turned = sparsity_nulls(min(LEADING, *history.shape), history.d_model).mean_mass_top40
+    return SparseDirections(history.steps, mass, turned)
