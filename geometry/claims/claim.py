@@ -191,7 +191,8 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
             value = float(claim.measure(measured))
             if not np.isfinite(value):
                 raise CannotTell("the quantity is not defined for this model")
-            null = None if claim.null is None else claim.null(claim, measured)
+            asked = claim.null if measured.nulls else None
+            null = None if asked is None else asked(claim, measured)
     except (Cancelled, FileChanged):
         raise
     except NotApplicable as error:
@@ -205,12 +206,12 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
         outcome = weigh(expected.holds(value), value, expected.side, null)
         verdict = Verdict(claim, value, outcome, null)
     if not measured.range_was_read:
-        measured.of_model.once(claim, lambda: verdict)
+        measured.of_model.once((claim, measured.nulls), lambda: verdict)
     return verdict
 
 
 def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
     """Return a claim's cached verdict if it is independent of the range; otherwise None."""
-    found = measured.of_model.known(claim)
+    found = measured.of_model.known((claim, measured.nulls))
     assert found is None or isinstance(found, Verdict)
     return found

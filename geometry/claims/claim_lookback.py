@@ -35,7 +35,7 @@ between the two greatest."""
 CURVES = 60
 LAST = 64
 """Queries of the draws, counted from the last."""
-THIN = 256
+THIN = 128
 """Positions whose scores with each other are compared, evenly spaced."""
 
 
@@ -162,7 +162,11 @@ def blunted(measured: Measurements) -> float:
 def by_lag_alone(measured: Measurements) -> float:
     """Share of the variance of a head's scores that the lag alone explains, median of the heads."""
     rows = measured.model.W_pos[_thin(measured)]
-    return float(np.median(share_by_lag(project_heads(measured.model, LAYER, rows=rows))))
+    return float(np.median(share_by_lag(_projected(measured, rows))))
+
+
+def _projected(measured: Measurements, rows: Array) -> HeadProjections:
+    return project_heads(measured.model, LAYER, rows=rows, dtype=np.float32)
 
 
 def _thin(measured: Measurements) -> slice:
@@ -206,8 +210,9 @@ def turned_kernels(claim: Claim, measured: Measurements) -> Null:
     first, last = measured.positions
 
     def count(rows: Array) -> float:
-        heads = project_heads(measured.model, LAYER, rows=rows, dtype=np.float32)
-        return _count_local(head_kernels(heads, (max(first, last - LAST), last)))
+        return _count_local(
+            head_kernels(_projected(measured, rows), (max(first, last - LAST), last))
+        )
 
     return _through_weights(measured.model.W_pos, count, TURNED // 2)
 
@@ -216,7 +221,7 @@ def turned_shares(claim: Claim, measured: Measurements) -> Null:
     """Draw :func:`by_lag_alone` for positions that are turned at random."""
 
     def median(rows: Array) -> float:
-        return float(np.median(share_by_lag(project_heads(measured.model, LAYER, rows=rows))))
+        return float(np.median(share_by_lag(_projected(measured, rows))))
 
     return _through_weights(measured.model.W_pos[_thin(measured)], median, TURNED)
 

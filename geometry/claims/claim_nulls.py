@@ -16,8 +16,8 @@ from geometry.evidence.turning_nulls import turning_nulls
 from geometry.evidence.turning_share import SMOOTH, balanced_turning, turn_counts
 from geometry.models.computed import model_of_table
 
-DRAWS = 100
-FEW = 40
+DRAWS = 64
+FEW = 32
 """Draws of a quantity that takes longer."""
 COLUMNS = 32
 """Columns of the tables for claims about single entries."""
@@ -80,7 +80,7 @@ def draw_curves(
     wanted = [
         one
         for one in claims
-        if isinstance(one.null, Curves) and known_verdict(one, measured) is None
+        if measured.nulls and isinstance(one.null, Curves) and known_verdict(one, measured) is None
     ]
     groups: dict[tuple[Kind, bool, bool], list[Claim]] = {}
     long = measured.model.n_positions > MOST_ROWS

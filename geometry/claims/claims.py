@@ -105,12 +105,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("entries.waves", HELIX, "“Many of the entries … taken in isolation” look “kind of” like "
           "a sine wave.", "variance that one sinusoid for each entry explains", at_least(0.6),
           "more than half, clearly", measures.sinusoidal_share, "dimensions",
-          curves("process", columns=True, draws=FEW)),
+          curves("process", columns=True, draws=FEWEST)),
     Claim("entries.explained", HELIX, "“Both of these observations are explained by the helical "
           "structure”: the sine waves.",
           "median R² of the three components for entries with a sinusoid of R² ≥ 0.8",
           at_least(0.8), "as much as the sinusoid itself", measures.entries_explained,
-          "dimensions", curves("process", columns=True, draws=FEW), measures.needs_helix),
+          "dimensions", curves("process", columns=True, draws=FEWEST), measures.needs_helix),
     Claim("similarity.periodic", HELIX, "“A periodic pattern to the cosine similarity.”",
           "largest rise of the mean cosine by lag after a fall, to three quarters of the range",
           at_least(0.2), "it has to come back, by a tenth of all possible cosines",

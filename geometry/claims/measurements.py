@@ -46,6 +46,8 @@ class Scope:
         First position of the stretch over which the norms' stability is measured.
     fold_ln
         Multiply the input of a weight by the gain of the LayerNorm before it.
+    nulls
+        Draw the null distributions, which takes seconds.
     """
 
     positions: tuple[int, int] | None = None
@@ -53,6 +55,7 @@ class Scope:
     rank: int | None = None
     after: int = 100
     fold_ln: bool = False
+    nulls: bool = True
 
 
 class Measurements:
@@ -90,6 +93,7 @@ class Measurements:
         self.of_model = of_model or MeasuredModel(
             model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
         )
+        self.nulls = scope.nulls
         self.range_was_read = False
         self.drawn: dict[str, Null | None] = {}
         """Null distributions of claims about rows, by the claim's id."""
@@ -172,7 +176,7 @@ class Measurements:
     @property
     def turning_nulls(self) -> Mapping[str, Null]:
         """How evenly random curves of this size turn; empty for fewer than eight rows."""
-        return self.of_range.turning_nulls
+        return self.of_range.turning_nulls if self.nulls else {}
 
     @property
     def shapes(self) -> Shapes | None:

@@ -58,6 +58,7 @@ def report(
     after: int = 100,
     fold_ln: bool = False,
     beside: Sequence[PositionalModel] = (),
+    nulls: bool = True,
 ) -> dict[str, Any]:
     """Measure a model.
 
@@ -78,6 +79,9 @@ def report(
         Multiply the inputs of weights by the gain of the LayerNorm before them.
     beside
         Models to compare with, for the claims about groups.
+    nulls
+        Draw the null distributions, which takes seconds; without them a claim holds if its number
+        is as claimed.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def report(
         When the range leaves the table, the rank is not between 1 and min(n_positions, d_model),
         or there is no such layer.
     """
-    scope = Scope(positions, layer, rank, after, fold_ln)
+    scope = Scope(positions, layer, rank, after, fold_ln, nulls)
     return describe(Measurements(model, scope), lambda measured: check_all(measured, beside))
 
 

@@ -2,6 +2,7 @@
 
 - All numbers of ``report`` on all-MiniLM-L6-v2, with its imports done, against the bare
   eigendecompositions in double precision of the Gram matrices that it needs.
+- The ledger of claims with the null distribution of every number, against the numbers alone.
 - How long the window's event loop takes to answer while the heaviest result is computed: the
   ledger of claims about a checkpoint of GPT-2's size. Something is asked of the loop every few
   milliseconds; the 99th percentile of what is waited for counts.
@@ -10,7 +11,9 @@
 - Showing a heatmap whose numbers are there, against pyqtgraph drawing an image of its size.
 """
 
+import os
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +24,8 @@ from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave, scratch
 from windows import our_window, run_until
 
+from geometry.claims.claims import check_claims
+from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
@@ -39,6 +44,18 @@ def bare_grams(model: PositionalModel) -> None:
     for matrix in (model.W_pos, model.W_E, *weights):
         wide = np.asarray(matrix, dtype=np.float64)
         np.linalg.eigh(wide.T @ wide)
+
+
+def gpt2_table() -> str | None:
+    """Return the folder of GPT-2's table and first layer, as far as the tests have them."""
+    shared = os.environ.get("HELIXSCOPE_SHARED")
+    folder = Path(shared) / "checkpoints" / "gpt2" if shared else None
+    return str(folder) if folder is not None and folder.is_dir() else None
+
+
+def ledger(source: str, *, nulls: bool = True) -> None:
+    """Open a model and check all claims."""
+    check_claims(Measurements(open_source(source), Scope(nulls=nulls)))
 
 
 def report_of_many(folder: Path) -> tuple[float, float]:
@@ -147,9 +164,18 @@ def main() -> int:
     model = open_source(MINILM)
     report(model)  # the imports
     ours, grams = interleave(
-        lambda: report(open_source(MINILM)), lambda: bare_grams(model), repeats=7
+        lambda: report(open_source(MINILM), nulls=False), lambda: bare_grams(model), repeats=7
     )
     table.add("report on MiniLM, vs the bare Gram decompositions", ours, grams, at_most=4)
+    for name, source in (("MiniLM", MINILM), ("GPT-2's table", gpt2_table())):
+        if source is None:
+            table.note("GPT-2's table is not here")
+            continue
+        ours, without = interleave(
+            partial(ledger, source), partial(ledger, source, nulls=False), repeats=7
+        )
+        most = None if source == MINILM else 3.0
+        table.add(f"the ledger of {name} with nulls, vs without", ours, without, at_most=most)
     with scratch() as folder:
         peak, took = report_of_many(folder)
     table.add("peak memory of a report of 100,000 × 64", peak, None, unit="MB", limit=1100)

@@ -203,10 +203,10 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     meaning = "of the articles about positional embeddings"
     explanation = (
         "Every claim of the articles about matrices, with the number that is measured for it, the"
-        " bound that its words set, and the null: what 90 % of tables have in which there is"
-        " nothing to find (random curves as smooth as this one, or directions turned at random). A"
-        " claim holds only if its number is one that at most 5 % of these reach. One that does not"
-        " hold is a finding about the model."
+        " bound that its words set, and the null: what 90 % of tables show in which there is"
+        " nothing to find, such as random curves as smooth as this one, or directions turned at"
+        " random. A claim holds only if at most 5 % of these reach its number, and one that does"
+        " not hold is a finding about the model."
     )
     empty = "Open a model to see which claims of the articles hold for it."
     defaults = Choices()

@@ -57,10 +57,10 @@ _COLUMNS = (
     Column("Claim", "What the article says, in our words, and what is measured for it", left=True),
     Column("Measured", "The quantity for this model"),
     Column("Expected", "What the claim says of the quantity", left=True),
-    Column("Null", "What 90 % of tables have in which there is nothing to find", left=True),
+    Column("Null, 90 %", "What 90 % of tables have in which there is nothing to find", left=True),
     Column("Article", "Which article says so", left=True),
 )
-_ROOM = {ARTICLE: 700, EXPECTED: 560, NULL: 420}
+_ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
 """Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
@@ -247,7 +247,7 @@ class ClaimsTable(QTableView):
         titles = self.horizontalHeader()
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(CLAIM, QHeaderView.ResizeMode.Stretch)
-        widths = {OUTCOME: 20, MEASURED: 10, EXPECTED: 15, NULL: 16, ARTICLE: 9}
+        widths = {OUTCOME: 16, MEASURED: 9, EXPECTED: 13, NULL: 15, ARTICLE: 9}
         for column, width in widths.items():
             self.setColumnWidth(column, width * GRID)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.number_files import cell
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
-from geometry.evidence.null import OUTCOMES
+from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PENDING = "…"
+WORDS: Mapping[Outcome, str] = {**SHORT, "as any smooth curve": "as any curve"}
+"""Outcomes in a narrow column."""
 SHORT_ARTICLES = {
     HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
 }  # fmt: skip
@@ -31,7 +33,7 @@ _COLUMNS = (
 
 def word(verdict: Verdict) -> str:
     """Return the outcome of a claim; "…" before it is checked."""
-    return PENDING if verdict.outcome is None else SHORT[verdict.outcome]
+    return PENDING if verdict.outcome is None else WORDS[verdict.outcome]
 
 
 def sign(verdict: Verdict) -> str:
@@ -42,26 +44,28 @@ def sign(verdict: Verdict) -> str:
 def counts(verdicts: Sequence[Verdict]) -> str:
     """Return a summary: ``12 hold · 9 as any smooth curve · 3 do not hold · …``."""
     found = [verdict.outcome for verdict in verdicts]
-    numbers = [found.count(one) for one in OUTCOMES]
-    holds, usual, fails, out, unknown = numbers
-    parts = [
-        f"{holds} {'holds' if holds == 1 else 'hold'}",
-        f"{usual} as any smooth curve",
-        f"{fails} {'does' if fails == 1 else 'do'} not hold",
-        f"{out} not applicable",
-        f"{unknown} cannot be told",
-    ]
+    holds, usual, fails, out, unknown = (found.count(one) for one in OUTCOMES)
+    parts = [f"{holds} {'holds' if holds == 1 else 'hold'}"]
+    if usual:
+        parts.append(f"{usual} as any smooth curve")
+    parts.append(f"{fails} {'does' if fails == 1 else 'do'} not hold")
+    if out:
+        parts.append(f"{out} not applicable")
+    if unknown:
+        parts.append(f"{unknown} cannot be told")
     if pending := found.count(None):
         parts.append(f"{pending} to be checked")
     return " · ".join(parts)
 
 
 def band(verdict: Verdict) -> str:
-    """Return what 90 % of the draws of the null distribution have: ``0.82 – 0.84``."""
+    """Return what 90 % of the draws of the null distribution have: ``0.82–0.84``."""
     if verdict.null is None:
         return NO_NUMBER
     low, _, high = map(number, verdict.null.band)
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    return f"{low} to {high}" if "\N{MINUS SIGN}" in low + high else f"{low}–{high}"
 
 
 def null_text(verdict: Verdict) -> str:
