@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from geometry.claims.group_claims import member as member
     from geometry.claims.measurements import Measurements as Measurements
     from geometry.claims.measurements import Scope as Scope
+    from geometry.claims.published import compare_all as compare_published
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
@@ -180,6 +181,7 @@ _HOMES = {
     "check_groups": "claims.group_claims",
     "member": "claims.group_claims",
     "scalar_results": "claims.scalar_results",
+    "compare_published": "claims.published:compare_all",
     "report": "claims.report",
 }
 """Where each name is defined: a module, and its name there if that is another one."""
@@ -207,6 +209,7 @@ __all__ = [
     "check_claims",
     "check_groups",
     "column_spectra",
+    "compare_published",
     "corner_contrast",
     "disparity",
     "drawn_tables",

@@ -167,8 +167,8 @@ def _share(count: int) -> Callable[[Measurements], float]:
 _PROBES = "Wang and Chen 2020, arXiv:2010.04903"
 _RANK = "Song and Zhong 2023, arXiv:2310.04861"
 _WAVES = "Yamamoto and Matsuzaki 2023, EMNLP 2023, paper 2"
-_POSITION = "Mean error of the position that a linear map reads from a row, first 512 rows"
-_ORDER = "Errors of a linear map of two rows in which comes first, first 512 rows"
+_POSITION = "Position read linearly from each of 512 rows, mean error"
+_ORDER = "Order of two of 512 rows, read linearly, errors"
 
 
 def _position(table: Table, value: float) -> Published:
@@ -192,7 +192,7 @@ def _order(table: Table, value: float) -> Published:
 
 def _wave(count: int, value: float) -> Published:
     return Published(
-        _WAVES, f"Share of the variance in the first {count} principal components, 512 rows",
+        _WAVES, f"Variance of 512 rows in {count} principal components",
         "RoBERTa", value, 0.5,
         "The paper leaves open whether rows of padding count, two of 514.",
         _share(count), "%",

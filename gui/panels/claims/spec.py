@@ -18,6 +18,7 @@ from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
 from geometry.claims.group_claims import Member, check_groups, family_of, member
 from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.published import Compared, compare_all
 from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
@@ -50,10 +51,13 @@ class Ledger:
         First and last position, both inclusive, of the claims that are about the shown range.
     verdicts
         In the order of the articles; a pending one has no outcome.
+    published
+        What papers give for this model, beside what is measured here.
     """
 
     positions: tuple[int, int]
     verdicts: tuple[Verdict, ...]
+    published: tuple[Compared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,10 @@ class ClaimsOf:
         done = 0
         verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
+        published: tuple[Compared, ...] = ()
 
         def so_far() -> Ledger:
-            return Ledger(self.positions, (*verdicts.values(), *groups))
+            return Ledger(self.positions, (*verdicts.values(), *groups), published)
 
         def report(share: float, message: str) -> None:
             about.tell((done + share) / len(CLAIMS), message, so_far())
@@ -127,6 +132,7 @@ class ClaimsOf:
         # A cancelled check is no verdict.
         about.check()
         kept |= {claim: one for claim, one in verdicts.items() if one.value is not None}
+        published = compare_all(measured)
         members = []
         for number, one in enumerate(self.group):
             message = f"Measuring {one.name}: {number + 1} of {len(self.group)} models"
@@ -240,8 +246,9 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         return ClaimsOf(scope.positions, tuple(group) if len(group) > 1 else ())
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ClaimsOf, Ledger]:
-        positions = reported.measured.positions
-        return ClaimsOf(positions), Ledger(positions, reported.verdicts)
+        measured = reported.measured
+        positions, published = measured.positions, compare_all(measured)
+        return ClaimsOf(positions), Ledger(positions, reported.verdicts, published)
 
     def plots(self, view: LedgerView) -> tuple[()]:
         return ()
@@ -259,14 +266,16 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         return " · ".join(self.heading(view))
 
     def figure(self, view: LedgerView) -> Figure:
-        return ledger_figure(self.heading(view)[1], view.result.verdicts, view.theme)
+        result = view.result
+        return ledger_figure(self.heading(view)[1], result.verdicts, view.theme, result.published)
 
     def texts(self, view: LedgerView) -> Texts:
         scope, verdicts = self.heading(view)[1], view.result.verdicts
+        published = view.result.published
         return Texts(
             "Save ledger",
             {
-                "md": ("Markdown table (*.md)", lambda: markdown(scope, verdicts)),
+                "md": ("Markdown table (*.md)", lambda: markdown(scope, verdicts, published)),
                 "csv": ("CSV table (*.csv)", lambda: comma_separated(verdicts)),
             },
         )
@@ -288,7 +297,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     def script(self, view: LedgerView) -> str:
         group = [one.model() for one in view.question.group]
         names = "Measurements, Scope, check_claims"
-        more = ""
+        more, published = "", ""
         if group:
             names = "Measurements, Scope, check_claims, check_groups, member"
             others = ", ".join(
@@ -298,6 +307,13 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
                 f"group = [{others}]\n"
                 "verdicts += check_groups([member(Measurements(one)) for one in group])\n"
             )
+        if view.result.published:
+            names += ", compare_published"
+            published = (
+                "for one in compare_published(measured):\n"
+                "    print(one.published.quantity, one.published.value, one.ours, one.within,"
+                " sep='\\t')\n"
+            )
         return opening(view.model) + (
             f"from geometry import {names}\n\n"
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
@@ -305,4 +321,5 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             "for verdict in verdicts:\n"
             "    null = verdict.null and verdict.null.band\n"
             "    print(verdict.outcome, verdict.value, null, verdict.claim.statement, sep='\\t')\n"
+            f"{published}"
         )

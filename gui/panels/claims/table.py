@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 
 from geometry.claims.claims import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
+from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
 from gui.panels.claims.words import SHORT_ARTICLES, band, expected, measured, null_text, word
 from gui.panels.intents import ShowPanel
@@ -86,7 +87,8 @@ class ClaimsBody(PanelBody):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.nothing)
-        vbox(self.pages, parent=self)
+        self.published = PublishedTable(theme)
+        vbox(self.pages, self.published, parent=self)
 
     def draw(self, view: View[Choices, Ledger]) -> None:
         chosen = view.choices.outcome
@@ -95,10 +97,12 @@ class ClaimsBody(PanelBody):
         self.table.show_verdicts(shown)
         self.nothing.setText(NOTHING.get(chosen, ""))
         self.pages.setCurrentWidget(self.table if shown else self.nothing)
+        self.published.show_compared(view.result.published)
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.table.set_theme(theme)
+        self.published.set_theme(theme)
 
     def _open(self, claim: Claim) -> None:
         entry = PANELS.get(claim.panel)

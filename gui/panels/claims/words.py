@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.number_files import cell
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
+from geometry.claims.published import Compared
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.sentences import markdown_text
@@ -94,7 +95,24 @@ def expected(verdict: Verdict) -> str:
     return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
 
 
-def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
+def within(compared: Compared) -> str:
+    """Return whether our number is within the tolerance: ``✓ within ±0.02``."""
+    one = compared.published
+    tolerance = format_number(one.tolerance, 3 if one.tolerance < 0.01 else 2)
+    mark = f"{SIGNS['holds']} " if compared.within else f"{SIGNS['does not hold']} not "
+    return f"{mark}within ±{tolerance}"
+
+
+def published_cells(compared: Compared) -> tuple[str, str, str, str, str]:
+    """Return the cells of a line: quantity, published, ours, whether within, source."""
+    one = compared.published
+    unit = f" {one.unit}" if one.unit else ""
+    published = f"{format_number(one.value, one.decimals)}{unit}"
+    ours = f"{format_number(compared.ours, one.decimals)}{unit}"
+    return one.quantity, published, ours, within(compared), one.source
+
+
+def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compared] = ()) -> str:
     """Write the ledger as a Markdown table.
 
     Parameters
@@ -103,6 +121,8 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
         The model and the scope of the check.
     verdicts
         Its lines.
+    published
+        Lines of a second table; none for no such table.
     """
     lines = [
         "# Claims",
@@ -119,6 +139,11 @@ def markdown(title: str, verdicts: Sequence[Verdict]) -> str:
         row = (f"{sign(verdict)} {word(verdict)}", claim.statement, quantity, measured(verdict),
                  expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
+    if published:
+        lines += ["", "## Published numbers", "", "| Quantity | Published | Ours | | Source |"]
+        lines.append("|---|---:|---:|---|---|")
+    for one in published:
+        lines.append(f"| {' | '.join(map(markdown_text, published_cells(one)))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -151,7 +176,12 @@ CHARACTERS = 70
 _OUTCOME, _CLAIM, _MEASURED, _EXPECTED, _NULL = 0.2, 1.75, 7.2, 7.35, 8.25
 
 
-def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT) -> Figure:
+def ledger_figure(
+    scope: str,
+    verdicts: Sequence[Verdict],
+    theme: Theme = LIGHT,
+    published: Sequence[Compared] = (),
+) -> Figure:
     """Draw the ledger as a table, on a page of its height.
 
     Parameters
@@ -160,6 +190,10 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
         The model and the scope of the check.
     verdicts
         Its lines.
+    theme
+        Its colours.
+    published
+        Lines below it; none for no such part.
     """
     from matplotlib.figure import Figure
 
@@ -167,6 +201,7 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
 
     texts = [wrap(_text(verdict), CHARACTERS) for verdict in verdicts]
     height = 2 * MARGIN + 5 * LINE + sum(len(lines) * LINE + GAP for lines in texts)
+    height += bool(published) * 3 * LINE + len(published) * (2 * LINE + GAP)
     figure = Figure(figsize=(WIDTH, height), facecolor=theme.viewport)
     at = height - MARGIN
 
@@ -197,6 +232,23 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
         write(_EXPECTED, expected(verdict), theme.text)
         write(_NULL, band(verdict), theme.muted)
         at -= len(lines) * LINE + GAP
+    if published:
+        at -= LINE
+        for x, text, side in (
+            (_OUTCOME, "Published numbers", "left"),
+            (_MEASURED, "Ours", "right"),
+            (_EXPECTED, "Published", "left"),
+        ):
+            write(x, text, theme.muted, side=side)
+        at -= 2 * LINE
+    for one in published:
+        quantity, given, ours, how, source = published_cells(one)
+        outcome: Outcome = "holds" if one.within else "does not hold"
+        write(_OUTCOME, how, outcome_color(outcome, theme))
+        write(_CLAIM, f"{quantity}\n{source}", theme.text)
+        write(_MEASURED, ours, theme.text, side="right")
+        write(_EXPECTED, given, theme.text)
+        at -= 2 * LINE + GAP
     return figure
 
 

@@ -1,0 +1,138 @@
+"""The last part of the ledger: numbers that papers give for the open model, beside ours."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QSize, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView, QWidget
+
+from geometry.claims.published import Compared
+from gui.panels.claims.words import published_cells, within
+from gui.style.outcomes import outcome_color
+from gui.style.theme import GRID, Theme
+from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
+from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
+
+Role = Qt.ItemDataRole
+
+ROW_HEIGHT = 22
+QUANTITY, PUBLISHED, OURS, WITHIN, SOURCE = range(5)
+_COLUMNS = (
+    Column("Published numbers", "What a paper measured on this model, and we on it", left=True),
+    Column("Published", "The number that the paper gives"),
+    Column("Ours", "The same, measured here"),
+    Column("Tolerance", "Whether they differ by no more than they may", left=True),
+    Column("Source", "Which paper gives it", left=True),
+)
+_ROOM = {SOURCE: 760, WITHIN: 520}
+"""Least width of the table at which a column is shown, in pixels."""
+
+
+class PublishedRows(TitledRows):
+    """Compared numbers as rows."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(_COLUMNS, parent)
+        self.compared: tuple[Compared, ...] = ()
+        self.colors: dict[bool, QColor] = {}
+
+    def replace(self, compared: tuple[Compared, ...]) -> None:
+        self.beginResetModel()
+        self.compared = compared
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        return 0 if parent.isValid() else len(self.compared)
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
+        one, column = self.compared[index.row()], index.column()
+        match role:
+            case Role.DisplayRole:
+                return published_cells(one)[column]
+            case Role.ForegroundRole if column == WITHIN:
+                return self.colors.get(one.within)
+            case Role.ToolTipRole:
+                return wrapped(_tip(one))
+            case Role.AccessibleTextRole:
+                return f"{published_cells(one)[column]}. {_tip(one)}"
+            case Role.TextAlignmentRole:
+                return self.alignment(column)
+        return None
+
+
+def _tip(one: Compared) -> str:
+    quantity, published, ours, _, source = published_cells(one)
+    numbers = f"Published {published}, ours {ours}: {within(one)}"
+    return "\n".join((f"{quantity}.", numbers, one.published.reason, source))
+
+
+class PublishedTable(QTableView):
+    """Compared numbers, a line for each; hidden where there are none."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.rows = PublishedRows(self)
+        self.setModel(self.rows)
+        self._set_up_look()
+        self.set_theme(theme)
+        self.hide()
+
+    def show_compared(self, compared: tuple[Compared, ...]) -> None:
+        """Set the numbers."""
+        if compared != self.rows.compared:
+            self.rows.replace(compared)
+            self.updateGeometry()
+        self.setVisible(bool(compared))
+
+    def set_theme(self, theme: Theme) -> None:
+        self.rows.colors = {
+            True: QColor(outcome_color("holds", theme)),
+            False: QColor(outcome_color("does not hold", theme)),
+        }
+        self.viewport().update()
+
+    def sizeHint(self) -> QSize:
+        """All rows; a short panel leaves less, and the rest is scrolled to."""
+        titles = self.horizontalHeader().sizeHint().height()
+        return QSize(super().sizeHint().width(), titles + self._height(len(self.rows.compared)))
+
+    def minimumSizeHint(self) -> QSize:
+        titles = self.horizontalHeader().sizeHint().height()
+        return QSize(super().minimumSizeHint().width(), titles + self._height(1))
+
+    def _height(self, rows: int) -> int:
+        return ROW_HEIGHT * rows + 2 * self.frameWidth()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in MOVES:
+            super().keyPressEvent(event)
+        else:
+            # The window's commands instead of the table's search by letter.
+            event.ignore()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        for column, room in _ROOM.items():
+            self.setColumnHidden(column, event.size().width() < room)
+
+    def _set_up_look(self) -> None:
+        self.setAccessibleName("Published numbers")
+        self.setProperty("ring", True)
+        self.setStyleSheet(
+            "QTableView { background: transparent; }"
+            # Qt adds a margin of 3 px to items.
+            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
+            "QHeaderView { background: transparent; }"
+            f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
+        )
+        set_up_rows(self, ROW_HEIGHT)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
+        titles = self.horizontalHeader()
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles.setSectionResizeMode(QUANTITY, QHeaderView.ResizeMode.Stretch)
+        for column, width in {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 33}.items():
+            self.setColumnWidth(column, width * GRID)
