@@ -9,6 +9,7 @@ After "The positional embeddings' norms are stable" (2023), which argues that GP
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,21 @@ from geometry.pca.components import Array, check_range, check_table, row_norms
 
 #: Token rows converted to float64 at a time.
 BLOCK_ROWS = 2048
+RESAMPLES = 200
+"""Draws of a bootstrap: five lie beyond each end of a 95 % interval."""
+THINNED = 128
+"""Positions of a bootstrap, evenly spaced: neighbours have nearly the same errors."""
+
+Version = Literal["orthogonal", "constant_norm"]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorIntervals:
+    """95 % intervals of the median and the 95th percentile over tokens and positions."""
+
+    median: Interval
+    p95: Interval
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,6 +43,8 @@ class LayerNormErrors:
     ----------
     tokens : (m,) int
         The tokens of the sample, increasing.
+    vocabulary
+        Number of tokens that the sample is of.
     positions
         First and last position, both inclusive; every one is combined with every token.
     orthogonal : (m, p) float64
@@ -38,10 +56,47 @@ class LayerNormErrors:
     """
 
     tokens: npt.NDArray[np.int64]
+    vocabulary: int
     positions: tuple[int, int]
     orthogonal: Array
     constant_norm: Array
     mean_norm: float
+
+    def intervals(self, version: Version, seed: int = 0) -> ErrorIntervals | None:
+        """Return how far the errors depend on the sample of tokens; None if it has all of them.
+
+        By a bootstrap: whole tokens are drawn again, with all their positions, because the errors
+        of one token are alike. Narrowed by √(1 − m/vocabulary), as the tokens of a sample differ.
+
+        Parameters
+        ----------
+        version
+            Which of the two approximations.
+        seed
+            Of the random numbers.
+        """
+        m = len(self.tokens)
+        if m == self.vocabulary:
+            return None
+        errors: Array = getattr(self, version)
+        n = errors.shape[1]
+        thinned = errors[:, np.linspace(0, n - 1, min(n, THINNED)).round().astype(int)]
+        order = np.argsort(thinned, axis=None)
+        values, of_token = thinned.ravel()[order], order // thinned.shape[1]
+
+        def percentiles(times: npt.NDArray[np.int64]) -> Array:
+            """Return both percentiles where each token counts so many times."""
+            so_far = np.cumsum(times[of_token])
+            found: Array = values[np.searchsorted(so_far, np.array((0.5, 0.95)) * so_far[-1])]
+            return found
+
+        rng, even = np.random.default_rng(seed), np.full(m, 1.0 / m)
+        drawn = np.array([percentiles(rng.multinomial(m, even)) for _ in range(RESAMPLES)])
+        away = (drawn - percentiles(np.ones(m, dtype=np.int64))) * np.sqrt(1 - m / self.vocabulary)
+        # Thinning may move the percentiles; how far draws are from them stays the same.
+        ends = np.percentile(errors, (50, 95)) + np.percentile(away, (2.5, 97.5), axis=0)
+        (low, low95), (high, high95) = np.maximum(ends, 0.0).tolist()
+        return ErrorIntervals((low, high), (low95, high95))
 
 
 def layernorm_errors(
@@ -95,7 +150,7 @@ def layernorm_errors(
     errors = (_length_error(exact, orthogonal), _length_error(exact, constant))
     for array in (chosen, *errors):
         array.flags.writeable = False
-    return LayerNormErrors(chosen, (first, last), *errors, mean_norm)
+    return LayerNormErrors(chosen, len(tokens), (first, last), *errors, mean_norm)
 
 
 def _length_error(exact: Array, approximate: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.interference import Interference, RandomPairs, interference, random_pairs
+from geometry.measures.layernorm import ErrorIntervals, LayerNormErrors, Version
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from gui.panels.layernorm.one_token import AnyToken, read_token, write_token
@@ -38,11 +39,14 @@ class Errors:
         For each position of the range: median and 95th percentile over tokens.
     overall
         Both for all tokens and positions together.
+    intervals
+        95 % intervals of these two over samples of tokens; None if all tokens were taken.
     """
 
     median: np.ndarray
     p95: np.ndarray
     overall: tuple[float, float]
+    intervals: ErrorIntervals | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +123,8 @@ class ErrorsOf(ReadsTokens):
         return ErrorsByPosition(
             measured.positions,
             len(errors.tokens),
-            _errors(errors.orthogonal),
-            _errors(errors.constant_norm),
+            _errors(errors, "orthogonal"),
+            _errors(errors, "constant_norm"),
         )
 
 
@@ -130,8 +134,8 @@ def layernorms_of(measured: Measurements) -> LayerNorms:
     return LayerNorms(
         measured.positions,
         len(errors.tokens),
-        _errors(errors.orthogonal),
-        _errors(errors.constant_norm),
+        _errors(errors, "orthogonal"),
+        _errors(errors, "constant_norm"),
         cosines.histogram,
         tuple(
             Alike(one.token, _text(measured.model, one.token), one.position, one.value)
@@ -140,12 +144,14 @@ def layernorms_of(measured: Measurements) -> LayerNorms:
     )
 
 
-def _errors(values: np.ndarray) -> Errors:
+def _errors(errors: LayerNormErrors, version: Version) -> Errors:
+    values: np.ndarray = getattr(errors, version)
     median, p95 = np.percentile(values, (50, 95), axis=0)
     both = np.percentile(values, (50, 95))
     for array in (median, p95):
         array.setflags(write=False)
-    return Errors(median, p95, (float(both[0]), float(both[1])))
+    overall = float(both[0]), float(both[1])
+    return Errors(median, p95, overall, errors.intervals(version))
 
 
 def _text(model: PositionalModel, token: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
+from geometry.measures.layernorm import Interval, Version
 from gui.panels.choices import LONGEST, Choice, Option, Saved, whole_number
 from gui.panels.kit import PanelSpec, Reported, Scope, View
 from gui.panels.layernorm.question import (
@@ -68,7 +69,6 @@ COLUMNS = (
 )
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
-Version = Literal["orthogonal", "constant_norm"]
 VERSIONS: dict[Version, str] = {"orthogonal": "orthogonal", "constant_norm": "constant norm"}
 Sum = tuple[str, int]
 """A typed token and a position."""
@@ -124,7 +124,8 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         "LayerNorm divides token plus position by its norm; the orthogonal version divides by "
         "√(‖E‖² + ‖p‖²) and the one of constant norm by √(‖E‖² + c²), c the mean ‖p‖ of the range. "
         "Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of tokens, and |cos| "
-        "of all tokens with all positions, which is why it is small."
+        "of all tokens with all positions, which is why it is small. The 95 % intervals of "
+        "their numbers are those over samples of as many tokens."
     )
     empty = "Open a model to see how far LayerNorm keeps its tokens and positions apart."
     instead = "Norms shows how stable the positions’ norms are."
@@ -269,6 +270,11 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
             "constant_norm_median": result.constant_norm.median,
             "constant_norm_p95": result.constant_norm.p95,
         }
+        for version in VERSIONS:
+            intervals = errors_of(result, version).intervals
+            if intervals is not None:
+                errors[f"{version}_median_interval"] = np.array(intervals.median)
+                errors[f"{version}_p95_interval"] = np.array(intervals.p95)
         if not isinstance(result, LayerNorms):
             return errors
         bins = len(result.histogram)
@@ -285,6 +291,9 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     def script(self, view: LayerNormView) -> str:
         if isinstance(view.result, ComparedSums):
             return _script_of_sums(view, view.result)
+        assert isinstance(view.result, ErrorsByPosition)
+        sampled = view.result.orthogonal.intervals is not None
+        between = "    print(found.intervals(version))\n" if sampled else ""
         return (
             opening(view.model)
             + f"""import numpy as np
@@ -292,8 +301,10 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
 from geometry import Measurements, Scope
 
 measured = Measurements(model, Scope(positions={view.result.positions}))
-for errors in (measured.layernorm.orthogonal, measured.layernorm.constant_norm):
-    print(*np.percentile(errors, (50, 95)))
+found = measured.layernorm
+for version in ("orthogonal", "constant_norm"):
+    print(*np.percentile(getattr(found, version), (50, 95)))
+{between}\
 for one in measured.cosines.most_alike():
     print(one.token, one.position, one.value)
 """
@@ -375,8 +386,17 @@ def _scope(result: ErrorsByPosition) -> str:
 
 def _overall(view: LayerNormView) -> str:
     assert isinstance(view.result, ErrorsByPosition)
-    median, p95 = errors_of(view.result, view.choices.version).overall
-    return f"median {format_number(median)}, 95 % below {format_number(p95)}"
+    found = errors_of(view.result, view.choices.version)
+    median, p95 = (format_number(value) for value in found.overall)
+    if found.intervals is None:
+        return f"median {median}, 95 % below {p95}"
+    between, between95 = map(_between, (found.intervals.median, found.intervals.p95))
+    return f"median {median} (95 % {between}), 95 % below {p95} ({between95})"
+
+
+def _between(interval: Interval) -> str:
+    low, high = interval
+    return f"between {format_number(low)} and {format_number(high)}"
 
 
 # ---- two sums --------------------------------------------------------------------------------

@@ -74,6 +74,55 @@ def test_samples_are_seeded(tables):
     assert (one.seed, other.seed) == (1, 2)
 
 
+def test_all_tokens_have_no_interval_and_a_sample_has_a_seeded_one_about_its_errors(tables):
+    E, P = tables
+    assert layernorm_errors(E, P, (0, 11)).intervals("orthogonal") is None
+    assert layernorm_errors(E, P, (0, 11), sample=40).intervals("constant_norm") is None
+    sampled = layernorm_errors(E, P, (0, 11), sample=20)
+    for version in ("orthogonal", "constant_norm"):
+        found = sampled.intervals(version)
+        assert found == sampled.intervals(version) != sampled.intervals(version, seed=1)
+        median, p95 = np.percentile(getattr(sampled, version), (50, 95))
+        for (low, high), value in ((found.median, median), (found.p95, p95)):
+            assert 0 <= low < value < high
+    nearly_all = layernorm_errors(E, P, (0, 11), sample=39)
+    narrow, wide = (np.ptp(one.intervals("orthogonal").median) for one in (nearly_all, sampled))
+    assert narrow < wide / 2
+
+
+def test_95_of_100_intervals_have_the_error_of_the_whole_vocabulary():
+    """The errors of a token are alike, so intervals over pairs would be much too narrow."""
+    rng = np.random.default_rng(5)
+    E = rng.standard_normal((1200, 24)) * np.exp(0.5 * rng.standard_normal((1200, 1)))
+    P = 0.4 * rng.standard_normal((1, 24)) + 0.05 * rng.standard_normal((30, 24))
+    whole = layernorm_errors(E, P, (0, 29), sample=1200)
+    truth = np.percentile(whole.orthogonal, (50, 95))
+    hits, widths, estimates = [], [], []
+    for seed in range(100):
+        found = layernorm_errors(E, P, (0, 29), sample=300, seed=seed)
+        intervals = found.intervals("orthogonal", seed)
+        both = np.array([intervals.median, intervals.p95])
+        hits.append((both[:, 0] <= truth) & (truth <= both[:, 1]))
+        widths.append(np.ptp(both, axis=1))
+        estimates.append(np.percentile(found.orthogonal, (50, 95)))
+    covered = np.mean(hits, axis=0)
+    assert (covered >= 0.86).all()
+    # No wider than need be: of other samples' errors, 95 % lie in 3.92 standard deviations.
+    spread = 3.92 * np.std(estimates, axis=0)
+    np.testing.assert_allclose(np.mean(widths, axis=0) / spread, 1.0, atol=0.25)
+
+
+def test_an_interval_of_many_positions_is_that_of_all_of_them():
+    """It is drawn from 128 of them, and lies about the errors at all."""
+    rng = np.random.default_rng(6)
+    E, P = rng.standard_normal((400, 16)), 0.3 * rng.standard_normal((1000, 16)) + 0.2
+    found = layernorm_errors(E, P, (0, 999), sample=200)
+    (low, high), median = found.intervals("orthogonal").median, np.median(found.orthogonal)
+    assert low < median < high
+    few = layernorm_errors(E, P[::8], (0, 124), sample=200).intervals("orthogonal").median
+    assert (high - low) / (few[1] - few[0]) == pytest.approx(1.0, abs=0.4)
+
+
 def test_cosines_are_those_of_the_rows(tables):
     E, P = tables
     found = token_position_cosines(E, P, bins=50)

@@ -74,6 +74,35 @@ def test_errors_are_those_of_the_measurements_tokens_have_their_text_and_figures
     assert (errors.get_xlabel(), cosines.get_ylabel()) == ("Position", "Share of all pairs")
 
 
+def test_errors_of_a_sample_have_intervals_in_caption_numbers_and_python(minilm, of_minilm):
+    """30,522 tokens are sampled."""
+    errors = Measurements(minilm, Scope((1, 511))).layernorm
+    assert of_minilm.orthogonal.intervals == errors.intervals("orthogonal")
+    spec, scope = PANELS["layernorm"].spec, kit.Scope(minilm, (1, 511), (1, 2, 3))
+    question = LayerNormOf((1, 511))
+    view = kit.View(scope, spec.defaults, question, of_minilm, name="MiniLM")
+    median, p95 = (format_number(one) for one in of_minilm.orthogonal.overall)
+    of_median, of_p95 = (
+        f"between {format_number(low)} and {format_number(high)}"
+        for low, high in (
+            errors.intervals("orthogonal").median,
+            errors.intervals("orthogonal").p95,
+        )
+    )
+    caption = f"orthogonal: median {median} (95 % {of_median}), 95 % below {p95} ({of_p95})"
+    assert spec.caption(view).endswith(caption)
+    assert spec.summary(view) == f"M{caption.removeprefix('orthogonal: m')}"
+    numbers = spec.numbers(view)
+    for version in ("orthogonal", "constant_norm"):
+        assert numbers[f"{version}_median_interval"].tolist() == list(
+            errors.intervals(version).median
+        )
+        assert numbers[f"{version}_p95_interval"].tolist() == list(errors.intervals(version).p95)
+    assert "found.intervals(version)" in spec.script(view)
+    lines = run_script(spec.script(view)).splitlines()
+    assert lines[1::2][:2] == [str(errors.intervals(v)) for v in ("orthogonal", "constant_norm")]
+
+
 def test_it_can_be_given_up_between_its_steps(minilm):
     class GivenUp(Exception):
         pass
@@ -103,6 +132,8 @@ def test_the_token_that_is_a_position_comes_first_in_numbers_and_python_too(laye
     assert numbers["position"].tolist() == list(range(1, 200))
     assert len(numbers["orthogonal_p95"]) == 199
     assert numbers["token_text"][0] == "hello"
+    assert "orthogonal_median_interval" not in numbers  # all of its tokens are taken
+    assert "intervals" not in layernorm.panel.python()
     lines = run_script(layernorm.panel.python()).splitlines()
     result = layernorm.panel.result
     for line, found in zip(lines, (result.orthogonal, result.constant_norm), strict=False):
