@@ -123,9 +123,9 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     explanation = (
         "LayerNorm divides token plus position by its norm; the orthogonal version divides by "
         "√(‖E‖² + ‖p‖²) and the one of constant norm by √(‖E‖² + c²), c the mean ‖p‖ of the range. "
-        "Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of tokens, and |cos| "
-        "of all tokens with all positions, which is why it is small. The 95 % intervals of "
-        "their numbers are those over samples of as many tokens."
+        "Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of tokens, with 95 % "
+        "intervals over such samples in the caption, and |cos| of all tokens with all positions, "
+        "which is why it is small."
     )
     empty = "Open a model to see how far LayerNorm keeps its tokens and positions apart."
     instead = "Norms shows how stable the positions’ norms are."
