@@ -16,11 +16,11 @@ from geometry.claims.report_lookback import describe_lookback
 from geometry.claims.report_probes import describe_probes, describe_published
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
+from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name
-from geometry.pca.components import Array
 
 NOT_HERE = "not on this machine, and the network may not be used"
 """Reason for a section that would need a download."""
@@ -299,8 +299,8 @@ def _layernorm(measured: Measurements) -> dict[str, Any]:
             "position": most.position,
         },
         "error": {
-            "orthogonal": _median_and_p95(errors.orthogonal),
-            "constant_norm": _median_and_p95(errors.constant_norm),
+            "orthogonal": _median_and_p95(errors, "orthogonal"),
+            "constant_norm": _median_and_p95(errors, "constant_norm"),
         },
     }
 
@@ -316,9 +316,16 @@ def _token(model: PositionalModel, token: int) -> str | int:
     return token if text is None else text
 
 
-def _median_and_p95(errors: Array) -> dict[str, float]:
-    median, p95 = np.percentile(errors, (50, 95))
-    return {"median": float(median), "p95": float(p95)}
+def _median_and_p95(errors: LayerNormErrors, version: Version) -> dict[str, Any]:
+    """Describe the errors; their intervals are null where all tokens were taken."""
+    median, p95 = np.percentile(getattr(errors, version), (50, 95))
+    intervals = errors.intervals(version)
+    return {
+        "median": float(median),
+        "p95": float(p95),
+        "median_interval": None if intervals is None else list(intervals.median),
+        "p95_interval": None if intervals is None else list(intervals.p95),
+    }
 
 
 def _shape(measured: Measurements) -> dict[str, Any] | None:

@@ -163,6 +163,10 @@ def test_report_fills_what_the_ledger_reads(minilm_folder):
     transposed = measured["overlaps"]["E_P"]
     assert overlap["contrast"]["TR"] == pytest.approx(transposed["contrast"]["BL"])
     assert measured["layernorm"]["max_abs_cosine"]["token"] == "[CLS]"
+    for error in measured["layernorm"]["error"].values():
+        for name in ("median", "p95"):
+            low, high = error[f"{name}_interval"]
+            assert low < error[name] < high < 1.2 * low
     assert measured["shape"]["best"] == "none"
     assert list(measured["similarity"]["by_lag"]) == [
         "1", "2", "5", "10", "20", "50", "100", "200", "300", "500",

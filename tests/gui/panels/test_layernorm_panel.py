@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import describe
 from geometry.models.sources import open_source
 from gui.panels import kit
 from gui.panels.kit import usable
@@ -113,6 +114,15 @@ def test_it_can_be_given_up_between_its_steps(minilm):
 
     with pytest.raises(GivenUp):
         resolve(LayerNormOf((1, 511)), QuestionContext(minilm, tell=tell))
+
+
+def test_a_report_has_no_intervals_of_a_whole_vocabulary(gpt2_with_tokens):
+    measured = Measurements(open_source(gpt2_with_tokens))
+    found = describe(measured, lambda _: ())["layernorm"]
+    assert found["tokens_sampled"] == 7
+    for error in found["error"].values():
+        assert error["median_interval"] is error["p95_interval"] is None
+        assert error["median"] < error["p95"]
 
 
 def test_tokens_of_another_size_are_no_fault_of_a_claim(write_gpt2):
