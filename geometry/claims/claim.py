@@ -15,6 +15,7 @@ from geometry.claims.measurements import Measurements
 from geometry.evidence.null import Null, Outcome, Side, weigh
 from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
+from geometry.pca.curve import why_fewer
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
@@ -24,6 +25,13 @@ Panel = Literal[
 
 class CannotTell(HelixscopeError):
     """Something is missing that would decide a claim."""
+
+
+def too_few(measured: Measurements) -> CannotTell:
+    """Return the error that a range is too short, or that its table has no three components."""
+    if measured.model.d_model < 3:
+        return CannotTell(why_fewer(measured.pca))
+    return CannotTell("too few positions are shown")
 
 
 class NotApplicable(HelixscopeError):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, Claim, NotApplicable
+from geometry.claims.claim import CannotTell, Claim, NotApplicable, too_few
 from geometry.claims.claim_measures import curve_length
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
@@ -42,7 +42,7 @@ THIN = 128
 def _found(measured: Measurements, scoring: Scoring) -> LookBack:
     found = measured.look_back
     if found is None or found[scoring].lags[-1] < LAG:
-        raise CannotTell("too few positions are shown")
+        raise too_few(measured)
     return found[scoring]
 
 
@@ -79,7 +79,7 @@ def beyond_a_rotation(measured: Measurements) -> float:
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
     if measured.look_back is None:
-        raise CannotTell("too few positions are shown")
+        raise too_few(measured)
     if measured.turning is None or len(measured.turning.angles) < LAG:
         raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
     return measured.turning.r2
@@ -242,7 +242,7 @@ def line_after_layernorm(measured: Measurements) -> float:
     """
     rows = measured.rows
     if len(rows) < 4 or len(measured.pca.components) < 3:
-        raise CannotTell("too few positions or components are shown")
+        raise too_few(measured)
     s = np.linspace(-1.0, 1.0, len(rows))
     mean = rows.mean(axis=0)
     direction = s @ (rows - mean)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, NotApplicable
+from geometry.claims.claim import CannotTell, NotApplicable, too_few
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.turning_share import FEWEST_TURNS, SMOOTH
@@ -63,7 +63,7 @@ def beside_a_line(measured: Measurements) -> float:
     """Share of what the best straight line leaves of the rows that two components hold."""
     rows = measured.rows
     if len(rows) < 4 or rows.shape[1] < 3:
-        raise CannotTell("too few positions or columns are shown")
+        raise too_few(measured)
     centred = rows - rows.mean(axis=0)
     s = np.arange(len(rows)) - (len(rows) - 1) / 2
     left = centred - np.outer(s, s @ centred / (s @ s))
@@ -102,13 +102,13 @@ def needs_helix(measured: Measurements) -> ShapeFit:
     Raises
     ------
     CannotTell
-        There are too few positions, or turns.
+        There are too few positions, columns or turns.
     NotApplicable
         Another curve describes the points, or none does.
     """
     shapes = measured.shapes
     if shapes is None or shapes.evidence is None:
-        raise CannotTell("too few positions are shown")
+        raise too_few(measured)
     found = shapes.described
     if found is not None and found.name in HELICES:
         return found
@@ -266,7 +266,7 @@ def needs_curve(measured: Measurements) -> None:
 def curve_length(measured: Measurements) -> float:
     """Length of the curve in three components, by 64 chords, so that noise adds little."""
     if len(measured.rows) < 4 or len(measured.pca.components) < 3:
-        raise CannotTell("too few positions or components are shown")
+        raise too_few(measured)
     scores = measured.pca.project(measured.rows)[:, :3]
     ends = np.linspace(0, len(scores) - 1, min(CHORDS + 1, len(scores))).round().astype(np.intp)
     return float(row_norms(np.diff(scores[ends], axis=0)).sum())

@@ -10,7 +10,16 @@ from typing import Literal
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.claims.claim import CannotTell, Expected, Panel, Verdict, at_least, at_most, more_than
+from geometry.claims.claim import (
+    CannotTell,
+    Expected,
+    Panel,
+    Verdict,
+    at_least,
+    at_most,
+    more_than,
+    too_few,
+)
 from geometry.claims.claim_measures import later_variation, truncation
 from geometry.claims.claims import HELIX, NORMS, WHY
 from geometry.claims.measurements import Measurements
@@ -97,7 +106,7 @@ def member(measured: Measurements) -> Member:
     """
     shapes, evidence = measured.shapes, measured.evidence
     if shapes is None or evidence is None:
-        raise CannotTell(f"{measured.model.name} has too few positions")
+        raise CannotTell(f"{measured.model.name}: {too_few(measured)}")
     scores = measured.pca.project(measured.rows)[:, :3]
     return Member(
         measured.model.name,

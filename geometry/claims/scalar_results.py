@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
-from geometry.claims.claim import CannotTell
+from geometry.claims.claim import CannotTell, too_few
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
@@ -21,6 +21,7 @@ from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
+from geometry.pca.curve import why_fewer
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 Value = float | int | str
@@ -156,7 +157,7 @@ class _Table:
         if most > len(pca.components):
             pca = fit_pca(self.model.W_pos, self.measured.positions, most)
         if most > len(pca.components):
-            raise CannotTell(f"this range has only {len(pca.components)} components")
+            raise CannotTell(why_fewer(pca))
         return pca.project(self.measured.rows)[:, [number - 1 for number in self.components]]
 
     @cached_property
@@ -197,6 +198,8 @@ class _Table:
 
     def period(self) -> float:
         """Tokens per turn, from the rotation that looks back."""
+        if self.measured.look_back is None:
+            raise too_few(self.measured)
         turning = self.measured.turning
         if turning is None or not turning.slope > 0.0:
             raise CannotTell("no rotation fits")

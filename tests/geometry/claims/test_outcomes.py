@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from geometry.claims.claim import CannotTell
 from geometry.claims.claims import CLAIMS, check_claims
-from geometry.claims.measurements import Measurements
+from geometry.claims.group_claims import member
+from geometry.claims.measurements import Measurements, Scope
 from geometry.models.sources import open_source
 
 #: By outcome, the claims about rows and weights; those that are not listed lack tensors.
@@ -147,3 +149,24 @@ def test_a_helix_is_one_and_looks_back_everywhere():
     for claim in ("shape.helix", "shape.turns", "lookback.everywhere", "lookback.far",
                   "lookback.rotation", "lookback.angle"):  # fmt: skip
         assert found[claim] == "holds", claim
+
+
+def test_what_needs_three_components_of_a_table_of_two_columns_is_put_down_to_these(open_array):
+    t = np.linspace(0, 1, 400)
+    rows = np.column_stack([t, np.sin(9 * t)])
+    measured = Measurements(
+        open_array(rows + 0.01 * np.random.default_rng(0).normal(size=(400, 2)))
+    )
+    found = {one.claim.id: one.why_null or "" for one in check_claims(measured)}
+    assert not [name for name, why in found.items() if "too few positions" in why]
+    narrow = {name for name, why in found.items() if why == "this table has 2 columns"}
+    assert narrow >= {
+        "pca.not_a_line", "shape.turns", "lookback.everywhere", "lookback.far",
+        "lookback.rotation", "lookback.angle",
+    }  # fmt: skip
+    with pytest.raises(CannotTell, match="this table has 2 columns"):
+        member(measured)
+    # A short range is put down to its positions still.
+    short = Measurements(open_array(rows @ np.eye(2, 5)), Scope((10, 12)))
+    why = {one.claim.id: one.why_null for one in check_claims(short)}
+    assert why["lookback.everywhere"] == "too few positions are shown"

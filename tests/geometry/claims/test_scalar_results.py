@@ -102,7 +102,7 @@ def test_what_a_short_range_has_not_says_why(open_array):
 
 def test_what_a_narrow_table_has_not_says_why(open_array):
     why = reasons(open_array(np.random.default_rng(4).normal(size=(50, 2))))
-    assert why["turns"] == why["loops"] == "this range has only 2 components"
+    assert why["turns"] == why["loops"] == why["period"] == "this table has 2 columns"
     assert "norm_cv" not in why
 
 
