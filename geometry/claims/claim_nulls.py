@@ -91,7 +91,8 @@ def draw_curves(
             groups.setdefault(key, []).append(claim)
     for done, (key, together) in enumerate(groups.items()):
         values: dict[str, list[float]] = {claim.id: [] for claim in together}
-        draws = max(_draws(claim) for claim in together)
+        most = _most_draws(measured.model.n_positions)
+        draws = min(most, max(_draws(claim) for claim in together))
         for at, drawn in enumerate(_drawn(measured, *key, draws)):
             if tell is not None:
                 tell((done + at / draws) / len(groups))
@@ -104,6 +105,11 @@ def draw_curves(
                 found.setdefault(claim.id, []).append(null_of(key[0], MEANINGS[key[0]], defined))
     for claim in wanted:
         measured.drawn[claim.id] = _closest(claim, found.get(claim.id, []))
+
+
+def _most_draws(n: int) -> int:
+    """Return the most draws of tables of n positions: fewer of longer ones, which take longer."""
+    return max(FEWEST, DRAWS * 1024 // max(n, 1024))
 
 
 def _draws(claim: Claim) -> int:

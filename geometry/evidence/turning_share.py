@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh, eigvalsh
 
+from geometry.evidence.null import Outcome
 from geometry.pca.components import Array
 
 FEWEST_TURNS = 1.25
@@ -77,6 +78,13 @@ class TurningShare:
         if not self._exceeds((STILL, STILL)):
             return False
         return None if self.turns < FEWEST_TURNS else self.tier > 0
+
+    @property
+    def outcome(self) -> Outcome:
+        """What becomes of the claim that it turns more than a random smooth curve."""
+        if self.remarkable is None:
+            return "cannot tell"
+        return "holds" if self.remarkable else "does not hold"
 
     @property
     def kind(self) -> Literal["helix", "circle"] | None:

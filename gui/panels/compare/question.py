@@ -83,10 +83,7 @@ def turning_outcome(model: PositionalModel, row: RowOf) -> Outcome:
     if len(rows) < FEWEST or most > len(pca.components):
         return "cannot tell"
     shown = [number - 1 for number in row.components]
-    remarkable = turning_share(rows, pca.project(rows)[:, shown]).remarkable
-    if remarkable is None:
-        return "cannot tell"
-    return "holds" if remarkable else "does not hold"
+    return turning_share(rows, pca.project(rows)[:, shown]).outcome
 
 
 KEPT = Recent(MOST_KEPT)

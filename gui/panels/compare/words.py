@@ -227,8 +227,7 @@ def latex(lines: Sequence[MeasuredRow]) -> str:
 def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
     """Return a script that prints the scalars of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
-    return f"""from geometry import scalar_results
-from geometry import open_model
+    return f"""from geometry import fit_pca, open_model, scalar_results, turning_share
 
 shown = [
 {rows}]
@@ -238,6 +237,11 @@ for model, positions, components in shown:
         percent = one.quantity.unit == "%" and one.value is not None
         value = 100 * one.value if percent else one.value
         print("", one.quantity.title, value, one.quantity.unit, sep="\\t")
+    rows = model.W_pos[positions[0] : positions[1] + 1]
+    if len(rows) >= 8:
+        scores = fit_pca(model.W_pos, positions, max(components)).project(rows)
+        shown = [number - 1 for number in components]
+        print("", "Turning", turning_share(rows, scores[:, shown]).outcome, sep="\\t")
 """
 
 

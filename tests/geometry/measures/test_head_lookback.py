@@ -85,7 +85,7 @@ def test_gpt2(gpt2_folder):
     for one in (*found.queries, *found.keys):
         assert one.r2["screw"][0] > 0.95
     assert in_heads(Measurements(model)) > 0.97
-    assert different_lags(Measurements(model)) >= 2
+    assert different_lags(Measurements(model)) == 1  # only one lag is clearly preferred
 
 
 def test_claims_need_queries_and_keys(open_array):

@@ -228,7 +228,7 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
     assert "gain folded" in said["overlaps-attention"]
     assert "W_Q 1" in said["spectra-weights"]
     assert "LayerNorm gain folded" in said["spectra-weights"]
-    assert "layer 1, LayerNorm gain folded in" in said["claims"]
+    assert "weights of layer 0 as they are" in said["claims"]  # as the articles
 
 
 def test_skipped_figures_in_one_sentence():

@@ -453,7 +453,11 @@ def test_the_copied_python_prints_the_same(two):
     two.session.components = (1, 2, 4)
     printed = run_script(two.python()).splitlines()
     assert printed[0] == "helix"
-    assert printed[len(QUANTITIES) + 1] == "other_%"
+    assert (
+        printed[len(QUANTITIES) + 1]
+        == f"\tTurning\t{two.panel.result.lines[0].outcomes['turning_share']}"
+    )
+    assert printed[len(QUANTITIES) + 2] == "other_%"
     told = {line.split("\t")[1]: line.split("\t")[2:] for line in printed[1 : len(QUANTITIES) + 1]}
     found = of(two.session).values()
     for one in found:

@@ -80,7 +80,7 @@ class ModelPanel(Panel):
         self.file.setToolTip("Open a .safetensors, .bin, .pt, .npy or .npz file")
         self.working = OpeningRow(theme)
         # Room for four lines of the list.
-        self.setMinimumHeight(184)
+        self.setMinimumHeight(172)
         self._arrange()
         self._connect()
         self.set_theme(theme)
