@@ -41,8 +41,7 @@ DEAD_S = 150.0
 MORE = {"files": 24, "threads": 8, "windows": 8}
 """How much more there may be after a window's gestures than before, once all is shown as at first.
 Caches of fonts, pools of threads and kept models take some; what is more grows with the gestures.
-In a soak the second half is compared with the first: menus and dialogs are made when they are first
-used, which for the rarest of them is hours later.
+In a soak the second half is compared with the first as well.
 """
 MORE_MEMORY = 0.05
 """Growth of the memory from the first half of a soak to the second that is a leak."""
@@ -128,7 +127,7 @@ class Windows:
             self._check(last)
             self._check(end)
             leaks = {name: n for name, n in more.items() if n > MORE.get(name, np.inf)}
-            if leaks and not self._endless:
+            if leaks:
                 raise Fault("leak", f"more after {self._done} gestures: {leaks}")
         finally:
             self._end()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
@@ -49,16 +49,8 @@ def fast_minilm(minilm):
     return RangePCA(minilm)
 
 
-def same_signs(ours, truth):
-    """−1 for components that differ in sign because their two largest entries are nearly equal."""
-    largest = np.sort(np.abs(truth), axis=1)[:, -2:]
-    equal = largest[:, 1] - largest[:, 0] < 1e-3 * largest[:, 1]
-    turned = np.einsum("ij,ij->i", ours, truth) < 0
-    return np.where(equal & turned, -1.0, 1.0)
-
-
 def error(table, fast, positions, k, shown=None, bounds=()):
-    """Largest difference of a coordinate over the largest coordinate, signs included where clear.
+    """Largest difference of a coordinate over the largest coordinate, signs included.
 
     And no coordinate is off by more than the bound that was found for it, if these are recorded.
     """
@@ -66,8 +58,6 @@ def error(table, fast, positions, k, shown=None, bounds=()):
     rows = table[positions[0] : positions[1] + 1]
     shown = shown or k
     ours, truth = pca.project(rows)[:, :shown], exact.project(rows)[:, :shown]
-    if not pca.exact:
-        ours = ours * same_signs(pca.components, exact.components)[:shown]
     off, largest = np.abs(ours - truth), np.abs(truth).max()
     np.testing.assert_allclose(
         pca.explained_variance_ratio, exact.explained_variance_ratio, atol=1e-3
@@ -96,7 +86,6 @@ ranges = st.tuples(st.integers(0, 1023), st.integers(0, 1023)).map(lambda ends: 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ranges, st.integers(1, 10))
-@example((14, 269), 2)
 def test_any_range_of_gpt2(gpt2, fast_gpt2, bounds, positions, k):
     k = min(k, positions[1] - positions[0] or 1)
     assert error(gpt2, fast_gpt2, positions, k, bounds=bounds) <= TOLERANCE
