@@ -66,6 +66,11 @@ class LookBack:
         at = self.index(lag)
         return Motion(self.rotations[at], self.shifts[at])
 
+    def first(self, n: int) -> LookBack:
+        """Return the motions of the first n lags."""
+        r2 = {kind: values[:n] for kind, values in self.r2.items()}
+        return LookBack(self.scoring, self.lags[:n], r2, self.rotations[:n], self.shifts[:n])
+
     @property
     def angles(self) -> Array:
         """(L, k // 2) rotation angle of every plane, in radians, 0 to π, decreasing."""

@@ -348,13 +348,16 @@ class PanelSpec(ABC, Generic[C, R]):
 
         names = view.other_names
         own = (view.name, view.color or view.theme.text) if names else None
-        title, detail = self.heading(view)
-        finding = None if view.nulls is None else self.finding(view)
         return paint(
-            self.plots(view), title, detail if finding is None else f"{detail} · {finding}",
-            view.theme,
+            self.plots(view), *self.printed_heading(view), view.theme,
             others=names, own=own, what=self.compares(view.choices),
         )  # fmt: skip
+
+    def printed_heading(self, view: View[C, R]) -> tuple[str, str]:
+        """Return title and subtitle of the printed figure, with the finding."""
+        title, detail = self.heading(view)
+        finding = None if view.nulls is None else self.finding(view)
+        return title, detail if finding is None else f"{detail} · {finding}"
 
     def section(self, reported: Reported) -> Mapping[str, object]:
         """Return what a report's numbers have under the panel's name, ready for JSON.
@@ -513,7 +516,7 @@ def all_scripts(spec: AnyPanel, view: AnyView) -> str:
 
 
 def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
-    """Return the view of a report's figure.
+    """Return the view of a report's figure, beside its null distributions if it has any.
 
     Raises
     ------
@@ -522,4 +525,7 @@ def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
     """
     choices = spec.choices_for_report(reported, figure)
     question, result = spec.result_for_report(reported, choices)
-    return View(reported.scope, choices, question, result, name=reported.model.name)
+    nulls, asked = None, spec.nulls_question(reported.scope, choices)
+    if asked is not None and reported.measured.nulls:
+        nulls = resolve(asked, reported.about)
+    return View(reported.scope, choices, question, result, name=reported.model.name, nulls=nulls)

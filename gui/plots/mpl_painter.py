@@ -27,8 +27,8 @@ from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rul
 from gui.style.theme import LIGHT, SMALL, Theme
 
 __all__ = [
-    "dress_axes", "name_axes", "name_models", "new_figure", "new_figures", "paint", "paint_image",
-    "paint_plot", "save_figure", "title_axes",
+    "dress_axes", "name_axes", "name_models", "new_figure", "new_figures", "paint", "paint_band",
+    "paint_image", "paint_plot", "save_figure", "title_axes",
 ]  # fmt: skip
 
 STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
@@ -84,6 +84,7 @@ def paint(
     for part, place in zip(drawn, axes, strict=True):
         if isinstance(part, Image):
             paint_image(place, part, theme)
+            place.set_anchor("N")  # plots beside it, which are taller, stay below the title
         else:
             paint_plot(place, part, theme)
     labelled = [
@@ -96,7 +97,8 @@ def paint(
     elif len(labelled) == 1:
         figure.legend(
             frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
-            loc="outside lower left", ncols=len(drawn),
+            loc="outside lower left" if labelled[0] is axes[0] else "outside lower right",
+            ncols=len(drawn),
         )  # fmt: skip
     else:
         for place in labelled:
@@ -113,8 +115,12 @@ def paint(
 
 def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
     """Paint bands, curves and straight lines into axes."""
+    if plot.x.log:
+        axes.set_xscale("log")
+    if plot.y.log:
+        axes.set_yscale("log")
     for band in plot.bands:
-        _paint_band(axes, band, plot)
+        paint_band(axes, band)
     for curve in sorted(plot.curves, key=lambda one: not one.name):  # other models' behind
         _paint_curve(axes, curve, plot)
     for rule in plot.rules:
@@ -126,10 +132,6 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
             own.x[at], own.y[at], "o",
             color=theme.warning, markersize=5, fillstyle="none", clip_on=False,
         )  # fmt: skip
-    if plot.x.log:
-        axes.set_xscale("log")
-    if plot.y.log:
-        axes.set_yscale("log")
     if plot.x.span is not None:
         axes.set_xlim(*plot.x.span)
     y = plot.y.home or plot.y.span
@@ -151,7 +153,7 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     )  # fmt: skip
     figure = axes.get_figure(root=True)
     assert figure is not None
-    bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03)
+    bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03, anchor=(0.0, 1.0))
     bar.set_label(image.unit, fontsize=SMALL * POINTS, color=theme.text)
     bar.ax.tick_params(
         which="both", labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text
@@ -215,11 +217,13 @@ def _is_labelled(plot: Plot) -> bool:
     return any(curve.label for curve in plot.curves) or any(band.label for band in plot.bands)
 
 
-def _paint_band(axes: Axes, band: Band, plot: Plot) -> None:
+def paint_band(axes: Axes, band: Band) -> None:
+    """Paint a band behind the curves; on logarithmic axes, where it is above zero."""
     shown = np.ones(len(band.x), dtype=bool)
-    for axis, values in ((plot.x, band.x), (plot.y, band.low)):
-        if axis.log:
-            shown &= values > 0.0
+    if axes.get_xscale() == "log":
+        shown &= band.x > 0.0
+    if axes.get_yscale() == "log":
+        shown &= band.low > 0.0
     x, low, high = band.x[shown], band.low[shown], band.high[shown]
     axes.fill_between(
         x, low, high, color=band.color, alpha=TINT, linewidth=0, zorder=0.5, label=band.label or "_"

@@ -277,6 +277,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             name_axes,
             name_models,
             new_figures,
+            paint_band,
             paint_image,
             title_axes,
         )
@@ -286,6 +287,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         figure, (left, right) = new_figures(theme, FIGURE, columns=2, width_ratios=(1.1, 1.0))
         figure.set_layout_engine("compressed", wspace=0.1)
         left.set_box_aspect(0.82)
+        left.set_yscale("log")
         if view.others:
             # The colours are the models', with one head each.
             named = [head]
@@ -296,10 +298,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             named = list(dict.fromkeys([head, *np.argsort(found.mean_lag, kind="stable")]))[:NAMED]
             for number in set(range(found.n_heads)) - set(named):
                 left.plot(found.lags, found.attention[number], color=theme.faint, linewidth=0.7)
+        for band in _bands(view, result, "attention"):
+            paint_band(left, replace(band, label="random turns"))
         for color, number in zip(SERIES[theme.name], named, strict=False):
             values = found.attention[number]
             left.plot(found.lags, values, color=color, linewidth=1.1, label=f"head {number}")
-        left.set_yscale("log")
         left.set_ylim(DEEPEST, 1.5)
         # Linear up to lag ten, where most attention is.
         left.set_xscale("symlog", linthresh=NEAR)
@@ -307,12 +310,12 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         left.set_xticks(ticks, [f"{t}".replace("-", MINUS) for t in ticks], minor=False)
         left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
         size = SMALL * POINTS
-        left.legend(fontsize=size, frameon=False, labelcolor=theme.text, loc="upper right")
+        left.legend(fontsize=size, frameon=False, labelcolor=theme.text, handlelength=1.4)
         what = "The head of each that looks nearest"
         name_models(figure, view.other_names, theme=theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
         paint_image(right, replace(_map(view, result), unit="A(i, j)"), theme)
-        title_axes(left, *self.heading(view), theme)
+        title_axes(left, *self.printed_heading(view), theme)
         return figure
 
     def numbers(self, view: KernelsView) -> Mapping[str, np.ndarray]:
@@ -408,18 +411,23 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     else:
         name, x_span, y = "Mean score by lag", None, Axis("mean score κ(Δ)")
     x = Axis("lag Δ (positions back)", whole=True, span=x_span)
-    drawn, bands = [curve for _, curve in named], []
-    if view.nulls is not None:
-        random: NullBand = getattr(view.nulls, "scores" if what == "score" else what)[result.head]
-        label = f"{view.nulls.previous_token[result.head].draws} random turns"
-        lags = result.found.lags.astype(float)
-        bands.append(Band(lags, random.low, random.high, view.theme.muted, label))
+    drawn, bands = [curve for _, curve in named], _bands(view, result, what)
     readings = [Reading(head, color=view.theme.text), *(band.reading() for band in bands)]
     plot = Plot(
         name, x, y, drawn,
         hover=hover, stretch=6, least_width=NARROW, readings=readings, bands=bands,
     )  # fmt: skip
     return [plot, _map(view, result)]
+
+
+def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score"]) -> list[Band]:
+    """Return the band of the head's curves with P turned at random; none before it is drawn."""
+    if view.nulls is None:
+        return []
+    random: NullBand = getattr(view.nulls, "scores" if what == "score" else what)[result.head]
+    label = f"{view.nulls.previous_token[result.head].draws} random turns"
+    lags = result.found.lags.astype(float)
+    return [Band(lags, random.low, random.high, view.theme.muted, label)]
 
 
 def _map(view: KernelsView, result: Kernels) -> Image:

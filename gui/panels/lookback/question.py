@@ -11,7 +11,7 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
-from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
+from geometry.measures.lookback import LookBack, Scoring, Turning, all_lags, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_nulls, look_back_range
 from geometry.pca.curve import why_fewer
 from gui.panels.kit import RANDOM_NAMES, RandomCurves
@@ -183,7 +183,9 @@ class LookBackNullsOf:
 
 
 def of_measured(measured: Measurements) -> OfPositions:
-    """Return a report's measurements in three components, up to lag 200, in both scorings.
+    """Return a report's measurements in three components, in both scorings.
+
+    They are for lags up to 200, as far as the panel has them.
 
     Raises
     ------
@@ -197,10 +199,11 @@ def of_measured(measured: Measurements) -> OfPositions:
                 f"looking back is measured in three components, and {why_fewer(measured.pca)}"
             )
         raise RangeError(f"the range {first}–{last} has too few positions to look back in")
-    pca, even_odd = first_three(measured.pca), found["even_odd"]
+    pca, n = first_three(measured.pca), len(all_lags(last - first + 1, 3))
+    even_odd, halves = found["even_odd"].first(n), found["halves"].first(n)
     back = RangeLookBack(pca, pca.project(measured.rows), even_odd)
-    turned = Turned(even_odd, measured.turning, np.degrees(even_odd.angles))
-    return OfPositions(back, turned, found["halves"])
+    turned = Turned(even_odd, follow_turning(even_odd), np.degrees(even_odd.angles))
+    return OfPositions(back, turned, halves)
 
 
 def turned(found: LookBack) -> Turned:

@@ -202,8 +202,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
     def finding(self, view: View) -> Finding:
         assert isinstance(view.result, OfPositions)
         lag, one = lag_of(view), view.result.turned
-        r2, at = _r2(one, lag), one.found.index(lag)
-        null = strictest(each.at(at) for each in view.nulls.values())
+        r2 = _r2(one, lag)
+        null = strictest(each.at(lag - 1) for each in view.nulls.values())
         words = (
             f"R² {format_number(r2)} at N = {lag}; 95 % of {null.draws} {random_name(null)} stay "
             f"below {format_number(null.band[2])}"
@@ -450,11 +450,13 @@ def _plot(
 def _beside_random(view: View, fits: Plot) -> Plot:
     """Return the plot of R² with the bands of random curves and of walks."""
     assert isinstance(view.result, OfPositions)
-    lags, at = view.result.lags.astype(np.float64), _at(view.result, lag_of(view))
+    lags, lag = view.result.lags, lag_of(view)
     bands, readings = [], list(fits.readings)
     for name, null in view.nulls.items():
-        band = null_band(lags, null.band, view.theme, BANDS[name])
-        low, _, high = null.at(at).band
+        # The nulls are of all lags, the result of a report only of the first ones.
+        found = replace(null, curves=null.curves[:, lags - 1])
+        band = null_band(lags.astype(np.float64), found.band, view.theme, BANDS[name])
+        low, _, high = null.at(lag - 1).band
         bands.append(replace(band, middle=None))
         readings.append(band.reading(f"{format_number(low)}–{format_number(high)}"))
     return replace(fits, bands=bands, readings=readings)

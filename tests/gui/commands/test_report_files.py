@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -196,6 +197,27 @@ def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
+def _without_nulls(scope):
+    return lambda request: replace(scope(request), nulls=False)
+
+
+def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
+    beside = {
+        "similarity": "90 % of smooth random curves", "lookback": "random walks stay below",
+        "capture": "90 % of random directions", "kernels": "random turns of P",
+        "directions": "random turns less than",
+    }  # fmt: skip
+    monkeypatch.setattr(report_files, "FIGURES", tuple(beside))
+    write(open_source(write_small_gpt2(tmp_path / "model")), tmp_path / "out")
+    for name, words in beside.items():
+        text = " ".join(
+            "".join(element.itertext()).strip()
+            for element in ElementTree.parse(tmp_path / "out" / f"{name}.svg").iter()
+            if element.tag.endswith("}text")
+        )
+        assert words in text, (name, text)
+
+
 def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypatch, sketched):
     calls: Counter[str] = Counter()
     for name in ("svd", "eigh", "eigvalsh"):
@@ -206,6 +228,8 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
             return _plain(*arguments, **options)
 
         monkeypatch.setattr(np.linalg, name, counted)
+    # Random tables are decomposed, of course.
+    monkeypatch.setattr(ReportRequest, "scope", property(_without_nulls(ReportRequest.scope.fget)))
     model = open_source(write_small_gpt2(tmp_path / "model"))
     out = tmp_path / "report"
     request = ReportRequest(out, positions=(5, 40), layer=1, rank=7, after=20, fold_ln=True)
