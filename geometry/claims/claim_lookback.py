@@ -33,7 +33,7 @@ TURNED = 20
 """Draws of positions that are turned at random and read by all heads: the 95th percentile lies
 between the two greatest."""
 CURVES = 60
-LAST = 64
+LAST = 32
 """Queries of the draws, counted from the last."""
 THIN = 128
 """Positions whose scores with each other are compared, evenly spaced."""
@@ -214,7 +214,7 @@ def turned_kernels(claim: Claim, measured: Measurements) -> Null:
             head_kernels(_projected(measured, rows), (max(first, last - LAST), last))
         )
 
-    return _through_weights(measured.model.W_pos, count, TURNED // 2)
+    return _through_weights(measured.model.W_pos, count, TURNED)
 
 
 def turned_shares(claim: Claim, measured: Measurements) -> Null:

@@ -33,7 +33,7 @@ from geometry.claims.claims import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
-from gui.panels.claims.words import SHORT_ARTICLES, band, expected, measured, null_text, word
+from gui.panels.claims.words import SHORT_ARTICLES, word
 from gui.panels.intents import ShowPanel
 from gui.panels.kit import View
 from gui.panels.panel import PanelBody
@@ -41,6 +41,7 @@ from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.style.verdicts import band, expected, measured, null_text
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows

@@ -15,6 +15,7 @@ from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
+from gui.style.verdicts import band, expected, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +26,6 @@ WORDS: Mapping[Outcome, str] = {**SHORT, "as any smooth curve": "as any curve"}
 SHORT_ARTICLES = {
     HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
 }  # fmt: skip
-NO_NUMBER = "–"
 _COLUMNS = (
     "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
     "null_p5", "null_p95", "draws", "why",
@@ -57,42 +57,6 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     if pending := found.count(None):
         parts.append(f"{pending} to be checked")
     return " · ".join(parts)
-
-
-def band(verdict: Verdict) -> str:
-    """Return what 90 % of the draws of the null distribution have: ``0.82–0.84``."""
-    if verdict.null is None:
-        return NO_NUMBER
-    low, _, high = map(number, verdict.null.band)
-    if low == high:
-        return low
-    return f"{low} to {high}" if "\N{MINUS SIGN}" in low + high else f"{low}–{high}"
-
-
-def null_text(verdict: Verdict) -> str:
-    """Return the null distribution in a sentence, "" if there is none."""
-    null = verdict.null
-    if null is None:
-        return ""
-    return f"90 % of {null.draws} {null.meaning}: {band(verdict)}."
-
-
-def measured(verdict: Verdict) -> str:
-    """Return the formatted number of a verdict."""
-    return NO_NUMBER if verdict.value is None else number(verdict.value)
-
-
-def number(value: float) -> str:
-    """Return a number with decimals by its size."""
-    if value == round(value):
-        return format_number(value, 0)
-    size = abs(value)
-    return format_number(value, 1 if size >= 100 else 2 if size >= 10 else 3 if size >= 0.01 else 6)
-
-
-def expected(verdict: Verdict) -> str:
-    """Return the claim's formatted bounds."""
-    return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
 
 
 def within(compared: Compared) -> str:

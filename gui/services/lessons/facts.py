@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.claims.claims import CLAIMS, Claim
 from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history
 from gui.services.questions import Tensor
 from gui.style.theme import format_count, format_number, format_percent
+from gui.style.verdicts import worth
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -70,7 +72,7 @@ def _waves(found: Findings) -> int:
 _E: tuple[Tensor, ...] = (("W_E", 0),)
 _QK: tuple[Tensor, ...] = (("W_Q", 0), ("W_K", 0))
 
-NUMBERS: Mapping[str, Fact] = {
+_NUMBERS: dict[str, Fact] = {
     "model": Fact("name of the model", lambda f: f.model.name),
     "n_positions": Fact("rows of P", lambda f: format_count(f.model.n_positions)),
     "d_model": Fact("entries of a row", lambda f: format_count(f.model.d_model)),
@@ -184,6 +186,20 @@ NUMBERS: Mapping[str, Fact] = {
     "first_step": Fact("first step of the history", lambda f: format_count(_steps(f)[0])),
     "last_step": Fact("last step of the history", lambda f: format_count(_steps(f)[-1])),
     "snapshots": Fact("snapshots of the history", lambda f: format_count(len(_steps(f)))),
+}
+CLAIM = "claim_"
+"""Begins the placeholder of a claim's verdict."""
+
+
+def _verdict(claim: Claim) -> Fact:
+    tensors = {"capture": _E, "layernorm": _E, "kernels": _QK}.get(claim.panel, ())
+    return Fact(f"the verdict on {claim.id}", lambda f: worth(f.verdict(claim)), tensors)
+
+
+NUMBERS = _NUMBERS | {
+    CLAIM + claim.id.replace(".", "_").lower(): _verdict(claim)
+    for claim in CLAIMS
+    if claim.panel != "overlaps"  # these read too many matrices for a line of text
 }
 """Placeholders and their facts."""
 

@@ -11,6 +11,7 @@ from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
     from geometry.checkpoints.memo import Memo
+    from geometry.claims.claim import Claim, Verdict
     from geometry.claims.measured_model import MeasuredModel
     from geometry.claims.measured_range import MeasuredRange
     from geometry.history.history import History
@@ -115,6 +116,19 @@ class Findings:
         if not has_history(self.model):
             raise Absent
         return self._once("history", lambda: history_here(self.model))
+
+    def verdict(self, claim: Claim) -> Verdict:
+        """Check a claim of the ledger, beside its null distribution."""
+        from geometry.claims.claims import check
+        from geometry.claims.measurements import Measurements, Scope
+
+        measured = self._once(
+            ("lesson measured", self.positions),
+            lambda: Measurements(self.model, Scope(self.positions), self.of_model),
+        )
+        return self._once(
+            ("lesson verdict", self.positions, claim.id), lambda: check(claim, measured)
+        )
 
     @property
     def energy(self) -> float:

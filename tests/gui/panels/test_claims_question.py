@@ -14,18 +14,9 @@ from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
 from gui.panels.claims.spec import DRAWING, ClaimsOf
-from gui.panels.claims.words import (
-    band,
-    comma_separated,
-    counts,
-    expected,
-    ledger_figure,
-    markdown,
-    measured,
-    null_text,
-    sign,
-)
+from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign
 from gui.services.questions import Progress, QuestionContext, resolve
+from gui.style.verdicts import band, expected, measured, null_text
 
 EVERY = (*CLAIMS, *GROUP_CLAIMS)
 
@@ -136,7 +127,7 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     drawn = Verdict(CLAIMS[0], null=null_of("walk", "walks", [-1.5, -1.5, 2.0]))
     assert band(drawn) == "−1.500 to 1.650"
     assert band(Verdict(CLAIMS[0], null=null_of("walk", "walks", [1.5, 1.5, 2]))) == "1.500–1.950"
-    assert null_text(drawn) == "90 % of 3 walks: −1.500 to 1.650."
+    assert null_text(drawn) == "90 % of 3 draws: −1.500 to 1.650; walks."
     assert null_text(waiting) == ""
     assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)

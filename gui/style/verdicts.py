@@ -1,0 +1,62 @@
+"""The numbers of a claim's verdict in words."""
+
+from __future__ import annotations
+
+from geometry.claims.claim import Verdict
+from gui.style.outcomes import LONG, SIGNS
+from gui.style.theme import format_number
+
+NO_NUMBER = "–"
+DRAWN = {
+    "process": "smooth random curves", "walk": "random walks", "shuffled": "random orders",
+    "turned": "random turns", "frames": "random turns", "entries": "random choices",
+}  # fmt: skip
+"""What is drawn at random, in two words, by the name of a null distribution about one model."""
+
+
+def band(verdict: Verdict) -> str:
+    """Return what 90 % of the draws of the null distribution have: ``0.82–0.84``."""
+    if verdict.null is None:
+        return NO_NUMBER
+    low, _, high = map(number, verdict.null.band)
+    if low == high:
+        return low
+    return f"{low} to {high}" if "\N{MINUS SIGN}" in low + high else f"{low}–{high}"
+
+
+def null_text(verdict: Verdict) -> str:
+    """Return the null distribution in a sentence, "" if there is none."""
+    null = verdict.null
+    if null is None:
+        return ""
+    return f"90 % of {null.draws} draws: {band(verdict)}; {null.meaning}."
+
+
+def measured(verdict: Verdict) -> str:
+    """Return the formatted number of a verdict."""
+    return NO_NUMBER if verdict.value is None else number(verdict.value)
+
+
+def number(value: float) -> str:
+    """Return a number with decimals by its size."""
+    if value == round(value):
+        return format_number(value, 0)
+    size = abs(value)
+    return format_number(value, 1 if size >= 100 else 2 if size >= 10 else 3 if size >= 0.01 else 6)
+
+
+def expected(verdict: Verdict) -> str:
+    """Return the claim's formatted bounds."""
+    return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
+
+
+def worth(verdict: Verdict) -> str:
+    """Return a checked claim's outcome, its number, and what random tables have, in a line."""
+    assert verdict.outcome is not None
+    found = f"{SIGNS[verdict.outcome]} {LONG[verdict.outcome]}: {verdict.claim.quantity}: "
+    if verdict.value is None:
+        return f"{found}{verdict.why_null}."
+    found += f"{measured(verdict)}, expected {expected(verdict)}."
+    if (null := verdict.null) is None:
+        return found
+    return f"{found} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."
