@@ -25,6 +25,8 @@ RESOLUTION = 1e-5
 """Cycles to which golden section narrows a peak down, and less."""
 TRANSFORMED = 2**21
 """Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
+INVERTED = 2**14
+"""Matrices inverted at a time: more only take more memory, ten times their own."""
 
 Indices = npt.NDArray[np.intp]
 Bounds = tuple[float, float]
@@ -100,10 +102,9 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     rows = table[first : last + 1]
     m, d = rows.shape
     mean = rows.mean(axis=0)
-    centred = rows - mean
+    blocks, centred = _in_blocks(rows, mean)
     variance = np.einsum("ij,ij->j", centred, centred)
     low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
-    blocks = _in_blocks(centred)
     cycles = _best_peaks(blocks, m, *_peaks(centred, low, high), (low, high))
     coefficients, explained = _solve(blocks, m, cycles)
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
@@ -233,13 +234,17 @@ def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
     return (low + high) / 2
 
 
-def _in_blocks(centred: Array) -> Array:
-    """Split (m, d) into about √m blocks of equal length, (a, b, d), zero-padded."""
-    m, d = centred.shape
+def _in_blocks(rows: Array, mean: Array) -> tuple[Array, Array]:
+    """Centre (m, d) rows in about √m blocks of equal length, (a, b, d), zero-padded.
+
+    Returns the blocks, and the centred rows as a view of them.
+    """
+    m, d = rows.shape
     b = math.isqrt(m - 1) + 1
     blocks = np.zeros((-(-m // b), b, d))
-    blocks.reshape(-1, d)[:m] = centred
-    return blocks
+    centred = blocks.reshape(-1, d)[:m]
+    np.subtract(rows, mean, out=centred)
+    return blocks, centred
 
 
 def _solve(blocks: Array, m: int, cycles: Array) -> tuple[Array, Array]:
@@ -268,6 +273,11 @@ def _sums(blocks: Array, angle: Array) -> tuple[Array, Array]:
 
 def _inverse_grams(cycles: Array, m: int) -> Array:
     """Inverse of the Gram matrix of 1, cosine and sine over m rows, for each frequency."""
+    blocks = np.array_split(cycles, -(-len(cycles) // INVERTED) or 1)
+    return np.concatenate([_inverse_grams_of(block, m) for block in blocks])
+
+
+def _inverse_grams_of(cycles: Array, m: int) -> Array:
     angle = 2 * np.pi / m * cycles
     once, twice = _geometric(angle, m), _geometric(2 * angle, m)
     G = np.empty((len(cycles), 3, 3))

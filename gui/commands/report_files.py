@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
-from geometry.checkpoints.whole_files import write_text, writing
+from geometry.checkpoints.whole_files import whole_file, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, check_all, describe
@@ -135,8 +135,13 @@ class ReportFiles:
         return self._verdicts
 
     def _write_json(self) -> None:
-        text = json.dumps(self._json, allow_nan=False, ensure_ascii=False, indent=1)
-        self._write("report.json", partial(write_text, text + "\n"))
+        self._write("report.json", self._write_numbers)
+
+    def _write_numbers(self, path: Path) -> None:
+        """Write the numbers as they are encoded: the whole text would take twice the memory."""
+        with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+            json.dump(self._json, file, allow_nan=False, ensure_ascii=False, indent=1)
+            file.write("\n")
 
     def _draw(self, name: str) -> None:
         """Write one figure in all formats, or record why there is none."""

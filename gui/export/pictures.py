@@ -26,6 +26,12 @@ from gui.style.theme import THEMES, Theme
 
 SUPERSAMPLING = 2
 """Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
+MOST_SMOOTHED = 50_000
+"""Longer tables are drawn at the picture's own size, with the driver's smoothing: their points
+cover each other, and the buffers of the larger picture are a quarter of a gigabyte.
+"""
+SAMPLES = 4
+"""Of the driver's smoothing: what all have."""
 MAX_PIXELS = 16_384
 """Maximum side of a picture in pixels, a limit of graphics drivers."""
 
@@ -72,7 +78,8 @@ def render_scene(
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
-    stage = OffScreen(theme, size, scale=scale, background=background, compact=compact)
+    finer = SUPERSAMPLING if len(state.coordinates) <= MOST_SMOOTHED else 1
+    stage = OffScreen(theme, size, scale=scale, background=background, compact=compact, finer=finer)
     try:
         return stage.draw(state, pose, transparent=transparent)
     finally:
@@ -86,6 +93,9 @@ class OffScreen:
     ----------
     theme, size, scale, background, compact
         As in :func:`render_scene`.
+    finer
+        Pictures are drawn larger by this factor and averaged, up to what drivers can draw; with 1
+        the driver smooths edges.
 
     Raises
     ------
@@ -101,6 +111,7 @@ class OffScreen:
         scale: float = 1.0,
         background: str | None = None,
         compact: bool = False,
+        finer: int = SUPERSAMPLING,
     ) -> None:
         pixels = (round(size[0] * scale), round(size[1] * scale))
         if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
@@ -109,13 +120,13 @@ class OffScreen:
                 f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
             )
         self._aspect = size[0] / size[1]
-        self._finer = SUPERSAMPLING if max(pixels) * SUPERSAMPLING <= MAX_PIXELS else 1
+        self._finer = finer if max(pixels) * finer <= MAX_PIXELS else 1
         with _quiet_vtk():
             self._plotter = pv.Plotter(
                 off_screen=True, window_size=(pixels[0] * self._finer, pixels[1] * self._finer)
             )
             try:
-                self._plotter.render_window.SetMultiSamples(0)
+                self._plotter.render_window.SetMultiSamples(SAMPLES if finer == 1 else 0)
                 self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
                 self._scene.compact = compact

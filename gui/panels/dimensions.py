@@ -132,7 +132,9 @@ def dimensions_of(
     rows, basis = W_pos[first : last + 1], _basis(pca, components)
     scores = (rows - pca.mean) @ basis.T
     if sinusoids is None:
-        sinusoids = best_sinusoids(pca.mean + scores @ basis, (0, last - first))
+        projected = scores @ basis
+        projected += pca.mean  # in place: long tables are large
+        sinusoids = best_sinusoids(projected, (0, last - first))
         sinusoids = replace(sinusoids, positions=pca.positions)
     variance = rows.var(axis=0)
     for array in (variance, scores, basis):

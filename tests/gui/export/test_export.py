@@ -110,6 +110,17 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
     assert "positions 1–199" in shown[1].caption[0]
 
 
+def test_a_long_table_is_drawn_at_the_size_of_its_picture(state, monkeypatch):
+    whole = render_scene(state, LIGHT, "article", (320, 240))
+    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", len(state.coordinates) - 1)
+    monkeypatch.setattr("gui.export.pictures._averaged", lambda image, factor: image[::factor])
+    coarse = render_scene(state, LIGHT, "article", (320, 240))
+    assert coarse.shape == whole.shape == (240, 320, 3)
+    # The same view, with coarser edges.
+    assert np.abs(coarse.astype(float) - whole).mean() < 3.0
+    assert np.abs(coarse.astype(float) - 255.0).mean() > 3.0
+
+
 @pytest.mark.parametrize("channels", [3, 4])
 @pytest.mark.parametrize("factor", [1, 2, 3])
 def test_pixels_are_averaged_by_their_opacity(channels, factor):
