@@ -61,7 +61,8 @@ class RangePCA:
         PositionPCA
             The certified coordinates of the range's rows are within 1e-4 of the largest of them
             of the exact ones (bounded, not estimated); ``exact=False``, or True where the exact
-            decomposition answered.
+            decomposition answered. A component whose two largest entries are of opposite sign and
+            within rounding of each other may have the other sign than the exact one.
 
         Raises
         ------

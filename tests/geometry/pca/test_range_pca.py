@@ -14,6 +14,8 @@ from geometry.pca.ritz_bounds import coordinate_errors
 from geometry.pca.subspace import krylov_subspaces, spectral_norm_bound
 
 TOLERANCE = 1e-4
+TIE = 4e-3
+"""Twice the largest error of an entry of a fast component of GPT-2, over its largest entry."""
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +54,17 @@ def fast_minilm(minilm):
 def error(table, fast, positions, k, shown=None, bounds=()):
     """Largest difference of a coordinate over the largest coordinate, signs included.
 
-    And no coordinate is off by more than the bound that was found for it, if these are recorded.
+    Signs are free where two entries of a component nearly tie. And no coordinate is off by more
+    than the bound that was found for it, if these are recorded.
     """
     pca, exact = fast.fit(positions, k, certified=shown), fit_pca(table, positions, k)
     rows = table[positions[0] : positions[1] + 1]
     shown = shown or k
     ours, truth = pca.project(rows)[:, :shown], exact.project(rows)[:, :shown]
+    up, down = exact.components[:shown].max(axis=1), -exact.components[:shown].min(axis=1)
+    tied = np.abs(up - down) < TIE * np.maximum(up, down)
+    same = np.einsum("ij,ij->j", ours, truth) >= 0.0
+    ours = np.where(tied & ~same, -ours, ours)
     off, largest = np.abs(ours - truth), np.abs(truth).max()
     np.testing.assert_allclose(
         pca.explained_variance_ratio, exact.explained_variance_ratio, atol=1e-3
@@ -89,6 +96,10 @@ ranges = st.tuples(st.integers(0, 1023), st.integers(0, 1023)).map(lambda ends: 
 def test_any_range_of_gpt2(gpt2, fast_gpt2, bounds, positions, k):
     k = min(k, positions[1] - positions[0] or 1)
     assert error(gpt2, fast_gpt2, positions, k, bounds=bounds) <= TOLERANCE
+
+
+def test_a_sign_is_free_where_two_entries_nearly_tie(gpt2, fast_gpt2):
+    assert error(gpt2, fast_gpt2, (14, 269), 2) <= TOLERANCE
 
 
 @settings(max_examples=40)
