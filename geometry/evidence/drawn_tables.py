@@ -181,13 +181,16 @@ def noise_and_half_lag(centred: Array) -> tuple[float, float]:
     Returns
     -------
     float
-        Share of their mean square that the mean products of rows at lags 1 and 2 do not lead to.
+        Share of their mean square that the mean products of rows at lags 1 and 2 do not lead to; 1
+        of fewer than three rows.
     float
         Lag, in rows, at which the mean product falls to half of the rest.
     """
     from scipy import fft  # slow to import
 
     n = len(centred)
+    if n < 3:  # no two lags
+        return 1.0, 0.0
     length = fft.next_fast_len(2 * n, real=True)  # zero-padded: no lag wraps around
     power = np.zeros(length // 2 + 1)
     for start in range(0, centred.shape[1], 64):

@@ -244,7 +244,7 @@ def test_another_range_and_layer(gpt2):
         report(gpt2, rank=769)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1), (12, 4)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 3), (3, 1), (4, 2), (12, 4)])
 def test_tiny_tables(open_array, shape):
     for table in (np.zeros(shape, np.float32), np.ones(shape), np.arange(np.prod(shape)) + 0.5):
         measured = report(open_array(np.reshape(table, shape)))
@@ -252,6 +252,7 @@ def test_tiny_tables(open_array, shape):
         last = shape[0] - 1
         assert measured["pca"]["positions"] == [min(1, last), last]
         assert measured["model"]["family"] is None
+        report(open_array(np.reshape(table, shape)), positions=(0, min(1, last)))
         # All that a bare table lacks is missing for one reason.
         assert measured["missing"]["overlaps.W_Q_P"] == "the source is a bare table of positions"
         assert "capture" in measured["missing"]
