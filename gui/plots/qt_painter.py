@@ -11,10 +11,8 @@ import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QGridLayout,
     QHBoxLayout,
-    QScrollArea,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -31,6 +29,7 @@ from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable, choose
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 104
@@ -347,7 +346,7 @@ class PaintedTable(QWidget):
             self.chosen.emit(self._table.chooses, value)
 
 
-class PaintedLegend(QScrollArea):
+class PaintedLegend(ScrollColumn):
     """A :class:`gui.plots.spec.Legend` on the screen."""
 
     chosen = Signal(str, object)
@@ -356,12 +355,8 @@ class PaintedLegend(QScrollArea):
     def __init__(self, legend: Legend) -> None:
         super().__init__()
         self._legend = legend
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
         self.setFixedWidth(LEGEND_WIDTH)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""

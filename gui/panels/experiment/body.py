@@ -8,9 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QLabel,
-    QScrollArea,
     QSizePolicy,
     QStackedWidget,
     QToolButton,
@@ -31,6 +29,7 @@ from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.real_slider import RealSlider, Scale
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
 WIDE = 960
@@ -159,7 +158,7 @@ def _settings(view: ExperimentView) -> ExperimentSettings:
     return view.choices.settings or view.result.settings
 
 
-class ExperimentForm(QScrollArea):
+class ExperimentForm(ScrollColumn):
     """A slider with a field for each number."""
 
     changed = Signal(object)
@@ -168,11 +167,7 @@ class ExperimentForm(QScrollArea):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._settings: ExperimentSettings | None = None
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
         self.setFixedWidth(WIDTH)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
         self.sliders: dict[str, RealSlider] = {}
         for name, text, scale, tip in FIELDS:

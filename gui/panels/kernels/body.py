@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea
 
 from gui.panels.kernels.question import Kernels
 from gui.panels.kernels.spec import (
@@ -36,6 +35,7 @@ from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox
+from gui.widgets.scroll_column import ScrollColumn
 
 SIDE, LARGE = 46, 132
 """Minimum and maximum size of a small map, in pixels."""
@@ -265,17 +265,12 @@ class HeadWall(PictureGrid):
         return next(card for card in self.cards if card.head == head)
 
 
-class WallArea(QScrollArea):
+class WallArea(ScrollColumn):
     """The wall in a scroll area that keeps the chosen head visible."""
 
     def __init__(self, wall: HeadWall) -> None:
-        super().__init__()
+        super().__init__(wall)
         self.wall = wall
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(wall)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.wall.set_room(self.viewport().height())

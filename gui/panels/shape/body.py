@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Null, strictest
@@ -32,6 +32,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
 
@@ -151,12 +152,10 @@ class ShapeBody(PanelBody):
         super().__init__(session, theme)
         self.numbers = ShapeNumbers()
         self.numbers.chosen.connect(lambda name: self.chosen.emit("curve", name))
-        self._area = QScrollArea()
+        self._area = ScrollColumn(self.numbers)
+        self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._area.setProperty("ring", True)
         self._area.setAccessibleName("The numbers of the curves")
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setWidget(self.numbers)
         self.plots = PaintedRow(session, theme)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)

@@ -89,14 +89,14 @@ class Thumbnail(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        ratio = self.devicePixelRatioF()
-        fitting = self._pixmap.scaled(
-            self.size() * ratio,
-            Qt.AspectRatioMode.KeepAspectRatioByExpanding,
-            Qt.TransformationMode.SmoothTransformation,
-        )
-        fitting.setDevicePixelRatio(ratio)
-        if not fitting.isNull():
+        if not self._pixmap.isNull():
+            ratio = self.devicePixelRatioF()
+            fitting = self._pixmap.scaled(
+                self.size() * ratio,
+                Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+            fitting.setDevicePixelRatio(ratio)
             spare = fitting.deviceIndependentSize() - self.size().toSizeF()
             painter.drawPixmap(round(-spare.width() / 2), round(-spare.height() / 2), fitting)
         marked = self.hasFocus() or self.current

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QPushButton,
-    QScrollArea,
     QToolButton,
     QWidget,
 )
@@ -22,6 +21,7 @@ from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
 EMPTY = (
@@ -251,12 +251,7 @@ class BookmarksPanel(Panel):
         inside = QWidget()
         self._list = vbox(spacing=GRID)
         vbox(self._list, 1, parent=inside, margins=(GRID, 0, GRID, 0))
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(inside)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll = ScrollColumn(inside)
         hbox((self.removed, 1), self.back, parent=self._offer)
         self._offer.hide()
         buttons = hbox(self.go, self.up, self.down, self.remove, 1, spacing=GRID // 2)

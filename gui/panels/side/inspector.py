@@ -6,9 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFrame,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QWidget,
 )
@@ -28,6 +26,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.position_rows import REMOVE, Column, Row
 from gui.widgets.position_table import PositionTableView
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
 PATIENCE_MS = 120
@@ -41,7 +40,7 @@ _OTHERS = (
 )
 
 
-class _Scroll(QScrollArea):
+class _Scroll(ScrollColumn):
     """Scrolls with the wheel; keys are left to the window, where the arrows walk the curve."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -285,14 +284,10 @@ class InspectorPanel(Panel):
             self.card, self.beside, near_title, self.nearest, (self._list_part(), 1), 0,
             parent=content, spacing=GRID // 2,
         )  # fmt: skip
-        self._scroll = scroll = _Scroll(widgetResizable=True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(content)
+        self._scroll = _Scroll(content)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.sentence)
-        self._pages.addWidget(scroll)
+        self._pages.addWidget(self._scroll)
         margins = (GRID, GRID, GRID, 0)
         vbox(self.go_to, (self._pages, 1), parent=self, spacing=GRID, margins=margins)
 

@@ -27,13 +27,18 @@ from tests.gui.services.work_files.test_work_file import WORK
 CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 
 
+def picture():
+    """A picture of a bookmark."""
+    Image.new("RGB", (320, 240), "white").save(drawn := io.BytesIO(), "PNG")
+    return drawn.getvalue()
+
+
 @pytest.fixture
 def alone(qtbot, tmp_path):
     """The panel alone with two bookmarks, of which the second is chosen."""
     session = Session()
     bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip")
-    Image.new("RGB", (320, 240), "white").save(picture := io.BytesIO(), "PNG")
-    keys = [bookmarks.add(f"View {n}", "gpt2", WORK, picture.getvalue()) for n in (1, 2)]
+    keys = [bookmarks.add(f"View {n}", "gpt2", WORK, picture()) for n in (1, 2)]
     panel = put_on_screen(qtbot, BookmarksPanel(session, LIGHT), 280, 500)
     connect(panel, bookmarks)
     with qtbot.waitActive(panel):
@@ -353,3 +358,17 @@ def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
         assert session.model.name == "tiny-gpt2"
         assert session.positions == session.curve.pca.positions == bookmark.work.positions
         assert [one.session.model.name for one in session.compared] == ["other"]
+
+
+def test_no_size_lets_the_layout_go_round_in_circles(qtbot, tmp_path, application):
+    """At some, a scroll bar that came and went changed the width, and with it the height."""
+    session = Session()
+    bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip")
+    for words in (20, 0):
+        model = "gpt2 · positions 1–1023 · PC 1, 2, 3"
+        bookmarks.add("View", model, WORK, picture(), note="word " * words)
+    panel = put_on_screen(qtbot, BookmarksPanel(session, LIGHT), 350, 500)
+    for size in ((380, 267), (384, 349)):
+        panel.resize(*size)
+        QApplication.processEvents()
+    assert (panel.width(), panel.height()) == (384, 349)

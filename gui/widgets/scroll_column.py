@@ -1,0 +1,24 @@
+"""A column of widgets that scrolls."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+
+class ScrollColumn(QScrollArea):
+    """A widget as wide as there is room, which scrolls where it is higher.
+
+    The bar always has its place. If it came and went, the width would change with it, with that the
+    height of texts that wrap, and with that again the bar: Qt follows this until its stack is full.
+    """
+
+    def __init__(self, inside: QWidget | None = None) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if inside is not None:
+            self.setWidget(inside)
