@@ -320,6 +320,7 @@ QScrollBar::handle {{
     background: {theme.line}; border-radius: 4px; min-height: 24px; min-width: 24px;
     margin: 1px; }}
 QScrollBar::handle:hover {{ background: {theme.muted}; }}
+QScrollBar::handle:disabled {{ background: transparent; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: none; }}
 """

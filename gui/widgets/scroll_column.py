@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 
@@ -20,5 +20,12 @@ class ScrollColumn(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        bar = self.verticalScrollBar()
+        bar.setEnabled(False)  # and so not drawn, as long as there is nothing to scroll
+        bar.rangeChanged.connect(self._on_range_changed)
         if inside is not None:
             self.setWidget(inside)
+
+    @Slot(int, int)
+    def _on_range_changed(self, low: int, high: int) -> None:
+        self.verticalScrollBar().setEnabled(high > low)

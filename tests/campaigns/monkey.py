@@ -266,6 +266,8 @@ def soak(windows: Windows, seed: int, minutes: float) -> Counts:
         part = attack(windows.case, seed=seed, first=first, cases=1_000_000, minutes=min(1.0, left))
         counts.outcomes.update(part.outcomes)
         counts.faults += part.faults
+        for case, what in part.faults:  # seen at once, not after hours
+            sys.stdout.write(f"case {case}: {what}\n")
         try:
             rows.append(windows.measure())
         except (Fault, AssertionError) as fault:

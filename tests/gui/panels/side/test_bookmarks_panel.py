@@ -360,7 +360,7 @@ def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
         assert [one.session.model.name for one in session.compared] == ["other"]
 
 
-def test_no_size_lets_the_layout_go_round_in_circles(qtbot, tmp_path, application):
+def test_no_size_lets_the_layout_go_round_in_circles(application, qtbot, tmp_path):
     """At some, a scroll bar that came and went changed the width, and with it the height."""
     session = Session()
     bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip")
