@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QModelIndex, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView, QWidget
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractItemView, QSizePolicy
 
 from geometry.claims.published import Compared
 from gui.panels.claims.words import published_cells, within
 from gui.style.outcomes import outcome_color
-from gui.style.theme import GRID, Theme
-from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
+from gui.style.theme import Theme
+from gui.widgets.fitted_table import FittedTable
+from gui.widgets.position_rows import Index, TitledRows
 from gui.widgets.table_text import Column
 from gui.widgets.tooltips import wrapped
 
@@ -25,6 +28,7 @@ _COLUMNS = (
     Column("Tolerance", "Whether they differ by no more than they may", left=True),
     Column("Source", "Which paper gives it", left=True),
 )
+_WIDTHS = {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 33}
 _ROOM = {SOURCE: 760, WITHIN: 520}
 """Least width of the table at which a column is shown, in pixels."""
 
@@ -32,10 +36,8 @@ _ROOM = {SOURCE: 760, WITHIN: 520}
 class PublishedRows(TitledRows):
     """Compared numbers as rows."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(_COLUMNS, parent)
-        self.compared: tuple[Compared, ...] = ()
-        self.colors: dict[bool, QColor] = {}
+    compared: tuple[Compared, ...] = ()
+    colors: Mapping[bool, QColor] = {}
 
     def replace(self, compared: tuple[Compared, ...]) -> None:
         self.beginResetModel()
@@ -67,14 +69,14 @@ def _tip(one: Compared) -> str:
     return "\n".join((f"{quantity}.", numbers, one.published.reason, source))
 
 
-class PublishedTable(QTableView):
+class PublishedTable(FittedTable):
     """Compared numbers, a line for each; hidden where there are none."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.rows = PublishedRows(self)
-        self.setModel(self.rows)
-        self._set_up_look()
+        self.rows = PublishedRows(_COLUMNS)
+        super().__init__(self.rows, "Published numbers", ROW_HEIGHT, QUANTITY, _WIDTHS, _ROOM)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
         self.set_theme(theme)
         self.hide()
 
@@ -103,36 +105,3 @@ class PublishedTable(QTableView):
 
     def _height(self, rows: int) -> int:
         return ROW_HEIGHT * rows + 2 * self.frameWidth()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in MOVES:
-            super().keyPressEvent(event)
-        else:
-            # The window's commands instead of the table's search by letter.
-            event.ignore()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        for column, room in _ROOM.items():
-            self.setColumnHidden(column, event.size().width() < room)
-
-    def _set_up_look(self) -> None:
-        self.setAccessibleName("Published numbers")
-        self.setProperty("ring", True)
-        self.setStyleSheet(
-            "QTableView { background: transparent; }"
-            # Qt adds a margin of 3 px to items.
-            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
-            "QHeaderView { background: transparent; }"
-            f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
-        )
-        set_up_rows(self, ROW_HEIGHT)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
-        titles = self.horizontalHeader()
-        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        titles.setSectionResizeMode(QUANTITY, QHeaderView.ResizeMode.Stretch)
-        for column, width in {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 33}.items():
-            self.setColumnWidth(column, width * GRID)

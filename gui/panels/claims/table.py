@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -16,16 +16,13 @@ from PySide6.QtGui import (
     QPainterPath,
     QPen,
     QPixmap,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHeaderView,
     QStackedWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -43,8 +40,9 @@ from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.style.verdicts import band, expected, measured, null_text
 from gui.widgets.boxes import vbox
+from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
-from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
+from gui.widgets.position_rows import Index, TitledRows
 from gui.widgets.table_text import Column
 from gui.widgets.tooltips import wrapped
 
@@ -62,6 +60,7 @@ _COLUMNS = (
     Column("Null, 90 %", "What 90 % of tables have in which there is nothing to find", left=True),
     Column("Article", "Which article says so", left=True),
 )
+_WIDTHS = {OUTCOME: 16, MEASURED: 9, EXPECTED: 13, NULL: 15, ARTICLE: 9}
 _ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
 """Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
@@ -114,10 +113,8 @@ class ClaimsBody(PanelBody):
 class ClaimRows(TitledRows):
     """Verdicts as rows."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(_COLUMNS, parent)
-        self.verdicts: tuple[Verdict, ...] = ()
-        self.marks: dict[Outcome, QIcon] = {}
+    verdicts: tuple[Verdict, ...] = ()
+    marks: Mapping[Outcome, QIcon] = {}
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
         """Set the verdicts; for the same claims, selection and scroll position are kept."""
@@ -166,7 +163,7 @@ class ClaimRows(TitledRows):
         return "\n".join(filter(None, lines))
 
 
-class ClaimsTable(QTableView):
+class ClaimsTable(FittedTable):
     """Claims, each in two lines.
 
     Signals
@@ -178,12 +175,13 @@ class ClaimsTable(QTableView):
     chosen = Signal(object)
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.rows = ClaimRows(self)
-        self.setModel(self.rows)
+        self.rows = ClaimRows(_COLUMNS)
+        super().__init__(self.rows, "Claims", ROW_HEIGHT, CLAIM, _WIDTHS, _ROOM)
+        self.setIconSize(QSize(MARK, MARK))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
         self._lines = TwoLines(theme, self)
         self.setItemDelegateForColumn(CLAIM, self._lines)
-        self._set_up_look()
         self.set_theme(theme)
 
     def show_verdicts(self, verdicts: Sequence[Verdict]) -> None:
@@ -212,11 +210,8 @@ class ClaimsTable(QTableView):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if (marked := self._marked()) is not None:
                 self.chosen.emit(marked.claim)
-        elif event.key() in MOVES:
-            super().keyPressEvent(event)
         else:
-            # The window's commands instead of the table's search by letter.
-            event.ignore()
+            super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Select the first row when the focus comes by Tab, so that it is visible."""
@@ -224,37 +219,9 @@ class ClaimsTable(QTableView):
         if event.reason() in _BY_TAB and self._marked() is None and self.rows.verdicts:
             self.selectRow(0)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        for column, room in _ROOM.items():
-            self.setColumnHidden(column, event.size().width() < room)
-
     def _marked(self) -> Verdict | None:
         marked = self.selectionModel().selectedRows()
         return self.rows.verdicts[marked[0].row()] if marked else None
-
-    def _set_up_look(self) -> None:
-        self.setAccessibleName("Claims")
-        self.setProperty("ring", True)
-        self.setStyleSheet(
-            "QTableView { background: transparent; }"
-            # Qt adds a margin of 3 px to items.
-            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
-            "QHeaderView { background: transparent; }"
-            f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
-        )
-        set_up_rows(self, ROW_HEIGHT)
-        self.setIconSize(QSize(MARK, MARK))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
-        titles = self.horizontalHeader()
-        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        titles.setSectionResizeMode(CLAIM, QHeaderView.ResizeMode.Stretch)
-        widths = {OUTCOME: 16, MEASURED: 9, EXPECTED: 13, NULL: 15, ARTICLE: 9}
-        for column, width in widths.items():
-            self.setColumnWidth(column, width * GRID)
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
