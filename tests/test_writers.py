@@ -8,7 +8,7 @@ import pytest
 
 from tests.command_line import ROOT
 
-GIVES_A_PART = {"whole_file", "atomically"}
+GIVES_A_PART = {"whole_file", "whole_text", "atomically"}
 """What yields a path that may be written, for it is not the file yet."""
 WRITING = {
     "write_bytes", "write_text", "touch", "savefig", "savez", "savez_compressed", "savetxt",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from geometry.checkpoints.errors import HelixscopeError
 
@@ -121,6 +122,13 @@ def write_text(text: str, out: Path) -> None:
     """
     with whole_file(out) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def whole_text(out: Path) -> Iterator[TextIO]:
+    r"""Give a file to write a text into, piece by piece; otherwise like :func:`write_text`."""
+    with whole_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
 
 
 def reason(error: OSError) -> tuple[str, str]:

@@ -201,6 +201,8 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
                 raise CannotTell("the quantity is not defined for this model")
             asked = claim.null if measured.nulls else None
             null = None if asked is None else asked(claim, measured)
+            if asked is not None and null is None:
+                raise CannotTell("random curves do not have such a number to compare it with")
     except (Cancelled, FileChanged):
         raise
     except NotApplicable as error:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from geometry.claims.claim import CannotTell, Claim, NotApplicable, too_few
 from geometry.claims.claim_measures import curve_length
 from geometry.claims.measurements import Measurements
-from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
+from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
 from geometry.evidence.null import Null, null_of
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.heads import HeadProjections
-from geometry.measures.kernels import NEAR, HeadKernels, head_kernels
+from geometry.measures.kernels import NEAR, head_kernels
 from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
 from geometry.models.head_projections import project_heads
 from geometry.pca.components import Array, row_norms
@@ -29,9 +30,8 @@ LOCAL = 0.9
 TWICE = float(np.log(2.0))
 """Difference of scores that makes attention twice as strong."""
 LAYER = 0
-TURNED = 20
-"""Draws of positions that are turned at random and read by all heads: the 95th percentile lies
-between the two greatest."""
+TURNED = 19
+"""Draws of positions that are turned at random and read by all heads; none may reach a number."""
 CURVES = 60
 LAST = 32
 """Queries of the draws, counted from the last."""
@@ -144,10 +144,18 @@ def local_heads(measured: Measurements) -> float:
     first, last = measured.positions
     if last - first < 10 * NEAR:
         raise CannotTell("too few positions are shown: nearly all of them are near")
-    return _count_local(measured.kernels(LAYER))
+    return _local(measured, _up_to_the_last(measured))
 
 
-def _count_local(found: HeadKernels) -> float:
+def _up_to_the_last(measured: Measurements) -> Array:
+    """Return the rows up to the range's last one; of a long table the last 4,096 of them."""
+    end = measured.positions[1] + 1
+    return measured.model.W_pos[max(0, end - MOST_ROWS) : end]
+
+
+def _local(measured: Measurements, rows: Array) -> float:
+    """Count the heads for which the last queries, with the most to look at, look near by."""
+    found = head_kernels(_projected(measured, rows), (len(rows) - LAST, len(rows) - 1))
     return float((found.mass_lag_0_10 > LOCAL).sum())
 
 
@@ -207,14 +215,7 @@ def share_by_lag(heads: HeadProjections) -> Array:
 
 def turned_kernels(claim: Claim, measured: Measurements) -> Null:
     """Draw the count of local heads for positions that are turned at random."""
-    first, last = measured.positions
-
-    def count(rows: Array) -> float:
-        return _count_local(
-            head_kernels(_projected(measured, rows), (max(first, last - LAST), last))
-        )
-
-    return _through_weights(measured.model.W_pos, count, TURNED)
+    return _through_weights(_up_to_the_last(measured), partial(_local, measured), TURNED)
 
 
 def turned_shares(claim: Claim, measured: Measurements) -> Null:
@@ -227,7 +228,8 @@ def turned_shares(claim: Claim, measured: Measurements) -> Null:
 
 
 def _through_weights(rows: Array, measure: Callable[[Array], float], draws: int) -> Null:
-    drawn = [measure(table) for table in drawn_tables(rows, "turned", draws)]
+    single = rows.astype(np.float32)  # as they are projected
+    drawn = [measure(table) for table in drawn_tables(single, "turned", draws)]
     return null_of("turned", MEANINGS["turned"], drawn)
 
 

@@ -14,6 +14,7 @@ from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
 from geometry.measures.norms import outlyingness
 from geometry.measures.shape_fit import HELICES, ShapeFit
+from geometry.measures.similarity import largest_rise
 from geometry.measures.single_dimensions import Sinusoids, best_sinusoids
 from geometry.pca.components import Array, PositionPCA, row_norms
 from geometry.pca.pca import fit_pca
@@ -180,8 +181,7 @@ def lowest_cosine(measured: Measurements) -> float:
 
 def rise(measured: Measurements) -> float:
     """Largest rise of the mean cosine by lag after a fall, up to three quarters of the range."""
-    by_lag = measured.by_lag[: max(1, len(measured.by_lag) * 3 // 4)]
-    return float((by_lag - np.minimum.accumulate(by_lag)).max())
+    return largest_rise(measured.by_lag).size
 
 
 def similarity_explained(measured: Measurements) -> float:
@@ -241,7 +241,8 @@ def _misread(measured: Measurements, rows: Array) -> float:
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
     asked = np.arange(0, n, -(-n // MOST_ASKED))
-    nearest = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])[:, 1]
+    two = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])
+    nearest = np.where(two[:, 1] == asked, two[:, 0], two[:, 1])  # equal rows come in any order
     chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
     return float(np.median(np.abs(nearest - asked)) / chance)
 

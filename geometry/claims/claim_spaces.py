@@ -23,7 +23,9 @@ from geometry.pca.components import Array, row_norms
 LAYER = 0
 """The articles speak of the first layer's weights, as they are: without LayerNorm's gain."""
 TURNED = "the positions turned at random in the space of the embedding"
-DRAWS = 40
+DRAWS = 39
+READ = 19
+"""Draws of what is read back, which takes longer; none may reach a number."""
 MOST_TOKENS, MOST_POSITIONS = 4096, 128
 """Tokens and positions of the draws, evenly spaced, so that one takes milliseconds."""
 READ_BACK = 64
@@ -34,7 +36,6 @@ TURNED_ENTRIES = 200
 LEADING = 5
 
 Which = Literal["TL", "TR", "BL", "BR"]
-Places = Callable[[int], slice]
 
 
 # ---- tokens and positions as they are added ---
@@ -118,7 +119,7 @@ def turned_token(claim: Claim, measured: Measurements) -> Null:
 
 def _all_turned(measured: Measurements, measure: Callable[[Array], float]) -> Null:
     """Draw a quantity of all shown rows, turned at random."""
-    drawn = drawn_tables(measured.rows, "turned", DRAWS // 2)
+    drawn = drawn_tables(measured.rows, "turned", READ)
     return null_of("turned", TURNED, [measure(one) for one in drawn])
 
 

@@ -16,7 +16,6 @@ from geometry.claims import claim_measures as measures
 from geometry.claims import claim_spaces as spaces
 from geometry.claims.claim import Claim, Verdict, at_least, at_most, check, known_verdict, more_than
 from geometry.claims.claim_nulls import (
-    FEW,
     FEWEST,
     curves,
     draw_curves,
@@ -60,7 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
     # ---- the helix ---
     Claim("rows.unique", HELIX, "“We should expect that each row … is unique.”",
           "positions whose row is that of an earlier one", at_most(0), "the words",
-          measures.doubles, "positions", curves("process", draws=FEWEST)),
+          measures.doubles, "positions", curves("process")),
     Claim("pca.three", HELIX, "“A three-dimensional subspace is enough to explain 90 % of the "
           "variance.”", "variance share of three components, positions 1 to the last",
           at_least(0.89), "90 %, rounded", lambda m: measures.top3(m, 1, -1), "positions",
@@ -105,12 +104,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("entries.waves", HELIX, "“Many of the entries … taken in isolation” look “kind of” like "
           "a sine wave.", "variance that one sinusoid for each entry explains", at_least(0.6),
           "more than half, clearly", measures.sinusoidal_share, "dimensions",
-          curves("process", columns=True, draws=FEWEST)),
+          curves("process", columns=True)),
     Claim("entries.explained", HELIX, "“Both of these observations are explained by the helical "
           "structure”: the sine waves.",
           "median R² of the three components for entries with a sinusoid of R² ≥ 0.8",
           at_least(0.8), "as much as the sinusoid itself", measures.entries_explained,
-          "dimensions", curves("process", columns=True, draws=FEWEST), measures.needs_helix),
+          "dimensions", curves("process", columns=True), measures.needs_helix),
     Claim("similarity.periodic", HELIX, "“A periodic pattern to the cosine similarity.”",
           "largest rise of the mean cosine by lag after a fall, to three quarters of the range",
           at_least(0.2), "it has to come back, by a tenth of all possible cosines",
@@ -259,23 +258,23 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("lookback.everywhere", WHY, "“Look back N tokens” is “a position-independent rotation "
           "(and translation?)”.", "R² for N = 50, fitted on the first half, scored on the second",
           at_least(0.8), "“position-independent”: what is fitted on one half holds in the other",
-          lookback.everywhere, "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
+          lookback.everywhere, "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.far", WHY, "… and so for larger N.",
           "the lower R² for N = 100 and 200, in the same way", at_least(0.8), "as for N = 50",
-          lookback.far, "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
+          lookback.far, "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.rotation", WHY, "“Acting on it through … rotations”: a shift alone does not do "
           "it, as it would on a line.",
           "share of the error of a shift alone that a rotation takes away, N = 50", at_least(0.5),
           "half of it", lookback.beyond_a_shift, "lookback",
-          curves("process", "walk", by_lag=True, draws=FEW)),
+          curves("process", "walk", by_lag=True)),
     Claim("lookback.shift", WHY, "“(and translation?)”: the rotation alone does not do it either.",
           "R² of rotation and shift less that of the rotation alone, N = 50, by halves",
           more_than(0), "better in what it was not fitted to", lookback.beyond_a_rotation,
-          "lookback", curves("process", "walk", by_lag=True, draws=FEW)),
+          "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.angle", WHY, "Each token back turns by the same angle.",
           "R² of a straight line through the angles by lag, as far as rotations fit",
           at_least(0.99), "straight to the eye", lookback.steady_turning, "lookback",
-          curves("process", "walk", by_lag=True, draws=FEW)),
+          curves("process", "walk", by_lag=True)),
     Claim("lookback.heads", WHY, "“… of the positional subspace of query/key vectors.”",
           "R² for N = 10 in queries or keys, the lower, median of the first layer's heads",
           at_least(0.9), "all but a tenth", lookback.in_heads, "lookback",
@@ -305,8 +304,9 @@ CLAIMS: tuple[Claim, ...] = (
           at_most(0.25), "a quarter of an even step", lookback.line_after_layernorm,
           "experiment", curves("process")),
     Claim("kernels.local", OURS, "Some heads find the last few tokens by position alone.",
-          "heads of the first layer with over 90 % of their attention at lags 0–10", at_least(1),
-          "one of them", lookback.local_heads, "kernels", lookback.turned_kernels),
+          "heads of the first layer whose last 32 queries have over 90 % of their attention at "
+          "lags 0–10", at_least(1), "one of them", lookback.local_heads, "kernels",
+          lookback.turned_kernels),
     Claim("kernels.averaged", OURS, "For that neighbours have to differ: with positions averaged "
           "in blocks of 10 no head finds the token before as well.",
           "best previous-token score of the first layer, averaged over as it is", at_most(0.8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice, permutations
 from typing import Literal
 
 import numpy as np
@@ -32,7 +32,9 @@ Family = Literal["openai", "stanford"]
 
 _OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 FEWEST_WAYS = 20
-"""Ways to divide models into two groups below which the division cannot be rare."""
+"""Ways to divide or to order models below which none of them can be rare."""
+MOST_WAYS = 5040
+"""Orders of models that are tried at most: all of seven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,12 @@ class Member:
     gain
         What that gains without the first 100 positions; None if there are too few.
     turns, share
-        Turns from the first to the last position, and the balanced turning share.
+        Turns from the first to the last position, None where nothing turns, and the balanced
+        turning share.
     helix
         Whether a helix describes the positions.
     climb
-        Its climb, as a ratio to what else is outside the turning plane; None where nothing turns.
+        Its climb in a turn, over its radius: 0 of a circle; None where nothing turns.
     shaking
         Share of the curve's energy in waves shorter than eight positions.
     variation
@@ -68,7 +71,7 @@ class Member:
     n_positions: int
     top3: float
     gain: float | None
-    turns: float
+    turns: float | None
     share: float
     helix: bool
     climb: float | None
@@ -108,16 +111,17 @@ def member(measured: Measurements) -> Member:
     if shapes is None or evidence is None:
         raise CannotTell(f"{measured.model.name}: {too_few(measured)}")
     scores = measured.pca.project(measured.rows)[:, :3]
+    turning = shapes.described if evidence.remarkable else None
     return Member(
         measured.model.name,
         family_of(measured.model),
         measured.model.n_positions,
         float(measured.pca.explained_variance_ratio[:3].sum()),
         _if_it_can(truncation, measured),
-        evidence.turns,
+        evidence.turns if evidence.remarkable else None,
         evidence.b,
         shapes.best in HELICES,
-        evidence.climb_ratio,
+        None if turning is None else turning.climb_per_turn / turning.radius,
         roughness(scores).high_frequency_energy,
         _if_it_can(later_variation, measured),
     )
@@ -143,7 +147,8 @@ class GroupClaim:
     measure
         Computes the number; raises CannotTell where models are missing.
     null
-        Draws the same number where nothing tells the models apart, or None.
+        Draws the same number where nothing tells the models apart; raises CannotTell where they are
+        too few for that.
     """
 
     id: str
@@ -155,7 +160,7 @@ class GroupClaim:
     panel: Panel
     needs: str
     measure: Callable[[Sequence[Member]], float]
-    null: Callable[[Sequence[Member]], Null | None] | None = None
+    null: Callable[[Sequence[Member]], Null] | None = None
 
 
 def check_groups(members: Sequence[Member]) -> tuple[Verdict, ...]:
@@ -178,9 +183,9 @@ def check_groups(members: Sequence[Member]) -> tuple[Verdict, ...]:
 def _check(claim: GroupClaim, members: Sequence[Member]) -> Verdict:
     try:
         value = float(claim.measure(members))
+        null = None if claim.null is None else claim.null(members)
     except CannotTell:
         return Verdict(claim, outcome="cannot tell", why_null=f"it needs {claim.needs}")
-    null = None if claim.null is None else claim.null(members)
     outcome = weigh(claim.expected.holds(value), value, claim.expected.side, null)
     return Verdict(claim, value, outcome, null)
 
@@ -227,15 +232,15 @@ def _more(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], flo
     return measure
 
 
-def _relabelled(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], Null | None]:
+def _relabelled(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], Null]:
     """Return all differences of means when the models are divided in any other way."""
 
-    def draw(members: Sequence[Member]) -> Null | None:
+    def draw(members: Sequence[Member]) -> Null:
         one, other = _two(members, first, quantity)
         values = np.array([*one, *other])
-        chosen = list(combinations(range(len(values)), len(one)))
-        if len(chosen) < FEWEST_WAYS:
-            return None
+        chosen = list(combinations(range(len(values)), len(one)))[1:]  # the first is their own
+        if len(chosen) + 1 < FEWEST_WAYS:
+            raise CannotTell("too few models")
         total = values.sum()
         drawn = []
         for ways in chosen:
@@ -287,7 +292,21 @@ def _climbs_with_length(members: Sequence[Member]) -> float:
     return float(spearmanr(lengths, climbs).statistic)
 
 
-_BOTH = "GPT-2s of both OpenAI and Stanford side by side"
+def _climbs_in_any_order(members: Sequence[Member]) -> Null:
+    """Return the rank correlations when the climbs are given to the models in any other order."""
+    from scipy.stats import rankdata  # slow to import
+
+    found = [(one.n_positions, one.climb) for one in members if one.climb is not None]
+    # The first is their own order.
+    orders = np.array(list(islice(permutations(range(len(found))), 1, MOST_WAYS)))
+    if len(orders) + 1 < FEWEST_WAYS:
+        raise CannotTell("too few models that turn")
+    lengths, climbs = (rankdata(values) for values in zip(*found, strict=True))
+    drawn = np.corrcoef(lengths, climbs[orders])[0, 1:]
+    return null_of("relabelled", "these climbs, of the models in another order", drawn)
+
+
+_BOTH = "six or more GPT-2s of both OpenAI and Stanford side by side"
 
 GROUP_CLAIMS: tuple[GroupClaim, ...] = (
     GroupClaim("group.all_but_xl", HELIX, "“We get a clear helix in all but gpt2-xl”: it is "
@@ -325,8 +344,8 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
                "as for one model", "norms", "two GPT-2s side by side", _largest_variation),
     GroupClaim("group.shorter", WHY, "“The natural shape for shorter lengths is a circle, and for "
                "longer lengths we are forced to stretch it.”",
-               "rank correlation of climb and number of positions", more_than(0), "the words",
-               "compare", "three helices or circles of different lengths side by side",
-               _climbs_with_length),
+               "rank correlation of climb over radius and number of positions", more_than(0),
+               "the words", "compare", "four helices or circles of different lengths side by side",
+               _climbs_with_length, _climbs_in_any_order),
 )  # fmt: skip
 """In the order of the articles."""

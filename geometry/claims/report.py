@@ -113,7 +113,9 @@ def check_all(
         The others.
     """
     group = []
-    for model in (measured.model, *beside) if beside else ():
+    # Each model once, whatever it is called.
+    models = {model.fingerprint: model for model in (*reversed(beside), measured.model)}
+    for model in reversed(models.values()) if beside else ():
         try:
             group.append(member(Measurements(model)))
         except CannotTell:

@@ -22,7 +22,7 @@ Kind = Literal["process", "walk", "shuffled", "turned"]
 MEANINGS: dict[Kind, str] = {
     "process": "smooth random curves: Gaussian processes over position, as smooth and as noisy as "
     "the table, with its variance and its mean row",
-    "walk": "random walks with the table's step lengths and its mean row",
+    "walk": "random walks as large as the table's step lengths make them, with its mean row",
     "shuffled": "the table with its rows in random order",
     "turned": "the table turned at random in the space of its columns",
 }
@@ -45,13 +45,17 @@ WALK_MODES = 64
 def thinned(rows: npt.ArrayLike, most: int = MOST_ROWS) -> Array:
     """Return every second, third, … row of a table of more than 4,096; else all rows.
 
+    Single precision stays.
+
     Parameters
     ----------
     rows : (n, d)
     most
         Rows that are left at most.
     """
-    X = np.asarray(rows, dtype=np.float64)
+    X = np.asarray(rows)
+    if X.dtype != np.float32:
+        X = X.astype(np.float64, copy=False)
     return X[:: -(-len(X) // most)]
 
 

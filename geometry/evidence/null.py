@@ -23,7 +23,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 Side = Literal["above", "below"]
 """Where a number has to lie: above a bound, or below."""
 RARE = 0.05
-"""Share of draws that may reach a number which is said not to come of chance."""
+"""Greatest p-value of a number which is said not to come of chance."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,7 +33,8 @@ class Null:
     Attributes
     ----------
     name
-        "process", "matern", "walk", "band", "phase", "shuffled", "turned", "frames".
+        "process", "matern", "walk", "band", "phase", "shuffled", "turned", "frames", "entries",
+        "relabelled".
     meaning
         What the tables were, for a caption.
     values : (draws,) float64
@@ -58,6 +59,10 @@ class Null:
     def share_from(self, value: float, side: Side = "above") -> float:
         """Return the share of draws that reach a value, from the given side."""
         return self._reach(value, side) / self.draws
+
+    def p_value(self, value: float, side: Side = "above") -> float:
+        """Return the Monte Carlo p-value of a value: as if it were one more of the draws."""
+        return (self._reach(value, side) + 1) / (self.draws + 1)
 
     def interval_from(self, value: float, side: Side = "above") -> tuple[float, float]:
         """Return the 95 % interval of that share, by Clopper and Pearson."""
@@ -136,9 +141,11 @@ def band_of(name: str, meaning: str, curves: Iterable[npt.ArrayLike]) -> Band:
     return Band(name, meaning, len(drawn), low, middle, high)
 
 
-def strictest(nulls: Iterable[Null]) -> Null:
-    """Return the null distribution with the highest 95th percentile."""
-    return max(nulls, key=lambda null: null.band[2])
+def strictest(nulls: Iterable[Null], side: Side = "above") -> Null:
+    """Return the null distribution whose 5 % on a side reach farthest."""
+    if side == "above":
+        return max(nulls, key=lambda null: null.band[2])
+    return min(nulls, key=lambda null: null.band[0])
 
 
 def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
@@ -158,10 +165,11 @@ def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
     Returns
     -------
     Outcome
-        "holds" only if at most 5 % of the draws reach the number as well.
+        "holds" only if the number's Monte Carlo p-value is at most 5 %: none of 19 draws may reach
+        it, and two of 59.
     """
     if not holds:
         return "does not hold"
-    if null is not None and null.share_from(value, side) > RARE:
+    if null is not None and null.p_value(value, side) > RARE:
         return "as any smooth curve"
     return "holds"

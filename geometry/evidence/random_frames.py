@@ -14,8 +14,6 @@ from geometry.pca.components import Array
 
 MEANING = "matrices of the same spectra, turned at random"
 DRAWS = 400
-MOST_TURNED = 128
-"""Most directions of overlap matrices that are drawn whole; of more, their sums vary still less."""
 
 
 def shared_energy(p: int, q: int, d: int, draws: int = DRAWS, seed: int = 0) -> Null:

@@ -25,8 +25,6 @@ RESOLUTION = 1e-5
 """Cycles to which golden section narrows a peak down, and less."""
 TRANSFORMED = 2**21
 """Numbers transformed at a time, or one column: 16 MB, and as much for the result."""
-INVERTED = 2**14
-"""Matrices inverted at a time: more only take more memory, ten times their own."""
 
 Indices = npt.NDArray[np.intp]
 Bounds = tuple[float, float]
@@ -273,21 +271,28 @@ def _sums(blocks: Array, angle: Array) -> tuple[Array, Array]:
 
 def _inverse_grams(cycles: Array, m: int) -> Array:
     """Inverse of the Gram matrix of 1, cosine and sine over m rows, for each frequency."""
-    blocks = np.array_split(cycles, -(-len(cycles) // INVERTED) or 1)
-    return np.concatenate([_inverse_grams_of(block, m) for block in blocks])
-
-
-def _inverse_grams_of(cycles: Array, m: int) -> Array:
     angle = 2 * np.pi / m * cycles
     once, twice = _geometric(angle, m), _geometric(2 * angle, m)
-    G = np.empty((len(cycles), 3, 3))
-    G[:, 0, 0] = m
-    G[:, 0, 1] = G[:, 1, 0] = once.real
-    G[:, 0, 2] = G[:, 2, 0] = once.imag
-    G[:, 1, 1], G[:, 2, 2] = (m + twice.real) / 2, (m - twice.real) / 2
-    G[:, 1, 2] = G[:, 2, 1] = twice.imag / 2
-    # At the Nyquist limit the sine vanishes; with few rows, so may other columns.
-    return np.asarray(np.linalg.pinv(G, rcond=1e-10, hermitian=True), dtype=np.float64)
+    a, b, ab = once.real, once.imag, twice.imag / 2
+    aa, bb = (m + twice.real) / 2, (m - twice.real) / 2
+    # Without the mean, [[p, r], [r, q]] is left of cosine and sine.
+    p, q, r = aa - a**2 / m, bb - b**2 / m, ab - a * b / m
+    determinant = p * q - r**2
+    regular = determinant > 1e-9 * (p + q) ** 2
+    inverse = np.empty((len(cycles), 3, 3))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse[:, 1, 1], inverse[:, 2, 2] = q / determinant, p / determinant
+        inverse[:, 1, 2] = inverse[:, 2, 1] = -r / determinant
+        for k in (1, 2):
+            mean = -(a * inverse[:, 1, k] + b * inverse[:, 2, k]) / m
+            inverse[:, 0, k] = inverse[:, k, 0] = mean
+        inverse[:, 0, 0] = (1.0 - a * inverse[:, 0, 1] - b * inverse[:, 0, 2]) / m
+    if not regular.all():
+        # At the Nyquist limit the sine vanishes; with few rows, so may other columns.
+        rows = np.array([[np.full(len(a), float(m)), a, b], [a, aa, ab], [b, ab, bb]])
+        G = np.moveaxis(rows, -1, 0)[~regular]
+        inverse[~regular] = np.linalg.pinv(G, rcond=1e-10, hermitian=True)
+    return inverse
 
 
 def _geometric(angle: Array, m: int) -> npt.NDArray[np.complex128]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
-from geometry.checkpoints.whole_files import whole_file, write_text, writing
+from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, check_all, describe
@@ -139,8 +139,9 @@ class ReportFiles:
 
     def _write_numbers(self, path: Path) -> None:
         """Write the numbers as they are encoded: the whole text would take twice the memory."""
-        with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-            json.dump(self._json, file, allow_nan=False, ensure_ascii=False, indent=1)
+        encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, indent=1)
+        with whole_text(path) as file:
+            file.writelines(encoder.iterencode(self._json))
             file.write("\n")
 
     def _draw(self, name: str) -> None:

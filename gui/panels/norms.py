@@ -253,7 +253,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
         about_mean = _drawn_about_mean(view)
         if about_mean is not None:
             x = _positions(about_mean)
-            curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True))
+            label = "about the mean row"
+            curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True, label=label))
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
         margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
         quantity = view.choices.norms_quantity
@@ -322,6 +323,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
             "residual": f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(components)})\n",
         }[choices.norms_quantity]
         outliers = "print(norms.outliers_raw, norms.outliers_about_mean)\n"
+        if view.choices.about_mean:
+            outliers += "print(norms.about_mean)\n"
         return (
             opening(view.model)
             + f"from geometry import {needed}, measure_stretch\n\n"

@@ -1,6 +1,6 @@
 """The five outcomes of a claim: a word, a mark and a colour of each."""
 
-from geometry.evidence.null import OUTCOMES, Outcome
+from geometry.evidence.null import Outcome
 from gui.style.theme import Theme
 
 SHORT: dict[Outcome, str] = {
@@ -33,6 +33,3 @@ def outcome_color(outcome: Outcome, theme: Theme) -> str:
         "as any smooth curve": theme.usual,
         "does not hold": theme.warning,
     }.get(outcome, theme.muted)
-
-
-__all__ = ["LONG", "OUTCOMES", "SHORT", "SIGNS", "outcome_color"]

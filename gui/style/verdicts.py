@@ -55,7 +55,7 @@ def worth(verdict: Verdict) -> str:
     assert verdict.outcome is not None
     found = f"{SIGNS[verdict.outcome]} {LONG[verdict.outcome]}: {verdict.claim.quantity}: "
     if verdict.value is None:
-        return f"{found}{verdict.why_null}."
+        return f"{found}{(verdict.why_null or '').rstrip('.')}."
     found += f"{measured(verdict)}, expected {expected(verdict)}."
     if (null := verdict.null) is None:
         return found

@@ -24,7 +24,7 @@ from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Choice, Option
-from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, word
+from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
 from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
@@ -288,7 +288,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             "claim": np.array([one.claim.id for one in verdicts]),
             "measured": np.array(values),
             "expected": np.array([str(one.claim.expected) for one in verdicts]),
-            "outcome": np.array([word(one) for one in verdicts]),
+            "outcome": np.array([one.outcome or "" for one in verdicts]),
             "null": np.array(["" if one.null is None else one.null.name for one in verdicts]),
             "null_p5": np.array([low for low, _, _ in bands]),
             "null_p95": np.array([high for _, _, high in bands]),

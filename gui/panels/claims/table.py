@@ -66,6 +66,7 @@ _ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
+CHECKING = "The claims are being checked…"
 NOTHING = {
     "holds": "None of the claims holds for this model beyond what chance would do.",
     "usual": "No claim holds as it would for any smooth curve.",
@@ -95,7 +96,8 @@ class ClaimsBody(PanelBody):
         wanted = OUTCOME_OF.get(chosen)
         shown = [one for one in view.result.verdicts if wanted in (None, one.outcome)]
         self.table.show_verdicts(shown)
-        self.nothing.setText(NOTHING.get(chosen, ""))
+        pending = any(one.outcome is None for one in view.result.verdicts)
+        self.nothing.setText(CHECKING if pending else NOTHING.get(chosen, ""))
         self.pages.setCurrentWidget(self.table if shown else self.nothing)
         self.published.show_compared(view.result.published)
 

@@ -100,7 +100,8 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         claim = verdict.claim
         quantity = claim.quantity + (f" ({verdict.why_null})" if verdict.why_null else "")
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
-        row = (f"{sign(verdict)} {word(verdict)}", claim.statement, quantity, measured(verdict),
+        said = PENDING if verdict.outcome is None else SHORT[verdict.outcome]
+        row = (f"{sign(verdict)} {said}", claim.statement, quantity, measured(verdict),
                  expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     if published:
@@ -124,7 +125,8 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
             low, _, high = null.band
             drawn = (null.name, repr(low), repr(high), str(null.draws))
         row = (claim.id, claim.article, claim.statement, claim.quantity, str(claim.expected),
-               claim.reason, value, word(verdict), *drawn, verdict.why_null or "")  # fmt: skip
+               claim.reason, value, verdict.outcome or "", *drawn,
+               verdict.why_null or "")  # fmt: skip
         writer.writerow(map(cell, row))
     return file.getvalue()
 

@@ -238,10 +238,10 @@ for model, positions, components in shown:
         value = 100 * one.value if percent else one.value
         print("", one.quantity.title, value, one.quantity.unit, sep="\\t")
     rows = model.W_pos[positions[0] : positions[1] + 1]
-    if len(rows) >= 8:
-        scores = fit_pca(model.W_pos, positions, max(components)).project(rows)
-        shown = [number - 1 for number in components]
-        print("", "Turning", turning_share(rows, scores[:, shown]).outcome, sep="\\t")
+    scores = fit_pca(model.W_pos, positions, max(components)).project(rows)
+    if len(rows) >= 8 and scores.shape[1] >= max(components):
+        chosen = scores[:, [number - 1 for number in components]]
+        print("", "Turning share", turning_share(rows, chosen).outcome, sep="\\t")
 """
 
 

@@ -206,7 +206,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         for position in view.choices.selection:
             found[f"norm_{position}"] = timeline.norms[:, position]
         found["mass_top40"] = training.sparse.mass
-        for name, value in zip(("low", "middle", "high"), training.sparse.turned.band, strict=True):
+        for name, value in zip(("p5", "p50", "p95"), training.sparse.turned.band, strict=True):
             found[f"turned_mass_top40_{name}"] = np.full(history.n_snapshots, value)
         if training.helices is not None:
             found["helix_r2"] = training.helices.r2

@@ -191,8 +191,17 @@ CLAIM = "claim_"
 """Begins the placeholder of a claim's verdict."""
 
 
+_READ: Mapping[str, tuple[Tensor, ...]] = {
+    "directions.disjoint": _E, "directions.appended": _E, "spectrum.E": _E,
+    "decoding.position": _E, "decoding.token": _E,
+    "lookback.heads": _QK, "lookback.lags": _QK, "heads.position_independent": _QK,
+}  # fmt: skip
+"""Tensors of claims that read others than those of their panel."""
+
+
 def _verdict(claim: Claim) -> Fact:
-    tensors = {"capture": _E, "layernorm": _E, "kernels": _QK}.get(claim.panel, ())
+    of_panel = {"capture": _E, "layernorm": _E, "kernels": _QK}
+    tensors = _READ.get(claim.id, of_panel.get(claim.panel, ()))
     return Fact(f"the verdict on {claim.id}", lambda f: worth(f.verdict(claim)), tensors)
 
 

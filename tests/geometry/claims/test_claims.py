@@ -117,7 +117,7 @@ def test_a_number_that_the_null_reaches_as_well_is_no_finding(open_array):
     assert outcome(40.0, at_least(50)) == "does not hold"
     assert outcome(3.0, at_most(50)) == "holds"
     assert outcome(20.0, at_most(50)) == "as any smooth curve"
-    assert outcome(60.0, at_least(50), None) == "holds"
+    assert outcome(60.0, at_least(50), None) == "cannot tell"
     assert outcome(np.nan, at_least(50)) == "cannot tell"
 
     def out_of_place(_):

@@ -36,10 +36,10 @@ def outcomes(members):
 def test_nine_gpt2s_as_the_article_describes_them():
     openai, stanford = as_in_the_article()
     found = outcomes([*openai, *stanford])
-    assert found.pop("group.shorter") == "cannot tell"
+    assert found.pop("group.shorter") == "cannot tell"  # all are of one length
     assert set(found.values()) == {"holds"}
     verdicts = {one.claim.id: one for one in check_groups([*openai, *stanford])}
-    assert verdicts["group.variance"].null.draws == 126  # four of nine
+    assert verdicts["group.variance"].null.draws == 125  # four of nine, in any other way
     assert verdicts["group.loops"].value == pytest.approx(5 - 1.8)
     # The other way round.
     found = outcomes([
@@ -66,8 +66,21 @@ def test_what_is_missing_is_named():
     found = outcomes(openai[:2])
     assert found["group.all_but_xl"] == "holds"
     assert found["group.variance"] == "cannot tell"
-    lengths = [replace(openai[0], n_positions=n, climb=c) for n, c in ((64, 4), (128, 5), (256, 9))]
-    assert outcomes(lengths)["group.shorter"] == "holds"
+    assert outcomes([*openai[:1], *stanford[:1]])["group.variance"] == "cannot tell"
+    assert outcomes([*openai[:3], *stanford[:3]])["group.variance"] == "holds"
+
+
+def test_a_climb_with_length_is_no_finding_where_any_order_climbs_as_well():
+    one = as_in_the_article()[0][0]
+    lengths = [
+        replace(one, n_positions=n, climb=c) for n, c in ((64, 4), (128, 5), (256, 9), (512, 9.5))
+    ]
+    found = {verdict.claim.id: verdict for verdict in check_groups(lengths)}["group.shorter"]
+    assert (found.outcome, found.null.draws) == ("holds", 23)
+    assert found.value == pytest.approx(1.0)
+    crossed = [replace(lengths[0], climb=6), *lengths[1:]]
+    assert outcomes(crossed)["group.shorter"] == "as any smooth curve"
+    assert outcomes(lengths[:3])["group.shorter"] == "cannot tell"
 
 
 @pytest.mark.parametrize(

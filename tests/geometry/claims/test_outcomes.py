@@ -54,7 +54,7 @@ EXPECTED = {
             "capture.weak capture.strong capture.first capture.first_is_mean "
             "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P "
             "overlap.W_K_P overlap.W_Q_E overlap.W_K_E overlap.W_V_E overlap.W_O_E overlap.W_in_E "
-            "overlap.W_in_P layernorm.ruins_line kernels.local kernels.averaged",
+            "overlap.W_in_P layernorm.ruins_line kernels.averaged",
         "as any smooth curve":
             "rows.unique pca.first_hundred layernorm.sum_of_squares layernorm.constant spectrum.P "
             "read.direction",
@@ -66,15 +66,16 @@ EXPECTED = {
             "directions.disjoint directions.appended directions.context_waves "
             "directions.frequencies decoding.position decoding.token lookback.everywhere "
             "lookback.far lookback.rotation lookback.shift lookback.heads lookback.lags "
-            "heads.position_independent read.norm",
+            "heads.position_independent read.norm kernels.local",
         "not applicable":
             "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
     },
     "sinusoidal": {
         "holds":
-            "entries.waves norms.stable directions.context_waves directions.frequencies",
+            "entries.waves norms.stable directions.context_waves",
         "as any smooth curve":
-            "rows.unique pca.first_hundred lookback.rotation lookback.angle read.direction",
+            "rows.unique pca.first_hundred directions.frequencies lookback.rotation "
+            "lookback.angle read.direction",
         "does not hold":
             "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
             "pca.truncated steps.early similarity.periodic spectrum.P directions.sparse "

@@ -455,7 +455,7 @@ def test_the_copied_python_prints_the_same(two):
     assert printed[0] == "helix"
     assert (
         printed[len(QUANTITIES) + 1]
-        == f"\tTurning\t{two.panel.result.lines[0].outcomes['turning_share']}"
+        == f"\tTurning share\t{two.panel.result.lines[0].outcomes['turning_share']}"
     )
     assert printed[len(QUANTITIES) + 2] == "other_%"
     told = {line.split("\t")[1]: line.split("\t")[2:] for line in printed[1 : len(QUANTITIES) + 1]}

@@ -376,7 +376,7 @@ def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_sn
         "norm_20",
         "helix_r2",
         "mass_top40",
-        "turned_mass_top40_low",
+        "turned_mass_top40_p5",
     } <= set(rows[0].split(","))
 
 
