@@ -42,7 +42,8 @@ def number(value: float) -> str:
     if value == round(value):
         return format_number(value, 0)
     size = abs(value)
-    return format_number(value, 1 if size >= 100 else 2 if size >= 10 else 3 if size >= 0.01 else 6)
+    places = ((100, 1), (10, 2), (0.01, 3), (0.001, 4))
+    return format_number(value, next((digits for least, digits in places if size >= least), 6))
 
 
 def expected(verdict: Verdict) -> str:

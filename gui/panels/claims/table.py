@@ -60,7 +60,7 @@ _COLUMNS = (
     Column("Null, 90 %", "What 90 % of tables have in which there is nothing to find", left=True),
     Column("Article", "Which article says so", left=True),
 )
-_WIDTHS = {OUTCOME: 16, MEASURED: 9, EXPECTED: 13, NULL: 15, ARTICLE: 9}
+_WIDTHS = {OUTCOME: 16, MEASURED: 10, EXPECTED: 13, NULL: 15, ARTICLE: 9}
 _ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
 """Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
