@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -33,6 +35,8 @@ LAYER = 0
 TURNED = 19
 """Draws of positions that are turned at random and read by all heads; none may reach a number."""
 CURVES = 60
+TOGETHER = 1024
+"""Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
 LAST = 32
 """Queries of the draws, counted from the last."""
 THIN = 128
@@ -103,7 +107,7 @@ def curves_in_heads(claim: Claim, measured: Measurements) -> Null:
     worse = _worse(_heads(measured))
     first, last = measured.positions
     head = int(np.argsort(worse)[len(worse) // 2])
-    queries = measured.heads(LAYER).queries[head, first : last + 1]
+    queries = measured.heads(LAYER).queries[head, first : last + 1][:MOST_ROWS]  # never thinned
     leading = []
     for table in drawn_tables(queries, "process", CURVES):
         centred = table - table.mean(axis=0)
@@ -144,7 +148,7 @@ def local_heads(measured: Measurements) -> float:
     first, last = measured.positions
     if last - first < 10 * NEAR:
         raise CannotTell("too few positions are shown: nearly all of them are near")
-    return _local(measured, _up_to_the_last(measured))
+    return _local(_projected(measured, _up_to_the_last(measured)))
 
 
 def _up_to_the_last(measured: Measurements) -> Array:
@@ -153,9 +157,10 @@ def _up_to_the_last(measured: Measurements) -> Array:
     return measured.model.W_pos[max(0, end - MOST_ROWS) : end]
 
 
-def _local(measured: Measurements, rows: Array) -> float:
+def _local(heads: HeadProjections) -> float:
     """Count the heads for which the last queries, with the most to look at, look near by."""
-    found = head_kernels(_projected(measured, rows), (len(rows) - LAST, len(rows) - 1))
+    n = heads.queries.shape[1]
+    found = head_kernels(heads, (n - LAST, n - 1))
     return float((found.mass_lag_0_10 > LOCAL).sum())
 
 
@@ -169,8 +174,8 @@ def blunted(measured: Measurements) -> float:
 
 def by_lag_alone(measured: Measurements) -> float:
     """Share of the variance of a head's scores that the lag alone explains, median of the heads."""
-    rows = measured.model.W_pos[_thin(measured)]
-    return float(np.median(share_by_lag(_projected(measured, rows))))
+    thin = _thin(measured)
+    return _explained_by_lag(_projected(measured, measured.model.W_pos[thin]), thin.step)
 
 
 def _projected(measured: Measurements, rows: Array) -> HeadProjections:
@@ -184,53 +189,38 @@ def _thin(measured: Measurements) -> slice:
     return slice(first, last + 1, -(-(last - first + 1) // THIN))
 
 
-def share_by_lag(heads: HeadProjections) -> Array:
-    """Share of the variance of each head's scores over pairs that their lag alone explains.
-
-    Parameters
-    ----------
-    heads
-        Queries and keys of positions at equal distances.
-
-    Returns
-    -------
-    (n_heads,) float64
-        Over the pairs that the head may attend to; 0 if all scores are equal.
-    """
-    n = heads.queries.shape[1]
-    lag = np.arange(n)[:, None] - np.arange(n)
-    seen = lag >= 0 if heads.causal else np.ones((n, n), dtype=bool)
-    groups = lag[seen] + n
-    counts = np.bincount(groups)
-    shares = []
-    for queries, keys in zip(heads.queries, heads.keys, strict=True):
-        scores = (queries @ keys.T)[seen].astype(np.float64)
-        scores -= scores.mean()
-        sums = np.bincount(groups, scores)
-        between = float((np.square(sums) / np.maximum(counts, 1)).sum())
-        total = float(np.square(scores).sum())
-        shares.append(between / total if total > 0.0 else 0.0)
-    return np.array(shares)
+def _explained_by_lag(heads: HeadProjections, step: int) -> float:
+    if heads.window is not None:  # in rows, of which every step-th is there
+        back, ahead = heads.window
+        heads = replace(heads, window=(max(1, back // step), ahead // step))
+    return float(np.median(head_kernels(heads, (0, heads.queries.shape[1] - 1)).by_lag_alone))
 
 
 def turned_kernels(claim: Claim, measured: Measurements) -> Null:
     """Draw the count of local heads for positions that are turned at random."""
-    return _through_weights(_up_to_the_last(measured), partial(_local, measured), TURNED)
+    return _through_weights(measured, _up_to_the_last(measured), _local)
 
 
 def turned_shares(claim: Claim, measured: Measurements) -> Null:
     """Draw :func:`by_lag_alone` for positions that are turned at random."""
-
-    def median(rows: Array) -> float:
-        return float(np.median(share_by_lag(_projected(measured, rows))))
-
-    return _through_weights(measured.model.W_pos[_thin(measured)], median, TURNED)
+    thin = _thin(measured)
+    explained = partial(_explained_by_lag, step=thin.step)
+    return _through_weights(measured, measured.model.W_pos[thin], explained)
 
 
-def _through_weights(rows: Array, measure: Callable[[Array], float], draws: int) -> Null:
-    single = rows.astype(np.float32)  # as they are projected
-    drawn = [measure(table) for table in drawn_tables(single, "turned", draws)]
-    return null_of("turned", MEANINGS["turned"], drawn)
+def _through_weights(
+    measured: Measurements, rows: Array, measure: Callable[[HeadProjections], float]
+) -> Null:
+    """Draw a quantity of the heads' queries and keys of turned rows."""
+    values: list[float] = []
+    tables = drawn_tables(rows.astype(np.float32), "turned", TURNED)  # as they are projected
+    while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
+        together = _projected(measured, np.concatenate(some))  # the weights are read once
+        for start in range(0, len(some) * len(rows), len(rows)):
+            part = slice(start, start + len(rows))
+            queries, keys = together.queries[:, part], together.keys[:, part]
+            values.append(measure(replace(together, queries=queries, keys=keys)))
+    return null_of("turned", MEANINGS["turned"], values)
 
 
 # ---- LayerNorm and a line ---

@@ -12,8 +12,8 @@ from geometry.claims.claim import Claim, known_verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tables, thinned
 from geometry.evidence.null import Null, null_of, strictest
-from geometry.evidence.turning_nulls import turning_nulls
-from geometry.evidence.turning_share import SMOOTH, balanced_turning, turn_counts
+from geometry.evidence.turning_nulls import rule_null
+from geometry.evidence.turning_share import balanced_turning, turn_counts
 from geometry.models.computed import model_of_table
 
 DRAWS = 39
@@ -135,8 +135,10 @@ def _drawn(
         beyond = max(0, last - (MOST_ROWS - 1))  # the range keeps its length as far as it can
         rows, first, last = rows[:MOST_ROWS], max(0, first - beyond), last - beyond
     # A curve is as smooth and as large as the rows without those at the ends, which stand out.
-    inner, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
-    for table in drawn_tables(inner, kind, draws, columns=few, length=len(rows)):
+    like, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
+    if kind == "walk":
+        like = like + (rows[0] - like[0])  # but begins where they do
+    for table in drawn_tables(like, kind, draws, columns=few, length=len(rows)):
         step = (len(table) - 1) / max(len(rows) - 1, 1)  # below 1 if it is thinned
         ends = (int(first * step), int(last * step))
         yield Measurements(model_of_table("drawn", table), Scope(ends))
@@ -144,8 +146,7 @@ def _drawn(
 
 def worst_turning(claim: Claim, measured: Measurements) -> Null:
     """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
-    found = turning_nulls(measured.rows, names=("process",))["process"]
-    return null_of(found.name, found.meaning, found.values / SMOOTH[0])
+    return rule_null(measured.model.d_model)
 
 
 def random_turns(claim: Claim, measured: Measurements) -> Null:

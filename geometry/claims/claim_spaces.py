@@ -15,7 +15,7 @@ from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
 from geometry.measures.directions import Directions, singular_directions
 from geometry.measures.layernorm import layernorm_errors, token_rows
-from geometry.measures.overlaps import CORNER, capture, squared_overlaps
+from geometry.measures.overlaps import CORNER, capture, sparsity_nulls, squared_overlaps
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.residual_stream import Name, Subject
 from geometry.pca.components import Array, row_norms
@@ -205,6 +205,8 @@ def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], 
 
     def measure(measured: Measurements) -> float:
         sums = _sums(measured, rows, columns)
+        if min(CORNER, sums["rows"], sums["columns"]) == sums["dimensions"]:
+            raise NotApplicable("the corner has all directions, which is chance")
         return sums[which] / _chance(sums)
 
     return measure
@@ -315,6 +317,8 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
 
     def measure(measured: Measurements) -> float:
         values, chance = _captured(measured)
+        if chance == 1.0:
+            raise NotApplicable("P's leading directions are all there are, which capture all")
         return float(_part(values, first, last).mean() / chance)
 
     return measure
@@ -366,12 +370,8 @@ def heaviest(measured: Measurements) -> float:
 
 def turned_heaviest(claim: Claim, measured: Measurements) -> Null:
     """Draw :func:`heaviest` for directions that are turned at random."""
-
-    def mass(frame: Array) -> float:
-        squares = np.sort(np.square(frame[:3]), axis=1)[:, ::-1]
-        return float(squares[:, :40].sum(axis=1).mean())
-
-    return _random_entries(measured, mass)
+    d = measured.model.d_model
+    return sparsity_nulls(min(3, d), d, TURNED_ENTRIES).mean_mass_top40
 
 
 def entries_used(measured: Measurements) -> float:

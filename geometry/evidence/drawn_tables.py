@@ -8,7 +8,7 @@ the whole table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -22,7 +22,7 @@ Kind = Literal["process", "walk", "shuffled", "turned"]
 MEANINGS: dict[Kind, str] = {
     "process": "smooth random curves: Gaussian processes over position, as smooth and as noisy as "
     "the table, with its variance and its mean row",
-    "walk": "random walks as large as the table's step lengths make them, with its mean row",
+    "walk": "random walks with the table's step lengths, from its first row",
     "shuffled": "the table with its rows in random order",
     "turned": "the table turned at random in the space of its columns",
 }
@@ -38,8 +38,12 @@ NOISE = 64
 """Columns that stand for those of noise: of more, distances between rows vary still less."""
 LEAST_NOISE, MOST_NOISE = 0.003, 0.95
 """Shares of variance: less cannot be told from a bend of the curve; above there is no curve."""
-WALK_MODES = 64
-"""Modes of a walk that are drawn; they have 99.7 % of its variance."""
+STRETCHES = 32
+"""Stretches of a walk, whose ends are drawn in all columns and what is between in as many as
+noise."""
+
+_Rest = Callable[[np.random.Generator, int], Array]
+"""Draws what is beside the modes, in a number of columns, (m, columns)."""
 
 
 def thinned(rows: npt.ArrayLike, most: int = MOST_ROWS) -> Array:
@@ -103,10 +107,9 @@ def drawn_tables(
             yield turned(X, rng)
     elif columns is not None:
         chosen = np.linspace(0, X.shape[1] - 1, min(columns, X.shape[1])).round().astype(np.intp)
-        mean, (modes, noise) = X.mean(axis=0)[chosen], _curve(X, kind, m)
+        modes, rest = _curve(X, kind, m)
         for _ in range(draws):
-            table = noise * rng.standard_normal((m, len(mean)))
-            yield table + modes @ rng.standard_normal((modes.shape[1], len(mean))) + mean
+            yield _whole(modes, rest, len(chosen), rng) + _origin(X, kind)[chosen]
     else:
         yield from _by_gram(X, kind, draws, rng, m)
 
@@ -119,47 +122,54 @@ def turned(X: Array, rng: np.random.Generator) -> Array:
     from scipy.fft import dct  # slow to import
 
     for _ in range(2):
-        X = dct(X * rng.choice((-1.0, 1.0), X.shape[1]), norm="ortho", axis=1)
-    found: Array = X[:, rng.permutation(X.shape[1])]
-    return found
+        signs = rng.choice((-1.0, 1.0), X.shape[1]).astype(X.dtype)
+        X = dct(X * signs, norm="ortho", axis=1)
+    return np.take(X, rng.permutation(X.shape[1]), axis=1)
 
 
 def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int) -> Iterator[Array]:
     """Draw tables in the fewest columns that have the Gram matrix of d independent ones."""
-    d, (modes, noise), length = (
-        X.shape[1],
-        _curve(X, kind, m),
-        float(np.linalg.norm(X.mean(axis=0))),
-    )
-    k = modes.shape[1]
-    of_noise = min(d, NOISE if k else MODES) if noise else 0
-    if k + of_noise + 1 >= d:
+    d, origin, (modes, rest) = X.shape[1], _origin(X, kind), _curve(X, kind, m)
+    length, k = float(np.linalg.norm(origin)), modes.shape[1]
+    of_rest = 0 if rest is None else min(d, NOISE if k else MODES)
+    if k + of_rest + 1 >= d:
         for _ in range(draws):
-            table = noise * rng.standard_normal((m, d))
-            yield table + modes @ rng.standard_normal((k, d)) + X.mean(axis=0)
+            yield _whole(modes, rest, d, rng) + origin
         return
     for _ in range(draws):
-        table = np.empty((m, k + of_noise + 1))
+        table = np.empty((m, k + of_rest + 1))
         # The lower triangle of the coefficients' LQ decomposition, by Bartlett.
         factor = np.tril(rng.standard_normal((k, k)), -1)
         np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
         table[:, :k] = modes @ factor
-        if of_noise:
-            size = noise * np.sqrt(d / of_noise)
-            table[:, k:-1] = size * rng.standard_normal((m, of_noise))
-        # The mean row is as a random direction to the span of the coefficients.
-        rest = np.sqrt(rng.chisquare(d - k - of_noise))
-        direction = np.append(rng.standard_normal(k + of_noise), rest)
+        if rest is not None:
+            table[:, k:-1] = np.sqrt(d / of_rest) * rest(rng, of_rest)
+        # The origin is as a random direction to the span of the coefficients.
+        outside = np.sqrt(rng.chisquare(d - k - of_rest))
+        direction = np.append(rng.standard_normal(k + of_rest), outside)
         table[:, -1] = 0.0
         yield table + direction * (length / np.linalg.norm(direction))
 
 
-def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, float]:
-    """Return modes (m, k) of a curve, times their strengths, and the noise of each number."""
-    return (_walk(X, m), 0.0) if kind == "walk" else _process(X, m)
+def _origin(X: Array, kind: Kind) -> Array:
+    """Return the row about which a curve varies: the mean of a process, the start of a walk."""
+    found: Array = X[0] if kind == "walk" else X.mean(axis=0)
+    return found
 
 
-def _process(X: Array, m: int) -> tuple[Array, float]:
+def _whole(modes: Array, rest: _Rest | None, d: int, rng: np.random.Generator) -> Array:
+    """Draw d columns of a curve as they are."""
+    beside = 0.0 if rest is None else rest(rng, d)
+    found: Array = beside + modes @ rng.standard_normal((modes.shape[1], d))
+    return found
+
+
+def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Rest | None]:
+    """Return modes (m, k) of a curve, times their strengths, and what is beside them."""
+    return _walk(X, m) if kind == "walk" else _process(X, m)
+
+
+def _process(X: Array, m: int) -> tuple[Array, _Rest | None]:
     """Return the modes of a process as smooth as a table, and the noise beside it."""
     n, nodes = len(X), min(len(X), NODES)
     scale = float(np.sqrt(X.var(axis=0).mean()))
@@ -167,11 +177,16 @@ def _process(X: Array, m: int) -> tuple[Array, float]:
     noise, wanted = noise_and_half_lag(X - X.mean(axis=0))
     wanted *= (nodes - 1) / max(n - 1, 1)
     if noise > MOST_NOISE or wanted < lags[0]:  # too rough for the nodes
-        return np.empty((m, 0)), scale
+        return np.empty((m, 0)), _noise(m, scale)
     length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
     modes = _between(_modes_of(nodes, length), m)
     size = float(np.sqrt(np.square(modes).sum() / m))
-    return modes * (scale * np.sqrt(1.0 - noise) / size), scale * float(np.sqrt(noise))
+    modes *= scale * np.sqrt(1.0 - noise) / size
+    return modes, _noise(m, scale * float(np.sqrt(noise))) if noise else None
+
+
+def _noise(m: int, size: float) -> _Rest:
+    return lambda rng, columns: size * rng.standard_normal((m, columns))
 
 
 def noise_and_half_lag(centred: Array) -> tuple[float, float]:
@@ -252,20 +267,35 @@ def _modes_of(nodes: int, length: float) -> Array:
     return found
 
 
-def _walk(X: Array, m: int) -> Array:
-    """Return the modes of walks whose variance grows as the table's squared steps.
+def _walk(X: Array, m: int) -> tuple[Array, _Rest | None]:
+    """Return the modes of walks whose variance grows as the table's squared steps, and the rest.
 
-    They are those of Brownian motion at the times of the rows, centred.
+    The modes are straight lines through the ends of some stretches, which are themselves a walk.
+    Beside them are, in each stretch, a walk that comes back to where it began: independent of the
+    ends, and of other stretches.
     """
     squares = np.square(np.diff(X, axis=0)).sum(axis=1) / X.shape[1]
     grown = np.concatenate([[0.0], np.cumsum(squares)])
     grown = np.interp(np.linspace(0, len(X) - 1, m), np.arange(len(X)), grown)
-    total = max(float(grown[-1]), np.finfo(float).tiny)
-    halves = np.arange(1, WALK_MODES + 1) - 0.5
-    modes = np.sqrt(2.0) * np.sin(np.pi * halves * (grown / total)[:, None])
-    modes -= modes.mean(axis=0)
-    found: Array = modes * (np.sqrt(total) / (np.pi * halves))
-    return found
+    ends = np.unique(np.linspace(0, m - 1, min(STRETCHES + 1, m)).round().astype(np.intp))
+    at, of_ends = grown[ends], np.diff(grown[ends])
+    share = np.divide(
+        grown[:, None] - at[:-1], of_ends, out=np.zeros((m, len(of_ends))), where=of_ends > 0.0
+    )
+    modes = np.clip(share, 0.0, 1.0) * np.sqrt(of_ends)
+    if len(ends) == m:
+        return modes, None
+    steps = np.sqrt(np.diff(grown, prepend=0.0))[:, None]
+    stretch = np.clip(np.searchsorted(ends, np.arange(m), side="right") - 1, 0, len(of_ends) - 1)
+    along = share[np.arange(m), stretch][:, None]
+
+    def bridges(rng: np.random.Generator, columns: int) -> Array:
+        walk = np.cumsum(steps * rng.standard_normal((m, columns)), axis=0)
+        begin, end = walk[ends[stretch]], walk[ends[stretch + 1]]
+        found: Array = walk - begin - along * (end - begin)
+        return found
+
+    return modes, bridges
 
 
 def _between(modes: Array, m: int) -> Array:

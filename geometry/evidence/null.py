@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from geometry.pca.components import Array
 
@@ -58,20 +58,21 @@ class Null:
 
     def share_from(self, value: float, side: Side = "above") -> float:
         """Return the share of draws that reach a value, from the given side."""
-        return self._reach(value, side) / self.draws
+        return self.reached(value, side) / self.draws
 
     def p_value(self, value: float, side: Side = "above") -> float:
         """Return the Monte Carlo p-value of a value: as if it were one more of the draws."""
-        return (self._reach(value, side) + 1) / (self.draws + 1)
+        return (self.reached(value, side) + 1) / (self.draws + 1)
 
     def interval_from(self, value: float, side: Side = "above") -> tuple[float, float]:
         """Return the 95 % interval of that share, by Clopper and Pearson."""
-        n, k = self.draws, self._reach(value, side)
-        low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-        high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+        n, k = self.draws, self.reached(value, side)
+        low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
+        high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
         return low, high
 
-    def _reach(self, value: float, side: Side) -> int:
+    def reached(self, value: float, side: Side = "above") -> int:
+        """Return the number of draws that reach a value, from the given side."""
         # Rounding does not make a number rarer than an equal one.
         slack = 1e-9 * max(abs(value), 1e-9)
         if side == "above":

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.turning_share import balanced_turning, turn_counts
+from geometry.evidence.turning_share import SMOOTH, balanced_turning, ramp, turn_counts
 from geometry.pca.components import Array
 
 NODES = 192
@@ -78,13 +78,37 @@ def turning_nulls(
         if check is not None:
             check()
         if name == "walk":
-            values = _of_process(_walk(X), X.shape[1], draws, _random(name, seed))
+            values, _ = _of_process(_walk(X), X.shape[1], draws, _random(name, seed))
         elif name == "phase":
             values = _of_phases(X, draws, _random(name, seed))
         else:
-            values = _of_worst(name, X.shape[1], draws, seed)
+            each = [b for b, _ in _of_lengths(name, X.shape[1], draws, seed)]
+            values = max(each, key=_reach)
         found[name] = null_of(name, MEANINGS[name], values)
     return found
+
+
+def rule_null(d: int, draws: int = 400, seed: int = 0) -> Null:
+    """Draw B over 0.5 or B′ over 0.8, the greater, of smooth random curves.
+
+    Parameters
+    ----------
+    d
+        Columns of the curves.
+    draws
+        Number of curves, of the length scale at which they turn most evenly.
+    seed
+        Of the random numbers.
+    """
+    each = [
+        np.maximum(b / SMOOTH[0], b_prime / SMOOTH[1])
+        for b, b_prime in _of_lengths("process", d, draws, seed)
+    ]
+    return null_of("process", MEANINGS["process"], max(each, key=_reach))
+
+
+def _reach(values: Array) -> float:
+    return float(np.percentile(values, 95))
 
 
 def _random(name: str, seed: int) -> np.random.Generator:
@@ -92,11 +116,10 @@ def _random(name: str, seed: int) -> np.random.Generator:
 
 
 @lru_cache(maxsize=64)
-def _of_worst(name: str, d: int, draws: int, seed: int) -> Array:
-    """Return B of tables with d columns, at the length scale at which they turn most evenly."""
+def _of_lengths(name: str, d: int, draws: int, seed: int) -> list[tuple[Array, Array]]:
+    """Return B and B′ of tables with d columns, for each of the length scales."""
     rng = _random(name, seed)
-    drawn = [_of_process(_stationary(name, one), d, draws, rng) for one in LENGTHS[name]]
-    return max(drawn, key=lambda b: float(np.percentile(b, 95)))
+    return [_of_process(_stationary(name, one), d, draws, rng) for one in LENGTHS[name]]
 
 
 @cache
@@ -128,8 +151,10 @@ def _spectrum(kernel: Array) -> _Spectrum:
     return values[:used], vectors[:, :used], float(values[used:].sum())
 
 
-def _of_process(spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator) -> Array:
-    """Return B of some tables with d independent columns of one process."""
+def _of_process(
+    spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return B and B′ of some tables with d independent columns of one process."""
     values, vectors, rest = spectrum
     k = len(values)
     if d >= k:  # a Bartlett factor of the Wishart matrix
@@ -141,7 +166,10 @@ def _of_process(spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generato
     factor *= np.sqrt(values)[:, None]
     gram = factor @ factor.transpose(0, 2, 1)
     total = np.trace(gram, axis1=1, axis2=2) + d * rest
-    return _b(vectors @ _leading(gram), total)
+    smaller, _ = balanced_turning(vectors @ _leading(gram), turn_counts(len(vectors)))
+    along = ramp(len(vectors)) @ vectors
+    without = total - np.einsum("i,nij,j->n", along, gram, along)
+    return _share(smaller, total), _share(smaller, np.where(without > 1e-9 * total, without, 0.0))
 
 
 def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
@@ -157,7 +185,8 @@ def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
     gram = tables.transpose(0, 2, 1) @ tables
     values, vectors = np.linalg.eigh(gram)
     total = values.sum(axis=1) + float(np.square(strengths[used:]).sum())
-    return _b(tables @ vectors[:, :, -3:], total)
+    smaller, _ = balanced_turning(tables @ vectors[:, :, -3:], turn_counts(len(at)))
+    return _share(smaller, total)
 
 
 def _leading(gram: Array) -> Array:
@@ -167,7 +196,6 @@ def _leading(gram: Array) -> Array:
     return found
 
 
-def _b(scores: Array, total: Array) -> Array:
-    smaller, _ = balanced_turning(scores, turn_counts(scores.shape[1]))
+def _share(smaller: Array, total: Array) -> Array:
     # Rows that are all equal do not turn.
     return np.divide(2 * smaller, total, out=np.zeros_like(smaller), where=total > 0.0)

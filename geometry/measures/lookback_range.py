@@ -102,11 +102,7 @@ def look_back_range(
         k = int((np.cumsum(pca.explained_variance_ratio) < SHARE).sum()) + 1
         k = min(k, len(pca.components), max(1, (m - 3) // 2))
     if longest_lag(m, k) < 1:
-        raise RangeError(
-            f"In {k} dimensions looking back needs {2 * k + 3} positions or more, and the range is "
-            f"{first}–{last}.",
-            "Show a longer range.",
-        )
+        raise _too_short(first, last, k)
     pca = PositionPCA(
         pca.positions,
         pca.mean,
@@ -160,12 +156,14 @@ def look_back_nulls(
     Raises
     ------
     RangeError
-        When the range leaves the table.
+        When the range leaves the table, or is too short for a lag of 1.
     """
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
     m, found = last - first + 1, []
     k = min(n_components, table.shape[1], m - 1)
+    if longest_lag(m, k) < 1:
+        raise _too_short(first, last, k)
     lags, waiting = all_lags(m, k), []
     for number, drawn in enumerate(drawn_tables(table[first : last + 1], kind, draws, seed), 1):
         # Long tables are thinned, and so are their lags.
@@ -181,6 +179,14 @@ def look_back_nulls(
             ]
             waiting = []
     return CurveNull(kind, MEANINGS[kind], np.array(found))
+
+
+def _too_short(first: int, last: int, k: int) -> RangeError:
+    return RangeError(
+        f"In {k} dimensions looking back needs {2 * k + 3} positions or more, and the range is "
+        f"{first}–{last}.",
+        "Show a longer range.",
+    )
 
 
 def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:

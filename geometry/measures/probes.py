@@ -171,6 +171,8 @@ def centred_stable_rank(rows: npt.ArrayLike) -> float:
         When it is no table.
     """
     X = check_table(rows)
+    if not np.ptp(X, axis=0).any():
+        return 0.0  # their mean is rounded
     return spectrum(X - X.mean(axis=0)).stable_rank
 
 

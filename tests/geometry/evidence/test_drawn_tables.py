@@ -70,6 +70,21 @@ def test_walks_have_the_spectrum_of_brownian_motion():
     assert sizes[1] == pytest.approx(4 * sizes[0])
 
 
+@pytest.mark.parametrize("d", [40, 300])
+def test_a_walk_has_the_table_s_steps_and_begins_in_its_first_row(d):
+    rng = np.random.default_rng(1)
+    sizes = np.where(np.arange(400) < 200, 1.0, 3.0)[:, None]
+    given = 5.0 + np.cumsum(sizes * rng.standard_normal((400, d)), axis=0)
+    tables = list(drawn_tables(given, "walk", 60))
+    for table in tables:
+        assert np.linalg.norm(table[0]) == pytest.approx(np.linalg.norm(given[0]))
+    for lag in (1, 2, 7, 12, 40):  # within the stretches of which it is put together, and across
+        for half, variance in ((slice(200), 1), (slice(200, None), 9)):
+            apart = [one[half][lag:] - one[half][:-lag] for one in tables]
+            found = np.mean([np.square(one).sum(axis=1).mean() for one in apart])
+            assert found == pytest.approx(variance * lag * d, rel=0.05), lag
+
+
 def test_noise_and_smoothness_are_told_apart():
     rng = np.random.default_rng(0)
     share, half = noise_and_half_lag(centred(smooth(600, 200, 40, noise=0.5)))

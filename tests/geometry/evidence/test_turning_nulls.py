@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from geometry.evidence.null import null_of
-from geometry.evidence.turning_nulls import MEANINGS, turning_nulls
+from geometry.evidence.turning_nulls import MEANINGS, rule_null, turning_nulls
 from geometry.evidence.turning_share import turning_share
 from geometry.models.sources import open_source
 from tests.geometry.evidence.rates import ROWS, process, walk
@@ -30,6 +30,17 @@ def test_the_published_bounds_hold_for_every_width():
         assert list(nulls) == list(MEANINGS)
         assert max(nulls[name].band[2] for name in ("process", "matern", "walk")) < 0.5
         assert 0.5 < nulls["band"].band[2] < 0.62
+        # B′ of steep curves counts as well, and does not reach its bound more often.
+        rule = rule_null(d, 400)
+        assert nulls["process"].band[2] / 0.5 <= rule.band[2] < 1.0
+        assert rule.p_value(1.0) <= 0.05
+
+
+def test_the_rule_is_drawn_as_it_is_asked_of_whole_tables():
+    draw = process("squared-exponential", 0.15 * ROWS)
+    found = [turning_share(draw(np.random.default_rng(number), 3)) for number in range(60)]
+    asked = [max(one.b / 0.5, (one.b_prime or 0.0) / 0.8) for one in found]
+    assert np.median(asked) == pytest.approx(rule_null(3).band[1], abs=0.1)
 
 
 def test_phases_drawn_anew_make_gpt2_unremarkable(gpt2_folder):

@@ -174,6 +174,13 @@ def test_random_walks_look_back_as_those_drawn_column_by_column():
         np.testing.assert_allclose(null.at(at).band, wanted, atol=0.05)
 
 
+def test_a_range_without_a_lag_is_refused_in_the_same_words():
+    table = np.cumsum(np.random.default_rng(3).standard_normal((60, 5)), axis=0)
+    for look in (look_back_range, look_back_nulls):
+        with pytest.raises(RangeError, match=r"looking back needs 9 positions or more.*3–6"):
+            look(table, (3, 6))
+
+
 def test_a_null_has_every_lag_of_the_range_and_of_the_shown_motion():
     table = np.cumsum(np.random.default_rng(3).standard_normal((60, 5)), axis=0)
     nulls = {
