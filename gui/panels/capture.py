@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geometry.evidence.null import Null, null_of, weigh
+from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import NAMES, Name, Subject
@@ -173,12 +173,12 @@ class CapturePanel(PanelSpec[Choices, Captures]):
         values, null, chance = _captured(view), view.nulls.first, _rank(view) / view.result.d
         m = min(EDGE, len(values))
         mean, low = float(values[:m].mean()), float(np.percentile(null.values, 5))
-        return Finding(
-            f"{subject_name(view.result.of)}'s first {m} keep out of P's way, at "
-            f"{format_number(mean / chance, 2)} × chance; 95 % of {null.draws} random ones have "
-            f"more than {format_number(low / chance, 2)}",
-            weigh(mean < chance, mean, "below", null),
-        )
+        return Finding.of(
+            f"{subject_name(view.result.of)}'s first {m} are captured at "
+            f"{format_number(mean / chance, 2)} × chance (expected < 1); 95 % of {null.draws} "
+            f"random ones have more than {format_number(low / chance, 2)}",
+            mean < chance, mean, "below", null,
+        )  # fmt: skip
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         return replace(self.defaults, k=reported.measured.rank)

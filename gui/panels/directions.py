@@ -10,7 +10,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
-from geometry.evidence.null import Null, weigh
+from geometry.evidence.null import Null
 from geometry.measures.overlaps import (
     LARGE,
     SPARSE,
@@ -268,11 +268,12 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     def finding(self, view: DirectionsView) -> Finding:
         null, drawn = view.nulls.mean_mass_top40, sorted(_colors(view))
         mass = float(np.mean([view.result.sparsity.mass_top40[number - 1] for number in drawn]))
-        return Finding(
-            f"the 40 largest entries have {format_number(mass)} of {_listed(drawn)}; 95 % of "
-            f"{null.draws} random turns less than {format_number(null.band[2])}",
-            weigh(mass >= SPARSE, mass, "above", null),
-        )
+        return Finding.of(
+            f"the 40 largest entries have {format_number(mass)} of {_listed(drawn)} "
+            f"(expected ≥ {SPARSE:g}); 95 % of {null.draws} random turns less than "
+            f"{format_number(null.band[2])}",
+            mass >= SPARSE, mass, "above", null,
+        )  # fmt: skip
 
     def plots(self, view: DirectionsView) -> Sequence[Part]:
         found, colors = view.result, _colors(view)

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
+from geometry.evidence.null import weigh
 from gui.panels.choices import Button, Control, MenuEntry, Number, Saved
 from gui.plots.spec import Band, Curve, Part
 from gui.services.compared_curves import unique_names
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.guides import Guide
 from gui.state.values import Fields
-from gui.style.outcomes import SHORT, SIGNS
+from gui.style.outcomes import SIGNS, short
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from geometry.claims.claims import Verdict
     from geometry.claims.measurements import Measurements
     from geometry.evidence.null import Band as NullBand
-    from geometry.evidence.null import Null, Outcome
+    from geometry.evidence.null import Null, Outcome, Side
     from geometry.models.model import PositionalModel
     from geometry.pca.components import PositionPCA
 
@@ -88,15 +89,21 @@ class Finding:
     """What a panel's number is worth beside its null distribution."""
 
     text: str  # Part of a sentence: the number, and what random tables show
-    outcome: Outcome | None = None  # None where the panel gives no verdict
+    outcome: Outcome
+    null: Null
+
+    @classmethod
+    def of(cls, text: str, holds: bool, value: float, side: Side, null: Null) -> Finding:
+        """Weigh a number; see :func:`geometry.evidence.null.weigh`."""
+        return cls(text, weigh(holds, value, side, null), null)
 
     @property
     def mark(self) -> str:
-        """The outcome's mark and words; "" without one."""
-        return "" if self.outcome is None else f"{SIGNS[self.outcome]} {SHORT[self.outcome]}"
+        """The outcome's mark and words."""
+        return f"{SIGNS[self.outcome]} {short(self.outcome, self.null)}"
 
     def __str__(self) -> str:
-        return f"{self.mark}: {self.text}" if self.mark else self.text
+        return f"{self.mark}: {self.text}"
 
 
 def _no_token(position: int) -> str | None:

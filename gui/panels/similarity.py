@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.evidence.null import strictest, weigh
+from geometry.evidence.null import strictest
 from geometry.measures.similarity import (
     RISES,
     Similarity,
@@ -191,14 +191,14 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def finding(self, view: SimilarityView) -> Finding:
         rise = largest_rise(view.result.by_lag)
         null = strictest(one.rise for one in view.nulls.values())
-        words = f"rises again by {format_number(rise.size)}"
+        words = f"rises again by {format_number(rise.size)} (expected ≥ {RISES:g})"
         if rise.size >= RISES:
             words += f", Δ {rise.low} to {rise.high}"
-        return Finding(
+        return Finding.of(
             f"{words}; 95 % of {null.draws} {random_name(null)} by less than "
             f"{format_number(null.band[2])}",
-            weigh(rise.size >= RISES, rise.size, "above", null),
-        )
+            rise.size >= RISES, rise.size, "above", null,
+        )  # fmt: skip
 
     def result_for_report(
         self, reported: Reported, choices: Choices

@@ -1,6 +1,6 @@
 """The five outcomes of a claim: a word, a mark and a colour of each."""
 
-from geometry.evidence.null import Outcome
+from geometry.evidence.null import Null, Outcome
 from gui.style.theme import Theme
 
 SHORT: dict[Outcome, str] = {
@@ -11,11 +11,6 @@ SHORT: dict[Outcome, str] = {
     "cannot tell": "cannot be told",
 }
 """As a cell of a table."""
-LONG: dict[Outcome, str] = {
-    **SHORT,
-    "as any smooth curve": "holds, as it would for any smooth curve",
-}
-"""As part of a sentence."""
 SIGNS: dict[Outcome, str] = {
     "holds": "✓",
     "as any smooth curve": "≈",
@@ -24,6 +19,28 @@ SIGNS: dict[Outcome, str] = {
     "cannot tell": "?",
 }
 """Marks, for those who do not see the colours."""
+
+_CURVES = ("process", "matern", "walk", "band", "phase")
+
+
+def beside_curves(null: Null | None) -> bool:
+    """Return whether a null distribution is of curves, not of other things drawn at random."""
+    return null is None or null.name in _CURVES
+
+
+def short(outcome: Outcome, null: Null | None = None) -> str:
+    """Return an outcome as a cell of a table."""
+    if outcome == "as any smooth curve" and not beside_curves(null):
+        return "as by chance"
+    return SHORT[outcome]
+
+
+def long(outcome: Outcome, null: Null | None = None) -> str:
+    """Return an outcome as part of a sentence."""
+    if outcome != "as any smooth curve":
+        return SHORT[outcome]
+    curves = beside_curves(null)
+    return f"holds, as it would {'for any smooth curve' if curves else 'by chance'}"
 
 
 def outcome_color(outcome: Outcome, theme: Theme) -> str:

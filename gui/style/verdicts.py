@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geometry.claims.claim import Verdict
-from gui.style.outcomes import LONG, SIGNS
+from gui.style.outcomes import SIGNS, long
 from gui.style.theme import format_number
 
 NO_NUMBER = "–"
@@ -29,7 +29,14 @@ def null_text(verdict: Verdict) -> str:
     null = verdict.null
     if null is None:
         return ""
-    return f"90 % of {null.draws} draws: {band(verdict)}; {null.meaning}."
+    text = f"90 % of {null.draws} draws: {band(verdict)}; {null.meaning}."
+    if verdict.value is None:
+        return text
+    side = verdict.claim.expected.side
+    k, (low, high) = null.reached(verdict.value, side), null.interval_from(verdict.value, side)
+    reach = "1 of them reaches" if k == 1 else f"{k or 'None'} of them reach"
+    share = f"{100 * low:.0f} to {100 * high:.0f} %"
+    return f"{text} {reach} the number: {share} of all such, with 95 % confidence."
 
 
 def measured(verdict: Verdict) -> str:
@@ -54,7 +61,8 @@ def expected(verdict: Verdict) -> str:
 def worth(verdict: Verdict) -> str:
     """Return a checked claim's outcome, its number, and what random tables have, in a line."""
     assert verdict.outcome is not None
-    found = f"{SIGNS[verdict.outcome]} {LONG[verdict.outcome]}: {verdict.claim.quantity}: "
+    said = f"{SIGNS[verdict.outcome]} {long(verdict.outcome, verdict.null)}"
+    found = f"{said}: {verdict.claim.quantity}: "
     if verdict.value is None:
         return f"{found}{(verdict.why_null or '').rstrip('.')}."
     found += f"{measured(verdict)}, expected {expected(verdict)}."

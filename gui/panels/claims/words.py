@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from geometry.checkpoints.number_files import cell
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
 from geometry.claims.published import Compared
 from geometry.evidence.null import OUTCOMES, Outcome
-from gui.style.outcomes import SHORT, SIGNS, outcome_color
+from gui.style.outcomes import SIGNS, outcome_color, short
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
 from gui.style.verdicts import band, expected, measured
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PENDING = "…"
-WORDS: Mapping[Outcome, str] = {**SHORT, "as any smooth curve": "as any curve"}
-"""Outcomes in a narrow column."""
 SHORT_ARTICLES = {
     HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
 }  # fmt: skip
@@ -34,7 +32,9 @@ _COLUMNS = (
 
 def word(verdict: Verdict) -> str:
     """Return the outcome of a claim; "…" before it is checked."""
-    return PENDING if verdict.outcome is None else WORDS[verdict.outcome]
+    if verdict.outcome is None:
+        return PENDING
+    return short(verdict.outcome, verdict.null).replace(" smooth", "")  # in a narrow column
 
 
 def sign(verdict: Verdict) -> str:
@@ -100,7 +100,7 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         claim = verdict.claim
         quantity = claim.quantity + (f" ({verdict.why_null})" if verdict.why_null else "")
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
-        said = PENDING if verdict.outcome is None else SHORT[verdict.outcome]
+        said = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
         row = (f"{sign(verdict)} {said}", claim.statement, quantity, measured(verdict),
                  expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")

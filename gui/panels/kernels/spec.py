@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from geometry.evidence.null import Band as NullBand
-from geometry.evidence.null import weigh
 from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
 from gui.panels.choices import Choice, Layer, Option, Saved, Toggle, whole_number
 from gui.panels.kernels.question import (
@@ -191,12 +190,13 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         result = _own(view)
         near, null = float(result.found.mass_lag_0_10[result.head]), view.nulls.mass_lag_0_10
         random, before = null[result.head], view.nulls.previous_token[result.head]
-        return Finding(
-            f"head {result.head} looks nearby, {format_percent(near)} at lags 0–10; "
-            f"{random.draws} random turns of P up to {format_percent(float(random.values[-1]))}, "
-            f"previous token up to {format_number(float(before.values[-1]))}",
-            weigh(near >= LOCAL, near, "above", random),
-        )
+        return Finding.of(
+            f"head {result.head} has {format_percent(near)} at lags 0–10 "
+            f"(expected ≥ {LOCAL:g}); {random.draws} random turns of P up to "
+            f"{format_percent(float(random.values[-1]))}, previous token up to "
+            f"{format_number(float(before.values[-1]))}",
+            near >= LOCAL, near, "above", random,
+        )  # fmt: skip
 
     def compared_question(self, scope: Scope, choices: Choices) -> NearestHeadOf:
         return NearestHeadOf(choices.of, scope.positions)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.evidence.null import strictest, weigh
+from geometry.evidence.null import strictest
 from geometry.measures.lookback import GOOD_R2, KINDS, Kind, Scoring
 from gui.panels.choices import Choice, Number, Option, Play, Saved, Toggle
 from gui.panels.kit import (
@@ -205,12 +205,12 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         r2 = _r2(one, lag)
         null = strictest(each.at(lag - 1) for each in view.nulls.values())
         words = (
-            f"R² {format_number(r2)} at N = {lag}; 95 % of {null.draws} {random_name(null)} stay "
-            f"below {format_number(null.band[2])}"
+            f"R² {format_number(r2)} at N = {lag} (expected ≥ {GOOD_R2:g}); 95 % of "
+            f"{null.draws} {random_name(null)} stay below {format_number(null.band[2])}"
         )
         alone = _alone(view)
         words += f"; {alone}" if alone else ""
-        return Finding(words, weigh(r2 >= GOOD_R2, r2, "above", null))
+        return Finding.of(words, r2 >= GOOD_R2, r2, "above", null)
 
     def result_for_report(
         self, reported: Reported, choices: Choices

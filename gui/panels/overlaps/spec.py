@@ -10,7 +10,6 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.claims.report import NOT_HERE
-from geometry.evidence.null import weigh
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
@@ -59,11 +58,13 @@ MANY = 1000
 """Layers on offer if their number is unknown."""
 CLAIMED: tuple[tuple[str, Name, Name], ...] = (
     ("P_E.strong_weak", "P", "E"), ("P_E.weak_strong", "P", "E"), ("P_E.strong", "P", "E"),
-    ("W_Q_P", "W_Q", "P"), ("W_K_P", "W_K", "P"), ("W_O_P", "W_O", "P"), ("W_in_P", "W_in", "P"),
+    ("W_Q_P", "W_Q", "P"), ("W_K_P", "W_K", "P"), ("W_V_P", "W_V", "P"), ("W_O_P", "W_O", "P"),
     ("W_Q_E", "W_Q", "E"), ("W_K_E", "W_K", "E"), ("W_V_E", "W_V", "E"), ("W_O_E", "W_O", "E"),
-    ("W_in_E", "W_in", "E"),
+    ("W_in_P", "W_in", "P"), ("W_in_E", "W_in", "E"),
 )  # fmt: skip
 """Claims of the ledger about overlaps, each with its two matrices."""
+APART: tuple[set[Name], ...] = ({"P", "E"}, {"W_in", "P"}, {"W_O", "E"})
+"""Matrices whose strong directions are apart, by the articles; all others' coincide."""
 
 
 RANDOM_SCRIPT = """\
@@ -71,9 +72,20 @@ RANDOM_SCRIPT = """\
     sums = shared_energy(m, m, d)
     random = null_of(sums.name, sums.meaning, sums.values * d / m**2)
     print("random corners", *random.band)
-    print(weigh(contrast.TL > 1, contrast.TL, "above", random))
+    print(weigh(contrast.TL {relation} 1, contrast.TL, {side!r}, random))
 """
 """Part of the script about random matrices, within its loop."""
+
+
+def _random_script(found: Overlap) -> str:
+    apart = _apart(found.rows, found.columns)
+    relation, side = ("<", "below") if apart else (">", "above")
+    return RANDOM_SCRIPT.format(relation=relation, side=side)
+
+
+def _apart(rows: Subject, columns: Subject) -> bool:
+    """Return whether the articles say that two matrices' strong directions are apart."""
+    return {rows.name, columns.name} in APART
 
 
 def _is_look(value: object) -> bool:
@@ -197,10 +209,11 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         assert isinstance(view.result, Overlap)
         nulls, contrast = view.nulls, view.result.contrast
         low, _, high = nulls.corner.band
+        apart = _apart(view.result.rows, view.result.columns)
         words = (
-            f"strong directions coincide, TL {format_number(contrast.TL, 2)}; 90 % of random "
-            f"corners {format_number(low, 2)}–{format_number(high, 2)}, 3{TIMES}3 sums up to "
-            f"{sum_text(nulls.top3.band[2])}"
+            f"TL {format_number(contrast.TL, 2)} × chance (expected {'<' if apart else '>'} 1); "
+            f"90 % of random corners {format_number(low, 2)}–{format_number(high, 2)}, "
+            f"3{TIMES}3 sums up to {sum_text(nulls.top3.band[2])}"
         )
         if nulls.layers:
             tops = [one.TL for one in nulls.layers]
@@ -212,7 +225,8 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             words += "; there are no other layers"
         if nulls.elsewhere:
             words += f"; {_layers(nulls.elsewhere)} not on this machine"
-        return Finding(words, weigh(contrast.TL > 1.0, contrast.TL, "above", nulls.corner))
+        holds = contrast.TL < 1.0 if apart else contrast.TL > 1.0
+        return Finding.of(words, holds, contrast.TL, "below" if apart else "above", nulls.corner)
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         choices = super().choices_for_report(reported, figure)
@@ -322,7 +336,7 @@ for rows, columns in pairs:
     contrast = corner_contrast(overlaps, 1 / one.vectors.shape[1])
     print(rows.name, columns.name, contrast, top3(overlaps))
 """
-            + (RANDOM_SCRIPT if isinstance(view.result, Overlap) else "")
+            + (_random_script(view.result) if isinstance(view.result, Overlap) else "")
             + self._layers_script(view)
         )
 

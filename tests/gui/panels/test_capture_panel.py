@@ -160,7 +160,7 @@ def test_directions_that_have_nothing_of_p_keep_out_of_its_way(stage, tmp_path):
     stage.panel.configure(k=15)
     found = stage.panel.spec.finding(stage.panel.view())
     assert found.outcome == "holds"
-    assert stage.panel.header.finding.text().startswith("✓ holds: E's first 30 keep out of P's way")
+    assert stage.panel.header.finding.text().startswith("✓ holds: E's first 30 are captured at 0.")
 
 
 def test_centring_takes_out_what_all_positions_have_in_common(stage, small, tmp_path):

@@ -14,9 +14,9 @@ from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
 from gui.panels.claims.spec import DRAWING, ClaimsOf
-from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign
+from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign, word
 from gui.services.questions import Progress, QuestionContext, resolve
-from gui.style.verdicts import band, expected, measured, null_text
+from gui.style.verdicts import band, expected, measured, null_text, worth
 
 EVERY = (*CLAIMS, *GROUP_CLAIMS)
 
@@ -129,6 +129,19 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert band(Verdict(CLAIMS[0], null=null_of("walk", "walks", [1.5, 1.5, 2]))) == "1.500–1.950"
     assert null_text(drawn) == "90 % of 3 draws: −1.500 to 1.650; walks."
     assert null_text(waiting) == ""
+    reached = null_of("walk", "walks", [*range(38), 8.5])
+    assert null_text(Verdict(CLAIMS[0], 2.5, null=reached)).endswith(
+        "; walks. 3 of them reach the number: 2 to 21 % of all such, with 95 % confidence."
+    )
+    assert null_text(Verdict(CLAIMS[0], -1.0, null=reached)).endswith(
+        " None of them reach the number: 0 to 9 % of all such, with 95 % confidence."
+    )
+    assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
+    by_chance = null_of("frames", "random turns", [0.0])
+    assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"
+    assert worth(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)).startswith(
+        "≈ holds, as it would by chance: "
+    )
     assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)
     written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)

@@ -247,7 +247,17 @@ def test_random_weights_do_not_coincide_and_the_script_agrees(small):
 
 def test_gpt2s_queries_read_positions(gpt2):
     assert gpt2.spec.finding(gpt2.view()).outcome == "holds"
-    assert gpt2.header.finding.text().startswith("✓ holds: strong directions coincide, TL 2.53; ")
+    assert gpt2.header.finding.text().startswith("✓ holds: TL 2.53 × chance (expected > 1); ")
+
+
+def test_tokens_and_positions_keep_apart_where_the_articles_say_so(stage_of, minilm_folder):
+    panel = stage_of("overlaps", minilm_folder, size=(1000, 420)).panel
+    panel.configure(rows="P", columns="E")
+    found = panel.spec.finding(panel.view())
+    assert found.outcome == "holds"
+    text = panel.header.finding.text()
+    assert text.startswith("✓ holds: TL 0.") and " × chance (expected < 1); " in text
+    assert run_script(panel.python()).splitlines()[-1] == "holds"
 
 
 def test_other_layers_are_compared_where_they_are_asked_for(small):
