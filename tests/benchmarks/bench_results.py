@@ -1,7 +1,8 @@
 """What the panels compute: a whole report, the window meanwhile, and a heatmap that is there.
 
 - All numbers of ``report`` on all-MiniLM-L6-v2, with its imports done, against the bare
-  eigendecompositions in double precision of the Gram matrices that it needs.
+  eigendecompositions in double precision of the Gram matrices that it needs, those of the rows
+  from which each fifth of the positions is read among them.
 - The ledger of claims with the null distribution of every number, against the numbers alone.
 - How long the window's event loop takes to answer while the heaviest result is computed: the
   ledger of claims about a checkpoint of GPT-2's size. Something is asked of the loop every few
@@ -27,6 +28,7 @@ from windows import our_window, run_until
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
+from geometry.measures.probes import FOLDS, N_ROWS, SHUFFLES
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
@@ -39,11 +41,14 @@ MANY = (100_000, 64)
 
 
 def bare_grams(model: PositionalModel) -> None:
-    """Decompose what a report on MiniLM has to: P, E and the first layer's weights."""
+    """Decompose what a report on MiniLM has to: P, E, the first layer's weights, probed rows."""
     weights = [model.weight(name) for name in ("W_Q", "W_K", "W_V", "W_O", "W_in")]
     for matrix in (model.W_pos, model.W_E, *weights):
         wide = np.asarray(matrix, dtype=np.float64)
         np.linalg.eigh(wide.T @ wide)
+    probed = np.asarray(model.W_pos[: N_ROWS * (FOLDS - 1) // FOLDS], dtype=np.float64)
+    for _ in range(SHUFFLES * FOLDS):
+        np.linalg.eigh(probed @ probed.T)
 
 
 def gpt2_table() -> str | None:
