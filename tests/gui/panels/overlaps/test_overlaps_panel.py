@@ -256,7 +256,8 @@ def test_tokens_and_positions_keep_apart_where_the_articles_say_so(stage_of, min
     found = panel.spec.finding(panel.view())
     assert found.outcome == "holds"
     text = panel.header.finding.text()
-    assert text.startswith("✓ holds: TL 0.") and " × chance (expected < 1); " in text
+    assert text.startswith("✓ holds: TL 0.")
+    assert " × chance (expected < 1); " in text
     assert run_script(panel.python()).splitlines()[-1] == "holds"
 
 
