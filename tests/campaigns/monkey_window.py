@@ -98,7 +98,7 @@ class Watch(QObject):
             seen_at = self._beat_at
             frames = sys._current_frames()  # not by faulthandler, which must not read moving frames
             for thread in threading.enumerate():
-                stack = traceback.format_stack(frames.get(thread.ident or 0), limit=-12)
+                stack = traceback.format_stack(frames.get(thread.ident or 0), limit=12)
                 self._dumped.write(f"{thread.name}, {still_s:.1f} s:\n{''.join(stack)}\n")
             self._dumped.flush()
 
