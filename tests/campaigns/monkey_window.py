@@ -41,10 +41,8 @@ from gui.window.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands
 
-DUMP_S = 20.0
-"""After this time in one gesture, what all threads do is written down."""
-STILL_S, LOOK_S = 1.0, 0.2
-"""After this time without a beat it is written down as well, by a thread that looks so often."""
+DUMP_S, ARMED_S = 1.0, 0.2
+"""Without a beat for so long, what all threads do is written down; how often that is put off."""
 PATIENCE_S = 90.0
 """How long jobs may go on after everything was given up, on a machine with other work."""
 HARMLESS = (
@@ -73,7 +71,7 @@ class Watch(QObject):
 
     def __init__(self, printed: Path, dumped: TextIO) -> None:
         super().__init__()
-        self._dumped = dumped
+        self._dumped, self._armed_at = dumped, 0.0
         self.faults: list[str] = []
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
         self._beat_at = time.perf_counter()
@@ -85,22 +83,6 @@ class Watch(QObject):
         threading.excepthook = lambda args: self._raised("a thread", args.exc_value)
         sys.unraisablehook = lambda args: self._raised("a destructor", args.exc_value)
         qInstallMessageHandler(self._on_qt_message)
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def _look(self) -> None:
-        """Write down what all threads do while the event loop stands still."""
-        seen_at = 0.0
-        while True:
-            time.sleep(LOOK_S)
-            still_s = time.perf_counter() - self._beat_at
-            if still_s < STILL_S or self._beat_at == seen_at:
-                continue
-            seen_at = self._beat_at
-            frames = sys._current_frames()  # not by faulthandler, which must not read moving frames
-            for thread in threading.enumerate():
-                stack = traceback.format_stack(frames.get(thread.ident or 0), limit=12)
-                self._dumped.write(f"{thread.name}, {still_s:.1f} s:\n{''.join(stack)}\n")
-            self._dumped.flush()
 
     def follow(self, application: Application) -> None:
         """Note uncaught errors, which the window shows as a notice."""
@@ -121,7 +103,8 @@ class Watch(QObject):
         """Begin to measure a gesture."""
         self.faults.clear()
         self._beat_at, self.longest_s = time.perf_counter(), 0.0
-        self._worked_from_s = time.thread_time()
+        self._worked_from_s, self._armed_at = time.thread_time(), 0.0
+        self.beat()
 
     @property
     def worked_s(self) -> float:
@@ -133,10 +116,14 @@ class Watch(QObject):
         now = time.perf_counter()
         self.longest_s = max(self.longest_s, now - self._beat_at)
         self._beat_at = now
+        if now - self._armed_at > ARMED_S:
+            self._armed_at = now
+            faulthandler.dump_traceback_later(DUMP_S, repeat=True, file=self._dumped)
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
         self.beat()
+        faulthandler.cancel_dump_traceback_later()
         sys.stderr.flush()
         lines = self._new_lines(self._printed, "_printed_to")
         if bad := [line for line in lines if line.strip() and not _is_harmless(line)]:
@@ -199,7 +186,6 @@ class Child:
     def __init__(self, folder: Path, journal: TextIO, dumped: TextIO, begun: bool) -> None:
         start_log()
         logging.captureWarnings(True)
-        self._dumped = dumped
         self._qt = prepare_qt()
         self._qt.setQuitOnLastWindowClosed(False)
         QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
@@ -222,7 +208,6 @@ class Child:
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         """Do what is ordered, and return its outcome."""
         self.watch.begin()
-        faulthandler.dump_traceback_later(DUMP_S, file=self._dumped)
         start = time.perf_counter()
         outcome: dict[str, Any] = {}
         name = "close"
@@ -241,7 +226,6 @@ class Child:
         # What a gesture sets off is seen only after it, and with some others on top of it.
         for _ in self._for_a_while(order.get("pause_s", 0.0)):
             pass
-        faulthandler.cancel_dump_traceback_later()
         outcome["faults"] = self.watch.end()
         outcome["longest_s"], outcome["worked_s"] = self.watch.longest_s, self.watch.worked_s
         if self.hands.stuck:
