@@ -316,7 +316,8 @@ def test_claims(shown, family):
         captured = true.overlap("P", "E")[:rank].sum(axis=0)
         part = captured[int(0.02 * len(captured)) : max(int(0.65 * len(captured)), 1)]
         d = true.in_one_space("P", "E")[0].shape[1]
-        expected["capture.strong"] = part.mean() * d / rank
+        # All directions capture everything, which is no finding.
+        expected["capture.strong"] = part.mean() * d / rank if rank < d else None
     expected["pca.truncated"] = None  # so many positions no such table has
     for name, value in expected.items():
         if value is None:
