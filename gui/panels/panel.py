@@ -202,7 +202,7 @@ class ResultPanel(Panel):
         self._ready: Answer | None = None
         self._menu: QMenu | None = None
         self._followed: PositionalModel | None = None
-        self._in_front = True
+        self._in_front, self._stale = True, False
         self._grid = Listening()
         self._guide: Guide | None = None
         self._guided: object = None
@@ -520,6 +520,10 @@ class ResultPanel(Panel):
         return tuple(curve for curve in self.others.curves if curve.drawn)
 
     def _draw(self) -> None:
+        """Draw the view; a hidden panel does when it is shown."""
+        self._stale = not self.isVisible()
+        if self._stale:
+            return
         view = self.view()
         self._make_content()
         self._nulls_drawn = view.nulls
@@ -563,7 +567,7 @@ class ResultPanel(Panel):
             self.controls.number.step(way)
 
     def _show_marks(self) -> None:
-        if self._ready is not None and self.content is not None:
+        if self._ready is not None and self.content is not None and not self._stale:
             self.content.show_marks()
 
     def _show_legend(self) -> None:
@@ -635,6 +639,10 @@ class ResultPanel(Panel):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._stale and self._ready is not None:
+            if self.content is not None:
+                self.content.set_theme(self.theme)
+            self._draw()
         self.ask()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -647,7 +655,7 @@ class ResultPanel(Panel):
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
         self._show_form()
-        if self.content is not None:
+        if self.content is not None and self.isVisible():
             self.content.set_theme(theme)
         if self._ready is not None:
             self._draw()
