@@ -99,10 +99,10 @@ def test_random_walks_are_those_that_are_drawn_column_by_column():
     rng = np.random.default_rng(0)
     steps = rng.standard_normal((120, 60)) * np.linspace(0.2, 2.0, 120)[:, None]
     table = np.cumsum(steps, axis=0) + 3.0
-    drawn = similarity_nulls(table, (0, 119), kind="walk", draws=300)
+    drawn = similarity_nulls(table, (0, 119), kind="walk", draws=1000)
     sizes = np.sqrt(np.square(np.diff(table, axis=0)).mean(axis=1))
     brute = []
-    for _ in range(300):
+    for _ in range(1000):
         walk = np.cumsum(sizes[:, None] * rng.standard_normal((119, 60)), axis=0)
         brute.append(mean_by_lag(table[0] + np.vstack([np.zeros(60), walk]), (0, 119)))
     expected = np.percentile(brute, (5, 50, 95), axis=0)
