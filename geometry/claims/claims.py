@@ -126,7 +126,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("norms.early", NORMS, "Before that they vary more.",
           "coefficient of variation of the earlier norms, over that of the later",
           at_least(1.5), "half more at the least", measures.early_variation, "norms",
-          curves("process", by_lag=True)),
+          curves("process", "walk", by_lag=True)),
     Claim("layernorm.orthogonal", NORMS, "“Token embeddings are almost orthogonal to positional "
           "embeddings (maximum cosine sim of 0.15 …).”", "largest |cosine| of a token and a "
           "position", at_most(0.2), "0.15, and a third more for other models",
@@ -302,7 +302,7 @@ CLAIMS: tuple[Claim, ...] = (
           "projecting it away.”",
           "shortest step after LayerNorm of a line of the curve's length, over its mean step",
           at_most(0.25), "a quarter of an even step", lookback.line_after_layernorm,
-          "experiment", curves("process")),
+          "experiment", curves("process", "walk")),
     Claim("kernels.local", OURS, "Some heads find the last few tokens by position alone.",
           "heads of the first layer whose last 32 queries have over 90 % of their attention at "
           "lags 0–10", at_least(1), "one of them", lookback.local_heads, "kernels",
