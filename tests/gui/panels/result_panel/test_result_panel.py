@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from gui.panels.panel import CANCELLED
-from gui.style.theme import DARK
+from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED as STOPPED
 from tests.gui.panels.result_panel.sum_panel import FAILURES, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import LEFT, ResultStage
@@ -216,6 +216,23 @@ def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_t
     assert not hand_jobs.started
     stage.panel.show()
     assert len(hand_jobs.started) == 1
+
+
+def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch):
+    panel, drawn = opened.panel, []
+    draw = panel.content.draw
+    monkeypatch.setattr(panel.content, "draw", lambda view: (drawn.append(view.theme), draw(view)))
+    panel.hide()
+    panel.set_theme(DARK)
+    panel.set_theme(LIGHT)
+    panel.set_theme(DARK)
+    assert not drawn
+    panel.show()
+    assert drawn == [DARK]
+    assert panel.content.theme is DARK
+    panel.hide()
+    panel.show()
+    assert drawn == [DARK]  # nothing has changed meanwhile
 
 
 def test_coming_back_to_the_front_goes_on_and_the_result_before_stays_meanwhile(slow, hand_jobs):
