@@ -41,8 +41,8 @@ from gui.window.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands
 
-DUMP_S, ARMED_S = 1.0, 0.2
-"""Without a beat for so long, what all threads do is written down; how often that is put off."""
+DUMP_S = 20.0
+"""After this time in one gesture, what all threads do is written down."""
 PATIENCE_S = 90.0
 """How long jobs may go on after everything was given up, on a machine with other work."""
 HARMLESS = (
@@ -69,9 +69,8 @@ PRINTED = "printed.txt"
 class Watch(QObject):
     """What must not happen while a gesture is made, and how long the event loop stood still."""
 
-    def __init__(self, printed: Path, dumped: TextIO) -> None:
+    def __init__(self, printed: Path) -> None:
         super().__init__()
-        self._dumped, self._armed_at = dumped, 0.0
         self.faults: list[str] = []
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
         self._beat_at = time.perf_counter()
@@ -103,8 +102,7 @@ class Watch(QObject):
         """Begin to measure a gesture."""
         self.faults.clear()
         self._beat_at, self.longest_s = time.perf_counter(), 0.0
-        self._worked_from_s, self._armed_at = time.thread_time(), 0.0
-        self.beat()
+        self._worked_from_s = time.thread_time()
 
     @property
     def worked_s(self) -> float:
@@ -116,14 +114,10 @@ class Watch(QObject):
         now = time.perf_counter()
         self.longest_s = max(self.longest_s, now - self._beat_at)
         self._beat_at = now
-        if now - self._armed_at > ARMED_S:
-            self._armed_at = now
-            faulthandler.dump_traceback_later(DUMP_S, repeat=True, file=self._dumped)
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
         self.beat()
-        faulthandler.cancel_dump_traceback_later()
         sys.stderr.flush()
         lines = self._new_lines(self._printed, "_printed_to")
         if bad := [line for line in lines if line.strip() and not _is_harmless(line)]:
@@ -186,13 +180,14 @@ class Child:
     def __init__(self, folder: Path, journal: TextIO, dumped: TextIO, begun: bool) -> None:
         start_log()
         logging.captureWarnings(True)
+        self._dumped = dumped
         self._qt = prepare_qt()
         self._qt.setQuitOnLastWindowClosed(False)
         QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
         self._links = Links()
         for scheme in ("http", "https", "file", "mailto"):
             QDesktopServices.setUrlHandler(scheme, self._links, "take")
-        self.watch = Watch(folder / PRINTED, dumped)
+        self.watch = Watch(folder / PRINTED)
         settings = Settings(settings_path())
         # A second window begins with what the first one left behind.
         self.application = Application(
@@ -208,6 +203,7 @@ class Child:
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         """Do what is ordered, and return its outcome."""
         self.watch.begin()
+        faulthandler.dump_traceback_later(DUMP_S, file=self._dumped)
         start = time.perf_counter()
         outcome: dict[str, Any] = {}
         name = "close"
@@ -226,6 +222,7 @@ class Child:
         # What a gesture sets off is seen only after it, and with some others on top of it.
         for _ in self._for_a_while(order.get("pause_s", 0.0)):
             pass
+        faulthandler.cancel_dump_traceback_later()
         outcome["faults"] = self.watch.end()
         outcome["longest_s"], outcome["worked_s"] = self.watch.longest_s, self.watch.worked_s
         if self.hands.stuck:
