@@ -30,6 +30,10 @@ MOST_SMOOTHED = 50_000
 """Longer tables are drawn at the picture's own size, with the driver's smoothing: their points
 cover each other, and the buffers of the larger picture are a quarter of a gigabyte.
 """
+MOST_DRAWN = 32_000_000
+"""Pixels of the larger picture. Above, a driver without a GPU takes longer than two seconds, and
+edges that are smoothed by it are fine enough.
+"""
 SAMPLES = 4
 """Of the driver's smoothing: what all have."""
 MAX_PIXELS = 16_384
@@ -120,13 +124,14 @@ class OffScreen:
                 f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
             )
         self._aspect = size[0] / size[1]
-        self._finer = finer if max(pixels) * finer <= MAX_PIXELS else 1
+        drawn = finer**2 * pixels[0] * pixels[1]
+        self._finer = finer if max(pixels) * finer <= MAX_PIXELS and drawn <= MOST_DRAWN else 1
         with _quiet_vtk():
             self._plotter = pv.Plotter(
                 off_screen=True, window_size=(pixels[0] * self._finer, pixels[1] * self._finer)
             )
             try:
-                self._plotter.render_window.SetMultiSamples(SAMPLES if finer == 1 else 0)
+                self._plotter.render_window.SetMultiSamples(SAMPLES if self._finer == 1 else 0)
                 self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
                 self._scene.compact = compact

@@ -110,9 +110,13 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
     assert "positions 1–199" in shown[1].caption[0]
 
 
-def test_a_long_table_is_drawn_at_the_size_of_its_picture(state, monkeypatch):
+@pytest.mark.parametrize("bound", ["MOST_SMOOTHED", "MOST_DRAWN"])
+def test_a_long_table_or_a_large_picture_is_drawn_at_its_own_size(state, monkeypatch, bound):
     whole = render_scene(state, LIGHT, "article", (320, 240))
-    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", len(state.coordinates) - 1)
+    most = {"MOST_SMOOTHED": len(state.coordinates), "MOST_DRAWN": 4 * 320 * 240}[bound]
+    monkeypatch.setattr(f"gui.export.pictures.{bound}", most)
+    np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (320, 240)), whole)
+    monkeypatch.setattr(f"gui.export.pictures.{bound}", most - 1)
     monkeypatch.setattr("gui.export.pictures._averaged", lambda image, factor: image[::factor])
     coarse = render_scene(state, LIGHT, "article", (320, 240))
     assert coarse.shape == whole.shape == (240, 320, 3)
