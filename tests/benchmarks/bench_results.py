@@ -128,7 +128,8 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
         if panel.result is None:
             return False
         view = panel.view()
-        return bool(view.question == panel.spec.question(view.scope, panel.choices))
+        asked = panel.spec.question(view.scope, panel.choices)
+        return bool(view.question == asked and view.nulls is not None)
 
     for rows, columns in pairs:
         panel.configure(rows=rows, columns=columns)

@@ -107,11 +107,11 @@ def cells_of(result: Shown) -> tuple[Overlap | Missing, ...]:
     return (result,) if isinstance(result, Overlap) else result.cells
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def pictures_of(cells: tuple[Overlap | Missing, ...], blur: float) -> tuple[np.ndarray | None, ...]:
     """Return (a, b) float32 values of each cell, perhaps blurred; None for missing ones.
 
-    The last ones are cached, for other colours.
+    The last two are cached, for other colours and for going back and forth.
     """
     return tuple(
         blurred(cell.values, blur) if isinstance(cell, Overlap) else None for cell in cells
@@ -128,7 +128,7 @@ def blurred(values: np.ndarray, blur: float) -> np.ndarray:
     return shown
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def home_levels(cells: tuple[Overlap | Missing, ...], blur: float, *, log: bool) -> Levels:
     """Return the initial colour levels.
 
