@@ -87,7 +87,8 @@ class Windows:
         slowed = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         if answer["longest_s"] - self._late_s > slowed * self._hang_s:
             took, worked = f"{answer['longest_s']:.1f} s", f"{answer['worked_s']:.1f} s of work"
-            answer["faults"].append(f"hang: no event for {took}, {worked}")
+            read = f"{answer['pages_read']} pages read from the disk"
+            answer["faults"].append(f"hang: no event for {took}, {worked}, {read}")
         if not answer["open"]:
             self.close()
         self._check(answer)

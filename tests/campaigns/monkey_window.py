@@ -12,6 +12,7 @@ import gc
 import json
 import logging
 import os
+import resource
 import sys
 import threading
 import time
@@ -66,6 +67,10 @@ HARMLESS = (
 PRINTED = "printed.txt"
 
 
+def _pages_read() -> int:
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
+
+
 class Watch(QObject):
     """What must not happen while a gesture is made, and how long the event loop stood still."""
 
@@ -75,6 +80,7 @@ class Watch(QObject):
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
         self._beat_at = time.perf_counter()
         self.longest_s = self._worked_from_s = 0.0
+        self._read_from = 0
         self._beats = QTimer(self, interval=10)
         self._beats.setTimerType(Qt.TimerType.PreciseTimer)
         self._beats.timeout.connect(self.beat)
@@ -102,12 +108,17 @@ class Watch(QObject):
         """Begin to measure a gesture."""
         self.faults.clear()
         self._beat_at, self.longest_s = time.perf_counter(), 0.0
-        self._worked_from_s = time.thread_time()
+        self._worked_from_s, self._read_from = time.thread_time(), _pages_read()
 
     @property
     def worked_s(self) -> float:
         """Seconds of work of this thread since the beginning, without what others took."""
         return time.thread_time() - self._worked_from_s
+
+    @property
+    def pages_read(self) -> int:
+        """Pages of code and data that were read from the disk since then, while it waited."""
+        return _pages_read() - self._read_from
 
     @Slot()
     def beat(self) -> None:
@@ -225,6 +236,7 @@ class Child:
         faulthandler.cancel_dump_traceback_later()
         outcome["faults"] = self.watch.end()
         outcome["longest_s"], outcome["worked_s"] = self.watch.longest_s, self.watch.worked_s
+        outcome["pages_read"] = self.watch.pages_read
         if self.hands.stuck:
             outcome["faults"].append(f"dialog: {self.hands.stuck} does not close")
             self.hands.stuck = ""
