@@ -639,10 +639,12 @@ class ResultPanel(Panel):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._stale and self._ready is not None:
+        if self._stale:
+            self._stale = False
             if self.content is not None:
                 self.content.set_theme(self.theme)
-            self._draw()
+            if self._ready is not None:
+                self._draw()
         self.ask()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -655,7 +657,8 @@ class ResultPanel(Panel):
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
         self._show_form()
-        if self.content is not None and self.isVisible():
+        self._stale = not self.isVisible()
+        if self.content is not None and not self._stale:
             self.content.set_theme(theme)
         if self._ready is not None:
             self._draw()

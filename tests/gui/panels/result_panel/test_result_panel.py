@@ -233,6 +233,13 @@ def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch):
     panel.hide()
     panel.show()
     assert drawn == [DARK]  # nothing has changed meanwhile
+    # A theme that was chosen while there was no result is that of the next one.
+    FAILURES.append(HelixscopeError("No sum.", ""))
+    panel.configure(column=1)
+    panel.hide()
+    panel.set_theme(LIGHT)
+    panel.show()
+    assert panel.content.theme is LIGHT
 
 
 def test_coming_back_to_the_front_goes_on_and_the_result_before_stays_meanwhile(slow, hand_jobs):
