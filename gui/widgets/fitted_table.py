@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.style.theme import GRID
-from gui.widgets.position_rows import MOVES, TitledRows, set_up_rows
+from gui.widgets.position_rows import MOVES, TitledRows, rows_style, set_up_rows
 
 
 class FittedTable(QTableView):
@@ -46,13 +46,7 @@ class FittedTable(QTableView):
         self.setModel(rows)
         self.setAccessibleName(name)
         self.setProperty("ring", True)
-        self.setStyleSheet(
-            "QTableView { background: transparent; }"
-            # Qt adds a margin of 3 px to items.
-            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
-            "QHeaderView { background: transparent; }"
-            f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
-        )
+        self.setStyleSheet(rows_style(f"padding: 2px {GRID}px;"))
         set_up_rows(self, row_height)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

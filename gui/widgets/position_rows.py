@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
+from gui.style.theme import GRID
 from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
 
@@ -34,6 +35,17 @@ def set_up_rows(view: QTableView, row_height: int) -> None:
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     view.horizontalHeader().setHighlightSections(False)
     view.horizontalHeader().setSectionsClickable(False)
+
+
+def rows_style(titles: str) -> str:
+    """Return the style of rows on the panel's own ground, and of their column titles."""
+    return (
+        "QTableView { background: transparent; }"
+        # Qt adds a margin of 3 px to items.
+        f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
+        "QHeaderView { background: transparent; }"
+        f"QHeaderView::section {{ {titles} }}"
+    )
 
 
 class TitledRows(QAbstractTableModel):

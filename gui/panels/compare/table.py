@@ -36,7 +36,7 @@ from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.widgets.position_rows import MOVES, Index, TitledRows, set_up_rows
+from gui.widgets.position_rows import MOVES, Index, TitledRows, rows_style, set_up_rows
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
@@ -328,13 +328,7 @@ class _View(QTableView):
         font.setFeature(QFont.Tag("tnum"), 1)
         self.setFont(font)
         self.setProperty("ring", True)
-        self.setStyleSheet(
-            "QTableView { background: transparent; }"
-            # Qt adds a margin of 3 px to items.
-            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
-            "QHeaderView { background: transparent; }"
-            f"QHeaderView::section {{ padding: 0 {GRID}px; font-size: {SMALL}px; }}"
-        )
+        self.setStyleSheet(rows_style(f"padding: 0 {GRID}px; font-size: {SMALL}px;"))
         set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
