@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkCommonCore import vtkLogger
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonCore import vtkLogger, vtkUnsignedCharArray
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from geometry.checkpoints.whole_files import write_bytes, writing
@@ -19,7 +21,7 @@ from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
-from gui.state.camera import VIEWS, CameraPose, view_pose
+from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose, view_pose
 from gui.state.session import Session
 from gui.state.values import ColorSpan
 from gui.style.theme import THEMES, Theme
@@ -28,12 +30,14 @@ SUPERSAMPLING = 2
 """Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
 MOST_SMOOTHED = 50_000
 """Longer tables are drawn at the picture's own size, with the driver's smoothing: their points
-cover each other, and the buffers of the larger picture are a quarter of a gigabyte.
+cover each other.
 """
-MOST_DRAWN = 32_000_000
-"""Pixels of the larger picture. Above, a driver without a GPU takes longer than two seconds, and
-edges that are smoothed by it are fine enough.
+TILE = 2_000_000
+"""Pixels that are drawn at once. A driver without a GPU takes 24 bytes for each, and seconds to
+make the buffers of a large picture.
 """
+OVERLAP = 16
+"""Logical pixels by which tiles overlap: a point or a line at an edge is whole in one of them."""
 SAMPLES = 4
 """Of the driver's smoothing: what all have."""
 MAX_PIXELS = 16_384
@@ -124,15 +128,19 @@ class OffScreen:
                 f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
             )
         self._aspect = size[0] / size[1]
-        drawn = finer**2 * pixels[0] * pixels[1]
-        self._finer = finer if max(pixels) * finer <= MAX_PIXELS and drawn <= MOST_DRAWN else 1
+        self._finer = finer if max(pixels) * finer <= MAX_PIXELS else 1
+        self._size, self._dpi = pixels, round(72 * scale * self._finer)
+        self._overlap = math.ceil(OVERLAP * scale)
+        most = TILE // self._finer**2
+        self._parts = _parts(pixels, math.gcd(*pixels, self._dpi), self._overlap, most)
+        self._tile = (pixels[0] // self._parts, pixels[1] // self._parts)
         with _quiet_vtk():
-            self._plotter = pv.Plotter(
-                off_screen=True, window_size=(pixels[0] * self._finer, pixels[1] * self._finer)
-            )
+            drawn = (self._tile[0] * self._finer, self._tile[1] * self._finer)
+            self._plotter = pv.Plotter(off_screen=True, window_size=drawn)
             try:
-                self._plotter.render_window.SetMultiSamples(SAMPLES if self._finer == 1 else 0)
-                self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
+                window = self._plotter.render_window
+                window.SetMultiSamples(SAMPLES if self._finer == 1 else 0)
+                window.SetTileScale(self._parts, self._parts)
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
                 self._scene.compact = compact
                 if background:
@@ -145,15 +153,50 @@ class OffScreen:
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
     ) -> np.ndarray:
         """Draw a picture; see :func:`render_scene`."""
+        window, camera = self._plotter.render_window, self._plotter.camera
+        width, height = self._size
+        # Upside down, as VTK draws.
+        picture = np.empty((height, width, 4 if transparent else 3), dtype=np.uint8)
         with _quiet_vtk():
+            window.SetAlphaBitPlanes(transparent)
+            window.SetDPI(self._dpi)
             self._scene.show(state)
             if isinstance(pose, str):
                 pose = view_pose(pose, self._scene.displayed_range, state.turn, self._aspect)
-            pose.apply(self._plotter.camera)
+            pose.apply(camera)
+            camera.SetViewAngle(VIEW_ANGLE)
+            camera.SetWindowCenter(0.0, 0.0)
             self._plotter.renderer.ResetCameraClippingRange()
-            self._plotter.render_window.Render()  # a screenshot renders only the first time
-            image = self._plotter.screenshot(transparent_background=transparent)
-        return _averaged(np.array(image), self._finer)
+            with self._scene.held():
+                half = math.radians(VIEW_ANGLE / 2)
+                camera.SetViewAngle(2 * math.degrees(math.atan(math.tan(half) / self._parts)))
+                camera.SetParallelScale(pose.parallel_scale / self._parts)
+                window.SetDPI(self._dpi // self._parts)  # VTK multiplies it again
+                for bottom, down in _strips(height, self._tile[1], self._overlap):
+                    for left, across in _strips(width, self._tile[0], self._overlap):
+                        tile = self._draw_tile(left, bottom, transparent=transparent)
+                        picture[down, across] = tile[
+                            down.start - bottom : down.stop - bottom,
+                            across.start - left : across.stop - left,
+                        ]
+        return picture[::-1]
+
+    def _draw_tile(self, left: int, bottom: int, *, transparent: bool) -> np.ndarray:
+        """Draw the tile whose lower left corner is at a pixel of the picture."""
+        window = self._plotter.render_window
+        (width, height), (across, down) = self._size, self._tile
+        window.SetTileViewport(
+            left / width, bottom / height, (left + across) / width, (bottom + down) / height
+        )
+        self._plotter.camera.SetWindowCenter(
+            2 * left / across - self._parts + 1, 2 * bottom / down - self._parts + 1
+        )
+        window.Render()
+        across, down = across * self._finer, down * self._finer
+        pixels = vtkUnsignedCharArray()
+        read = window.GetRGBACharPixelData if transparent else window.GetPixelData
+        read(0, 0, across - 1, down - 1, 1, pixels, 0)
+        return _averaged(vtk_to_numpy(pixels).reshape(down, across, -1), self._finer)
 
     def close(self) -> None:
         """Release the graphics; nothing can be drawn afterwards."""
@@ -265,6 +308,27 @@ def write_png(image: np.ndarray, out: Path) -> None:
     Image.fromarray(image).save(drawn, format="PNG")
     with writing(out, PictureError):
         write_bytes(drawn.getvalue(), out)
+
+
+def _parts(size: tuple[int, int], common: int, overlap: int, most: int) -> int:
+    """Return in how many tiles of at most ``most`` pixels to draw a picture each way.
+
+    Only divisors of ``common`` are possible, and tiles much larger than their overlap.
+    """
+    largest = min(common, min(size) // (4 * overlap))
+    possible = [n for n in range(1, largest + 1) if common % n == 0] or [1]
+    enough = (n for n in possible if (size[0] // n) * (size[1] // n) <= most)
+    return next(enough, possible[-1])
+
+
+def _strips(length: int, tile: int, overlap: int) -> Iterator[tuple[int, slice]]:
+    """Yield where tiles begin along a side, and the pixels of the side that each draws."""
+    drawn = 0
+    while drawn < length:
+        start = min(max(drawn - overlap, 0), length - tile)
+        end = length if start == length - tile else start + tile - overlap
+        yield start, slice(drawn, end)
+        drawn = end
 
 
 def _averaged(image: np.ndarray, factor: int) -> np.ndarray:

@@ -5,6 +5,7 @@ Independent of Qt: the window, pictures and headless renders all use :class:`Hel
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from gui.state.colors import ColorScale
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gui.scene.guide_lines import GuideLines
     from gui.scene.sphere import WireSphere
@@ -53,6 +54,7 @@ class HelixScene:
         self._scale = scale
         self._compact = False
         self._displayed: np.ndarray | None = None
+        self._held = False
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
         common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
@@ -335,6 +337,20 @@ class HelixScene:
             self._guides.style(self.theme, self._scale)
 
     def _on_render_started(self, _renderer: pv.Renderer, _event: str) -> None:
+        if not self._held:
+            self._lay_out()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Place the heads-up display for the camera as it is now, and keep it there."""
+        self._lay_out()
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+
+    def _lay_out(self) -> None:
         state, s = self._state, self._scale
         width, height = self.plotter.render_window.GetSize()
         dpi = self.plotter.render_window.GetDPI()

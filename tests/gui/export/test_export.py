@@ -1,5 +1,7 @@
 """Pictures without a window: sizes, themes, transparency, and sentences where there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -7,6 +9,7 @@ from PIL import Image
 from geometry.checkpoints.errors import RangeError
 from gui.export.pictures import (
     MAX_PIXELS,
+    OffScreen,
     PictureError,
     _averaged,
     render_picture,
@@ -110,13 +113,12 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
     assert "positions 1–199" in shown[1].caption[0]
 
 
-@pytest.mark.parametrize("bound", ["MOST_SMOOTHED", "MOST_DRAWN"])
-def test_a_long_table_or_a_large_picture_is_drawn_at_its_own_size(state, monkeypatch, bound):
+def test_a_long_table_is_drawn_at_its_own_size(state, monkeypatch):
     whole = render_scene(state, LIGHT, "article", (320, 240))
-    most = {"MOST_SMOOTHED": len(state.coordinates), "MOST_DRAWN": 4 * 320 * 240}[bound]
-    monkeypatch.setattr(f"gui.export.pictures.{bound}", most)
+    most = len(state.coordinates)
+    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most)
     np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (320, 240)), whole)
-    monkeypatch.setattr(f"gui.export.pictures.{bound}", most - 1)
+    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most - 1)
     monkeypatch.setattr("gui.export.pictures._averaged", lambda image, factor: image[::factor])
     coarse = render_scene(state, LIGHT, "article", (320, 240))
     assert coarse.shape == whole.shape == (240, 320, 3)
@@ -189,3 +191,30 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     )
     run_python(code)
     assert read(out).shape == (60, 80, 3)
+
+
+@pytest.mark.parametrize("projection", ["perspective", "parallel"])
+@pytest.mark.parametrize("transparent", [False, True])
+def test_a_picture_drawn_in_tiles_is_that_drawn_at_once(
+    state, monkeypatch, projection, transparent
+):
+    """Marks, texts and points at the edges of tiles included; edges may be half a pixel aside."""
+    marked = {3: "3", 60: "60 · a long label that crosses tiles", 120: "120"}
+    state = replace(state, projection=projection, selection=tuple(marked), labels=marked, hover=150)
+    options = {"scale": 3, "transparent": transparent}
+    monkeypatch.setattr("gui.export.pictures.TILE", 10**9)
+    whole = render_scene(state, LIGHT, "article", (480, 360), **options)
+    drawn = []
+    draw = OffScreen._draw_tile
+    monkeypatch.setattr(
+        OffScreen, "_draw_tile", lambda *at, **how: drawn.append(draw(*at, **how)) or drawn[-1]
+    )
+    monkeypatch.setattr("gui.export.pictures.TILE", 1_000_000)
+    tiled = render_scene(state, LIGHT, "article", (480, 360), **options)
+    assert whole.shape == tiled.shape
+    assert len(drawn) == 16
+    assert {tile.shape for tile in drawn} == {(360, 480, whole.shape[2])}
+    aside = np.abs(whole.astype(int) - tiled).max(axis=2)
+    assert (aside > 0).mean() < 0.005
+    blocks = (one.reshape(108, 10, 144, 10, -1).mean(axis=(1, 3)) for one in (whole, tiled))
+    assert np.abs(np.subtract(*blocks)).max() < 16
