@@ -172,7 +172,8 @@ def sentence(error: HelixscopeError) -> str:
 def joined(text: str, advice: str) -> str:
     """Join what happened and the advice to one sentence on one line."""
     text, advice = (" ".join(part.split()).rstrip(".") for part in (text, advice))
-    if advice.partition(" ")[0][1:].islower():  # a word, and not the name of a variable
+    first = advice.partition(" ")[0]
+    if first == "A" or first[1:].islower():  # a word, and not the name of a variable
         advice = advice[0].lower() + advice[1:]
     return f"{text}; {advice}." if advice else f"{text}."
 
