@@ -83,9 +83,8 @@ class Windows:
         answer = self._order({"number": self._number, "bits": bits, "pause_s": pause_s})
         self.took_s[answer["name"]].append(answer["took_s"])
         self.longest_s = max(self.longest_s, answer["longest_s"])
-        # Not what the machine takes, which stands still at times, or has other work.
-        slowed = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-        if answer["longest_s"] - self._late_s > slowed * self._hang_s:
+        # Not what the machine takes, which stands still at times.
+        if answer["longest_s"] - self._late_s > self._hang_s:
             took, worked = f"{answer['longest_s']:.1f} s", f"{answer['worked_s']:.1f} s of work"
             read = f"{answer['pages_read']} pages read from the disk"
             answer["faults"].append(f"hang: no event for {took}, {worked}, {read}")

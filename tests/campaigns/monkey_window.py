@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -67,6 +68,11 @@ HARMLESS = (
 PRINTED = "printed.txt"
 
 
+def _delayed_s() -> float:
+    """Return the seconds in which this thread could have worked and had no processor."""
+    return int(Path("/proc/thread-self/schedstat").read_text("utf-8").split()[1]) / 1e9
+
+
 def _pages_read() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
@@ -78,7 +84,7 @@ class Watch(QObject):
         super().__init__()
         self.faults: list[str] = []
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
-        self._beat_at = time.perf_counter()
+        self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
         self.longest_s = self._worked_from_s = 0.0
         self._read_from = 0
         self._beats = QTimer(self, interval=10)
@@ -107,7 +113,8 @@ class Watch(QObject):
     def begin(self) -> None:
         """Begin to measure a gesture."""
         self.faults.clear()
-        self._beat_at, self.longest_s = time.perf_counter(), 0.0
+        self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
+        self.longest_s = 0.0
         self._worked_from_s, self._read_from = time.thread_time(), _pages_read()
 
     @property
@@ -122,9 +129,10 @@ class Watch(QObject):
 
     @Slot()
     def beat(self) -> None:
-        now = time.perf_counter()
-        self.longest_s = max(self.longest_s, now - self._beat_at)
-        self._beat_at = now
+        now, delayed_s = time.perf_counter(), _delayed_s()
+        without = (now - self._beat_at) - (delayed_s - self._delayed_s)
+        self.longest_s = max(self.longest_s, without)
+        self._beat_at, self._delayed_s = now, delayed_s
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
@@ -205,6 +213,7 @@ class Child:
             self._qt, settings, None if begun else "sample", offline=True
         )
         self.watch.follow(self.application)
+        self._journal = journal
         self.hands = Hands(self.application, folder, journal)
 
     @property
@@ -284,6 +293,11 @@ class Child:
         ctypes.CDLL(None).malloc_trim(0)  # what is free, but kept for later, is no growth
         # Each plot of the window has a hidden top-level widget, which Qt asks for distances.
         plots = len(window.findChildren(QGraphicsView))
+        tops = Counter(
+            f"{one.metaObject().className()} {one.objectName() or one.windowTitle()}".strip()
+            for one in QApplication.topLevelWidgets()
+        )
+        self._journal.write(f"windows: {dict(tops)}\n")
         status = Path("/proc/self/status").read_text("utf-8")
         rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return {
