@@ -873,14 +873,14 @@ class ResultPanel(Panel):
         self.intended.emit(entry.intends(self.file_name()))
 
     def _show_menu(self, at: QPoint) -> None:
-        self._menu = self.menu()
-        self._menu.aboutToHide.connect(self._on_menu_hidden)
-        self._menu.popup(at)
+        menu = self._menu = self.menu()
+        menu.aboutToHide.connect(lambda: self._on_menu_hidden(menu))
+        menu.popup(at)
 
-    def _on_menu_hidden(self) -> None:
-        menu, self._menu = self._menu, None
-        if menu is not None:
-            menu.deleteLater()
+    def _on_menu_hidden(self, menu: QMenu) -> None:
+        menu.deleteLater()
+        if self._menu is menu:
+            self._menu = None
 
     @property
     def _saver(self) -> ResultSaver:

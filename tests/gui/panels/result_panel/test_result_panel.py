@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
@@ -304,6 +304,17 @@ def test_the_header_explains_and_gives_way(stage, write_table, qtbot):
 
 
 # What can be taken away.
+
+
+def test_a_menu_opened_over_another_leaves_none_behind(opened):
+    panel = opened.panel
+    for _ in range(3):
+        panel.header.menuRequested.emit(panel.mapToGlobal(QPoint(5, 5)))
+    assert len(panel.findChildren(QMenu)) == 3
+    while (shown := QApplication.activePopupWidget()) is not None:
+        shown.close()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert panel.findChildren(QMenu) == []
 
 
 def test_right_click_and_button_show_the_menu_which_copies_the_figure_in_any_theme(opened):
