@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from geometry.pca.components import Array
 
@@ -66,6 +65,8 @@ class Null:
 
     def interval_from(self, value: float, side: Side = "above") -> tuple[float, float]:
         """Return the 95 % interval of that share, by Clopper and Pearson."""
+        from scipy.special import betaincinv  # slow to import
+
         n, k = self.draws, self.reached(value, side)
         low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
         high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0

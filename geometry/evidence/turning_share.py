@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh, eigvalsh
 
 from geometry.evidence.null import Outcome
 from geometry.pca.components import Array
@@ -211,6 +210,8 @@ def _blocks(counts: Array, m: int) -> Iterator[Array]:
 
 def _scores(X: Array) -> Array:
     """Return the scores of centred rows in up to three components, (m, k)."""
+    from scipy.linalg import eigh  # slow to import, and not needed to look at a curve
+
     wide = X.shape[1] > len(X)
     gram = X @ X.T if wide else X.T @ X
     last = len(gram) - 1
@@ -221,6 +222,8 @@ def _scores(X: Array) -> Array:
 
 def _climb_ratio(X: Array, turns: float) -> float | None:
     """Compare the line through centred rows, outside the turning plane, with all else there."""
+    from scipy.linalg import eigvalsh
+
     products = waves(len(X), np.array([turns]))[0] @ X
     plane = np.linalg.svd(products, full_matrices=False)[2]
     outside = X - (X @ plane.T) @ plane

@@ -55,6 +55,8 @@ class Application(QObject):
     safely
         Whether the last start failed: what may have been the cause is left out, which a notice
         reports.
+    greets
+        Whether the first curve turns slowly once around.
     """
 
     ready = Signal()  # The first frame, the panels and the first model are there, or none opens
@@ -69,6 +71,7 @@ class Application(QObject):
         beside: tuple[str, ...] = (),
         offline: bool = False,
         safely: bool = False,
+        greets: bool = False,
     ) -> None:
         super().__init__()
         _share_one_heap()
@@ -95,6 +98,8 @@ class Application(QObject):
         self._page = SettingsPage(self.window, self.jobs)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.ready.connect(self._unsaved.keep_restored)
+        if greets:
+            self.ready.connect(self.window.viewport.camera.go_round)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # If the model has loaded by now, as is usual, the first frame has the curve.
@@ -325,8 +330,9 @@ def _run(
     safely = mark.set()
     qt = prepare_qt()
     application = Application(
-        qt, settings, source, positions, beside=beside, offline=offline, safely=safely
-    )
+        qt, settings, source, positions, beside=beside, offline=offline, safely=safely,
+        greets=settings.at_first_start and picture is None,
+    )  # fmt: skip
     application.ready.connect(mark.remove)
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook

@@ -16,6 +16,7 @@ from gui.panels.table import PANELS
 class ViewName(StrEnum):
     """Named camera positions; the article's is elevation 20°, azimuth 45°."""
 
+    side = "side"
     article = "article"
     isometric = "isometric"
     xy = "xy"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class OpenRequest:
 
     source: str  # Folder, file, or a model's id on the Hub
     table: str | None = None  # Tensor to use as the position table, or None for that of the family
-    positions: tuple[int, int] | None = None  # Range to show first; 1 to the last position if None
+    positions: tuple[int, int] | None = None  # Range to show first; that of first_range if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
     # Whether it was open already: its range is clipped to a table that is shorter now.
@@ -103,16 +103,35 @@ def load(
         If the source cannot be opened or has no such positions.
     """
     model = open_from(wanted.source, network, opener, table=wanted.table)
-    end = model.n_positions - 1
-    stored = model.stored_W_pos
     with ThreadPoolExecutor(1) as beside:
-        norms = beside.submit(lambda: norm_profile(model.W_pos, centred=look.norms_centred))
-        # A first look is cheaper than an exact fit or preparing fast ones; both follow later.
-        positions = wanted.positions or (min(1, end), end)
+        fast = beside.submit(RangePCA, model.W_pos)
+        norms = norm_profile(model.W_pos, centred=look.norms_centred)
+        positions = wanted.positions or first_range(norms.outliers, model.n_positions)
         if wanted.again:
             positions = inside(positions, model.n_positions)
-        curve = first_look(stored, positions, look.components)
-        return Opened(model, RangePCA(model.W_pos), curve, norms.result())
+        # A first look is cheaper than an exact fit, which follows later.
+        curve = first_look(model.stored_W_pos, positions, look.components)
+        return Opened(model, fast.result(), curve, norms)
+
+
+def first_range(outliers: Collection[int], n_positions: int) -> tuple[int, int]:
+    """Return the range to show first: without position 0, and without outliers at either end.
+
+    Of GPT-2 these are positions 1 to 1022, since the last one was never trained.
+
+    Parameters
+    ----------
+    outliers
+        Positions whose norm stands out.
+    """
+    first, end = min(1, n_positions - 1), n_positions - 1
+    last = end
+    while first in outliers:
+        first += 1
+    while last in outliers:
+        last -= 1
+    # Where most stand out, none does.
+    return (first, last) if 2 * (last - first) >= n_positions else (min(1, end), end)
 
 
 def first_source(last: str) -> tuple[str | None, str | None]:

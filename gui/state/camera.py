@@ -7,10 +7,14 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from geometry.evidence.turning_share import FEWEST, balanced_turning, ramp, turn_counts
+
 VIEW_ANGLE = 30.0
 """Vertical field of view of the perspective camera, in degrees."""
 MARGIN = 1.15
 """Margin factor around a framed curve; 1 would touch the edges."""
+CLOSEST = 0.5
+"""Least distance from the camera to a framed curve, in terms of the curve's depth."""
 
 
 def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
@@ -22,7 +26,7 @@ def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
     )
 
 
-VIEWS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+AXES: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
     # name: (direction from which the camera looks, up), along the three shown axes
     "article": (_direction(20, 45), (0.0, 0.0, 1.0)),
     "isometric": (_direction(np.degrees(np.arctan(np.sqrt(0.5))), 45), (0.0, 0.0, 1.0)),
@@ -30,7 +34,22 @@ VIEWS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] 
     "xz": ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0)),
     "yz": ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
 }
-"""The named views. ``article`` is that of the helix article: elevation 20°, azimuth 45°."""
+"""Views along the shown axes. ``article`` is that of the helix article: elevation 20°, azimuth 45°.
+"""
+SIDE = "side"
+"""The view across the direction in which position climbs, see :func:`side_on`."""
+VIEWS = (SIDE, *AXES)
+"""The named views."""
+TILT, RING_TILT = 20.0, 35.0
+"""Degrees by which the view from the side is tilted, which opens the coils; of a ring, more."""
+MANY_TURNS = 4.0
+"""From here on a coil lies; one of fewer turns stands."""
+TURNING = 0.1
+"""Share of the variance that turns evenly, below which a curve is seen like a line."""
+FLAT = 0.15
+"""Climb relative to the radius below which a turning curve is seen from above: it is a ring."""
+MOST_POINTS = 512
+"""Points of a longer curve from which the view from the side is found."""
 
 
 T = TypeVar("T", float, np.ndarray)
@@ -191,13 +210,137 @@ class Outlook:
         )
 
 
+def fitted(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float) -> CameraPose:
+    """Place the camera as near as possible with all points in view.
+
+    Parameters
+    ----------
+    points, direction, up, aspect
+        As for :func:`framed`, which frames a sphere around the points instead: its pose does not
+        depend on the direction, while this one fills the view.
+    """
+    direction = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    up = np.asarray(up, dtype=float) / np.linalg.norm(up)
+    right = np.cross(up, direction) / np.linalg.norm(np.cross(up, direction))
+    axes = np.array([right, np.cross(direction, right), direction])
+    low, high = points.min(axis=0), points.max(axis=0)
+    x, y, z = axes @ (points - (low + high) / 2).T
+    smallest = 1e-6 * max(1.0, float(np.abs(points).max()))
+    # A camera at (a, b, c) has a point in view if |x − a| ≤ slope · (c − z), and so for y.
+    slope = np.tan(np.radians(VIEW_ANGLE / 2)) / MARGIN
+    across, a = _least(x, slope * aspect * z)
+    upwards, b = _least(y, slope * z)
+    nearest = float(z.max()) + CLOSEST * float(np.ptp(z)) + smallest
+    distance = max(across / (slope * aspect), upwards / slope, nearest)
+    half = max(float(np.abs(x - a).max()) / aspect, float(np.abs(y - b).max()), smallest)
+    focal = (low + high) / 2 + np.array([a, b, 0.0]) @ axes
+    return CameraPose(focal + distance * direction, focal, up, half * MARGIN)
+
+
+def _least(x: np.ndarray, nearer: np.ndarray) -> tuple[float, float]:
+    """Return the smallest w, and the a at which |x − a| + nearer ≤ w for all points."""
+    right, left = float((x + nearer).max()), float((nearer - x).max())
+    return (right + left) / 2, (right - left) / 2
+
+
+def side_on(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the direction from which a curve is seen side-on, and its upward direction.
+
+    A line and one sine and cosine are fitted to the points. A coil of few turns stands upright,
+    with the last position at the top, and is seen a little from above; one of many lies, from left
+    to right, its end tilted to the viewer. A ring, which hardly climbs, is seen from above.
+
+    Parameters
+    ----------
+    points
+        (m, 3) the shown points, in the order of positions.
+
+    Returns
+    -------
+    direction, up
+        (3,) each, of length 1.
+    """
+    m = len(points)
+    points = points[np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(int)]
+    centred = points - points.mean(axis=0)
+    climb, ring, turns = _climb(centred)
+    length = float(np.linalg.norm(climb))
+    if ring is not None and length < FLAT * float(np.linalg.norm(ring, axis=1).mean()):
+        above = _ahead(_unit(np.cross(*ring)))
+        up = np.cross(above, _orthogonal(np.array([1.0, 0.0, 0.0]), above))
+        return _turned(above, -up, RING_TILT), _turned(up, above, RING_TILT)
+    along = _unit(climb) if length > 0 else np.array([1.0, 0.0, 0.0])
+    across = centred - np.outer(centred @ along, along)
+    wide = _ahead(_orthogonal(np.linalg.svd(across, full_matrices=False)[2][0], along))
+    if ring is None or turns >= MANY_TURNS:
+        return _turned(np.cross(along, wide), along, TILT), wide
+    return _open(centred, along, wide, turns)
+
+
+def _open(
+    centred: np.ndarray, along: np.ndarray, wide: np.ndarray, turns: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the view of an upright coil in which no part of it is seen end-on."""
+    step = max(1, round(len(centred) / (8 * turns)))
+    chords = centred[step:] - centred[:-step]
+    lengths = np.maximum(np.linalg.norm(chords, axis=1), 1e-300)
+    aside = np.cross(wide, along)
+    angles = np.radians(np.arange(0, 360, 15))
+    around = np.outer(np.cos(angles), aside) + np.outer(np.sin(angles), wide)
+    seen = [_turned(one, along, TILT) for one in around]
+    end_on = [np.percentile(np.abs(chords @ one) / lengths, 95) for one in seen]
+    best = int(np.argmin(end_on))
+    return seen[best], _turned(along, -around[best], TILT)
+
+
+def _climb(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Fit a line, and one sine and cosine of some turns; None where hardly anything turns."""
+    m = len(centred)
+    if m < FEWEST:
+        return ramp(m) @ centred if m > 1 else np.zeros(3), None, 0.0
+    smaller, (turns,) = balanced_turning(centred[None], turn_counts(m))
+    if 2 * smaller[0] <= TURNING * np.square(centred).sum():
+        return ramp(m) @ centred, None, 0.0
+    t = np.linspace(-1.0, 1.0, m)
+    terms = np.column_stack([t, np.cos(np.pi * turns * t), np.sin(np.pi * turns * t), np.ones(m)])
+    climb, cosine, sine, _ = np.linalg.lstsq(terms, centred, rcond=None)[0]
+    return climb, np.array([cosine, sine]), turns
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    unit: np.ndarray = vector / np.linalg.norm(vector)
+    return unit
+
+
+def _turned(direction: np.ndarray, towards: np.ndarray, degrees: float) -> np.ndarray:
+    """Turn a direction towards another one, orthogonal to it."""
+    angle = np.radians(degrees)
+    turned: np.ndarray = np.cos(angle) * direction + np.sin(angle) * towards
+    return turned
+
+
+def _orthogonal(wanted: np.ndarray, to: np.ndarray) -> np.ndarray:
+    """Return the direction nearest to the wanted one that is orthogonal to another."""
+    for one in (wanted, *np.eye(3)):
+        rest: np.ndarray = one - (one @ to) * to
+        if np.linalg.norm(rest) > 1e-3:
+            return _unit(rest)
+    raise ValueError("expected a direction")
+
+
+def _ahead(direction: np.ndarray) -> np.ndarray:
+    """Return the direction or its opposite, whose largest coordinate is positive."""
+    largest = np.abs(direction).argmax()
+    return direction if direction[largest] > 0 else -direction
+
+
 def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) -> CameraPose:
-    """Frame points in one of the named views, along the shown axes.
+    """Fit points into one of the named views.
 
     Parameters
     ----------
     view
-        A key of :data:`VIEWS`.
+        One of :data:`VIEWS`.
     points
         (m, 3) the shown points, already turned.
     turn
@@ -210,8 +353,10 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
     KeyError
         If there is no such view.
     """
-    direction, up = VIEWS[view]
-    return framed(points, turn @ np.array(direction), turn @ np.array(up), aspect)
+    if view == SIDE:
+        return fitted(points, *side_on(points), aspect)
+    direction, up = AXES[view]
+    return fitted(points, turn @ np.array(direction), turn @ np.array(up), aspect)
 
 
 def _mix(start: T, end: T, fraction: float) -> T:

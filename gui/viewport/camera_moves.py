@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 EASE_MS = 250
 SPIN_MS = 16
 SPIN_DEGREES_PER_SECOND = 24.0
+ROUND_MS = 15_000
+"""Duration of the one turn at the first start."""
 
 
 class CameraMoves:
@@ -27,6 +29,13 @@ class CameraMoves:
         self._ease = easing(interactor, self._on_eased, antialiasing)
         self._spin = QTimer(interactor, interval=SPIN_MS)
         self._spin.timeout.connect(self._on_spin_tick)
+        self._round = QVariantAnimation(
+            interactor, startValue=0.0, endValue=360.0, duration=ROUND_MS
+        )
+        self._round.setEasingCurve(QEasingCurve.Type.InOutSine)
+        self._round.valueChanged.connect(self._on_round)
+        self._round.finished.connect(antialiasing.rest)
+        self._turned = 0.0
 
     @property
     def easing(self) -> bool:
@@ -35,25 +44,34 @@ class CameraMoves:
 
     def go_to(self, target: CameraPose) -> None:
         """Move to a pose from the current one."""
+        self.halt()
         self._path = (CameraPose.of(self._interactor.camera), target)
         self._antialiasing.move()
-        self._ease.stop()
         self._ease.start()
 
     def jump(self, pose: CameraPose) -> None:
         """Go to a pose at once: keys held down make a motion of many small steps."""
-        self._ease.stop()
+        self.halt()
         self._antialiasing.move()
         pose.apply(self._interactor.camera)
         self._antialiasing.rest()
         self._interactor.update()
 
     def halt(self) -> None:
-        """Stop moving to a pose."""
+        """Stop moving to a pose, or once around."""
         self._ease.stop()
+        self._round.stop()
+
+    def go_round(self) -> None:
+        """Turn slowly once around the screen's up direction, back to the current pose."""
+        self.halt()
+        self._turned = 0.0
+        self._antialiasing.move()
+        self._round.start()
 
     def spin(self, on: bool) -> None:
         """Rotate the camera steadily around the screen's up direction, or stop."""
+        self.halt()
         if on:
             self._antialiasing.move()
             self._spin.start()
@@ -63,7 +81,7 @@ class CameraMoves:
 
     def stop(self) -> None:
         """Stop all motion; called by the owner on closing."""
-        self._ease.stop()
+        self.halt()
         self._spin.stop()
 
     def _on_eased(self, fraction: float) -> None:
@@ -71,6 +89,12 @@ class CameraMoves:
             return
         start, end = self._path
         (end if fraction >= 1.0 else start.towards(end, fraction)).apply(self._interactor.camera)
+        self._interactor.update()
+
+    def _on_round(self, degrees: float) -> None:
+        # By steps, so that it goes on where the wheel zooms meanwhile.
+        self._interactor.camera.Azimuth(degrees - self._turned)
+        self._turned = degrees
         self._interactor.update()
 
     def _on_spin_tick(self) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtWidgets import QStyle
 
 from gui.scene.scene import HelixScene
-from gui.state.camera import CameraPose, Outlook, Place, framed, view_pose, where
+from gui.state.camera import SIDE, CameraPose, Outlook, Place, fitted, view_pose, where
 from gui.state.session import Session
 from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.camera_moves import CameraMoves
@@ -42,7 +43,7 @@ class ViewCamera(QObject):
         self._interactor, self._scene, self._session = interactor, scene, session
         self._antialiasing, self._draw = antialiasing, draw
         self._painted = False
-        self._framing: str | Place | None = "article"
+        self._framing: str | Place | None = SIDE
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
@@ -146,6 +147,12 @@ class ViewCamera(QObject):
             CameraPose(position, now.focal_point, now.up, now.parallel_scale / factor)
         )
 
+    def go_round(self) -> None:
+        """Turn slowly once around the curve, where widgets may be animated."""
+        style = self._interactor.style()
+        if style.styleHint(QStyle.StyleHint.SH_Widget_Animate, None, self._interactor):
+            self._moves.go_round()
+
     def set_spinning(self, spinning: bool) -> None:
         """Rotate the camera steadily around the screen's up direction, or stop."""
         if spinning:
@@ -168,6 +175,7 @@ class ViewCamera(QObject):
 
     def wheel(self) -> None:
         """Handle the wheel, which is about to zoom."""
+        self._moves.halt()
         self._leave()
         self._antialiasing.move()
         self._antialiasing.rest()
@@ -245,4 +253,4 @@ class ViewCamera(QObject):
         if view != "keep":
             return view_pose(view, points, self._session.turn, aspect)
         now = self._pose
-        return framed(points, now.position - now.focal_point, now.up, aspect)
+        return fitted(points, now.position - now.focal_point, now.up, aspect)

@@ -305,7 +305,7 @@ class MainWindow(HostWindow):
     def show_menu(self, at: QPoint) -> None:
         """Show the viewport's context menu at a point of the screen."""
         menu = QMenu(self)
-        names = ("view_article", "frame", "spin", "", "select_box", "select_lasso",
+        names = ("view_side", "view_article", "frame", "spin", "", "select_box", "select_lasso",
                  "focus_on_selection", "measure", "", "parallel", "faint", "sphere", "",
                  "save_picture", "copy_picture", "export_scene")  # fmt: skip
         for name in names:
@@ -439,6 +439,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "focus_on_selection": window.focus_on_selection,
         "measure": lambda on: measure(window, on),
         "label_tokens": lambda: window.start_in("prompt"),
+        "view_side": lambda: view.view("side"),
         "view_article": lambda: view.view("article"),
         "view_isometric": lambda: view.view("isometric"),
         "view_xy": lambda: view.view("xy"),

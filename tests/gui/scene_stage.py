@@ -5,7 +5,7 @@ import pyvista as pv
 
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
-from gui.state.camera import view_pose
+from gui.state.camera import AXES, framed
 from gui.state.session import Session
 from gui.style.theme import Theme
 
@@ -25,12 +25,16 @@ class Stage:
         self.scene = HelixScene(self.plotter, theme, scale)
 
     def show(self, session: Session, view: str | None = "article") -> np.ndarray:
-        """Draw a session; return the picture, (height, width, 3), upside up."""
+        """Draw a session; return the picture, (height, width, 3), upside up.
+
+        What is larger than the curve has room around it.
+        """
         state = resolve_scene(session)
         self.scene.show(state)
         width, height = self.plotter.window_size
         if state is not None and view is not None:
-            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
+            towards, up = (self.scene.turn @ np.array(axis) for axis in AXES[view])
+            pose = framed(self.scene.displayed_range, towards, up, width / height)
             pose.apply(self.plotter.camera)
         return self.draw()
 

@@ -188,9 +188,14 @@ class Settings:
         self._set("prompt", session.prompt)
 
     @property
+    def at_first_start(self) -> bool:
+        """Whether no window has been closed yet with these settings."""
+        return "window" not in self._values
+
+    @property
     def layout(self) -> tuple[WindowPlace, Layout] | None:
         """Places of the window and of its docks, or None at the first start."""
-        if "window" not in self._values:
+        if self.at_first_start:
             return None
         try:
             place = unpack_place(self._values["window"])

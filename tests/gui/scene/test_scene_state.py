@@ -41,7 +41,7 @@ def test_the_caption_says_which_range_is_drawn_even_if_another_is_wanted(opened,
 def test_gpt2s_caption_has_the_articles_numbers(session, controller, gpt2_folder):
     controller.open(str(gpt2_folder))
     assert resolve_scene(session).caption == (
-        "gpt2 · positions 1–1023 · centred",
+        "gpt2 · positions 1–1022 · centred",
         f"PC{NBSP}1  33.7{NBSP}% · PC{NBSP}2  32.6{NBSP}% · PC{NBSP}3  24.8{NBSP}%  =  91.1{NBSP}%",
     )
 

@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 from gui.scene.marks import RING_RADIUS
 from gui.scene.scene import FAINT_POINT_SIZE, POINT_SIZE
 from gui.scene.scene_state import resolve_scene
-from gui.state.camera import CameraPose, view_pose
+from gui.state.camera import AXES, CameraPose, framed
 from gui.state.colors import legible, lookup_table
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
@@ -125,7 +125,7 @@ def test_positions_outside_are_hidden_or_faint(opened, controller, stage, theme)
     def colours():
         # framed so that all positions are in sight, shown or not
         picture = made.show(opened, None)
-        pose = view_pose("article", made.scene.displayed[1:199], np.eye(3), SIZE[0] / SIZE[1])
+        pose = framed(made.scene.displayed[1:199], *AXES["article"], SIZE[0] / SIZE[1])
         pose.apply(made.plotter.camera)
         picture = made.draw()
         alone = uncovered(made, outside, POINT_SIZE + FAINT_POINT_SIZE)

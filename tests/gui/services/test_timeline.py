@@ -15,7 +15,7 @@ from gui.state.timeline import columns_for
 from tests.geometry.history_stage import growing
 from tests.gui.training_stage import LAST, STEPS, write_trained
 
-RANGE = (1, 47)
+RANGE = (1, 46)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_what_was_answered_is_shown_with_a_caption_when_a_snapshot_is_wanted(tra
     np.testing.assert_allclose(found, trained.curve.coordinates, atol=2e-3)
     trained.snapshot = 4
     said = resolve_scene(trained).caption
-    assert said[0] == "tiny · positions 1–47 · centred"
+    assert said[0] == "tiny · positions 1–46 · centred"
     assert said[1] == "as it was at step 300 · 30.0\N{NO-BREAK SPACE}k tokens · loss 4.333"
     assert said[2].startswith("PC 1–3 of step 3\N{THIN SPACE}000 hold ")
     trained.basis = "aligned"

@@ -10,7 +10,21 @@ from scipy.stats import ortho_group
 from vtkmodules.vtkRenderingCore import vtkCamera
 
 from gui.scene.picking import Projection
-from gui.state.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, Outlook, framed, view_pose
+from gui.state.camera import (
+    AXES,
+    CLOSEST,
+    MARGIN,
+    RING_TILT,
+    TILT,
+    VIEW_ANGLE,
+    VIEWS,
+    CameraPose,
+    Outlook,
+    fitted,
+    framed,
+    side_on,
+    view_pose,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 ASPECTS = (0.3, 0.75, 1.0, 16 / 9, 4.0)
@@ -46,10 +60,16 @@ def test_every_view_has_all_points_in_sight(view, aspect, parallel, seed):
     pose = view_pose(view, points, turn, aspect)
     seen = on_screen(points, pose, aspect, parallel=parallel)
     assert np.abs(seen).max() < 1.0
-    # And its axes are those that are shown.
+    # It is as near as possible: at the margin on both sides, or at the first of the points.
     look = pose.position - pose.focal_point
-    np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), VIEWS[view][0], atol=1e-6)
-    np.testing.assert_allclose(turn.T @ pose.up, VIEWS[view][1], atol=1e-9)
+    if not parallel and len(points) > 1:
+        ends = np.array([seen.min(axis=0), seen.max(axis=0)])
+        filled = np.isclose(ends, [[-1 / MARGIN], [1 / MARGIN]], atol=1e-4).all(axis=0)
+        away = (pose.position - points) @ look / np.linalg.norm(look)
+        assert filled.any() or away.min() == pytest.approx(CLOSEST * np.ptp(away), rel=1e-2)
+    if view in AXES:  # its axes are those that are shown
+        np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), AXES[view][0], atol=1e-6)
+        np.testing.assert_allclose(turn.T @ pose.up, AXES[view][1], atol=1e-9)
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
@@ -64,7 +84,7 @@ def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect):
 
 
 def test_the_articles_view_and_flat_ones_have_their_axes_where_they_are_expected():
-    x, y, z = VIEWS["article"][0]
+    x, y, z = AXES["article"][0]
     assert np.degrees(np.arcsin(z)) == pytest.approx(20)
     assert np.degrees(np.arctan2(y, x)) == pytest.approx(45)
     points = np.vstack([np.eye(3), -np.eye(3)])
@@ -159,6 +179,65 @@ def test_a_look_at_one_curve_is_the_same_look_at_a_larger_one_elsewhere(seed):
 
 def test_framing_a_curve_is_to_look_at_it_from_where_all_of_it_is_seen():
     points = np.random.default_rng(1).normal(size=(50, 3))
-    outlook = Outlook.of(view_pose("article", points, np.eye(3), 1.5), points, 1.5)
+    outlook = Outlook.of(framed(points, *AXES["article"], 1.5), points, 1.5)
     np.testing.assert_allclose((outlook.nearness, outlook.magnification), 1.0)
     np.testing.assert_allclose(outlook.shift, 0.0, atol=1e-12)
+
+
+# ---- from the side ---------------------------------------------------------------------
+
+
+def coil(turns, climb, seed, n_points=700):
+    """Return a coil of radius 1 that climbs from −climb to climb, and its axes, as rows."""
+    t, axes = np.linspace(-1, 1, n_points), ortho_group.rvs(3, random_state=seed)
+    points = np.column_stack([np.cos(np.pi * turns * t), np.sin(np.pi * turns * t), climb * t])
+    return points @ axes + 3.0, axes
+
+
+@given(
+    turns=st.floats(1.5, 30), climb=st.floats(0.3, 2.5), seed=SEEDS, mirrored=st.booleans(),
+)  # fmt: skip
+def test_a_coil_is_seen_from_its_side_a_little_tilted(turns, climb, seed, mirrored):
+    points, axes = coil(turns, climb, seed)
+    points = points[::-1] if mirrored else points
+    along = -axes[2] if mirrored else axes[2]
+    direction, up = side_on(points)
+    assert np.degrees(np.arccos(direction @ along)) == pytest.approx(90 - TILT, abs=5)
+    assert up @ direction == pytest.approx(0, abs=1e-9)
+    right = np.cross(up, direction)
+    # One of few turns stands, one of many lies, and both begin where reading does.
+    assert (up if turns < 3.9 else right) @ along > 0.9 or 3.9 <= turns <= 4.1
+
+
+@pytest.mark.parametrize("turns", [2, 7.5])
+def test_a_ring_is_seen_from_above(turns):
+    points, axes = coil(turns, 0.05, 3)
+    direction, _ = side_on(points)
+    assert np.degrees(np.arccos(abs(direction @ axes[2]))) == pytest.approx(RING_TILT, abs=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_short_coil_is_seen_from_where_it_is_open(seed):
+    """Of GPT-2's, which widens as it climbs, no part is seen end-on."""
+    t, axes = np.linspace(0, 1, 700), ortho_group.rvs(3, random_state=seed)
+    angle, radius = 2 * np.pi * 1.8 * t, 0.5 + t
+    around = np.array([radius * np.cos(angle), radius * np.sin(angle)])
+    points = np.vstack([around + 0.8 * t, 3 * t]).T @ axes
+    direction, _ = side_on(points)
+    steps = np.diff(points, axis=0)
+    end_on = np.abs(steps @ direction) / np.linalg.norm(steps, axis=1)
+    assert np.percentile(end_on, 95) < 0.95
+
+
+@pytest.mark.parametrize(
+    "points",
+    [np.zeros((1, 3)), np.ones((2, 3)), np.zeros((40, 3)), np.outer(np.arange(50), [1.0, 2, 3]),
+     np.outer(np.arange(3), [0.0, 1, 0])],
+)  # fmt: skip
+def test_what_has_no_side_is_seen_from_somewhere(points):
+    direction, up = side_on(points)
+    assert np.linalg.norm(direction) == pytest.approx(1)
+    assert np.linalg.norm(up) == pytest.approx(1)
+    assert direction @ up == pytest.approx(0, abs=1e-9)
+    seen = on_screen(points, fitted(points, direction, up, 1.5), 1.5, parallel=False)
+    assert np.abs(seen).max() < 1.0

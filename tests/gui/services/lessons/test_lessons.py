@@ -15,7 +15,7 @@ from gui.services.lessons.facts import CLAIM, CONDITIONS, FEATURES, NUMBERS
 from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
 from gui.services.lessons.text import setup_for, steps_for, text_for, wanted_for
 from gui.services.questions import QuestionContext, resolve
-from gui.state.camera import VIEWS
+from gui.state.camera import AXES
 from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.state.session import Session
 from gui.window.docks import DOCKS
@@ -101,7 +101,7 @@ def test_a_lesson_is_read():
         ("100-last or", "100..last or", 14, "“100..last” is no range"),
         ('[0, "last"]', "[true]", 15, "is no position"),
         ('[0, "last"]', '["first"]', 15, "“first” is no position"),
-        ('select = [0, "last"]', 'camera = "above"', 15, "“above” is none of article"),
+        ('select = [0, "last"]', 'camera = "above"', 15, "“above” is none of side, article"),
         ('select = [0, "last"]', "components = [1, 2]", 15, "three components"),
         ('select = [0, "last"]', "components = [0, 1, 2]", 15, "count from 1"),
         ('select = [0, "last"]', "sphere = 1", 15, "true or false"),
@@ -275,7 +275,7 @@ def check_window(stage, setup):
     assert stage.in_front(setup.panel)
     pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
-    expected = np.array(VIEWS[setup.camera][0])
+    expected = np.array(AXES[setup.camera][0])
     np.testing.assert_allclose(toward / np.linalg.norm(toward), expected, atol=1e-3)
     assert window.viewport.camera.well_framed()
 
