@@ -121,7 +121,7 @@ COMMANDS = (
     Command("label_tokens", "Positions-", "Label positions with a prompt", "Ctrl+L",
             "Type a text whose tokens label the positions", needs_model=True),
     Command("view_side", "View", "View from the side", "Home",
-            "Position climbs from left to right: the coils stand side by side", needs_model=True),
+            "Across the direction in which position climbs", needs_model=True),
     Command("view_article", "View", "View as in the helix article", "A",
             "Elevation 20°, azimuth 45°", needs_model=True),
     Command("view_isometric", "View", "Look isometrically", "I",
