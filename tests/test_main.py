@@ -225,7 +225,7 @@ def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
         assert run("render", table, "--out", out, "--size", "400x300", "--positions", "1-49",
                    "--colours", name) == 0  # fmt: skip
         with Image.open(out) as image:
-            curve = np.asarray(image.convert("RGB"))[:, :300].astype(int)  # without the colour bar
+            curve = np.asarray(image.convert("RGB"))[:, :370].astype(int)  # without the colour bar
         red = (curve[..., 0] - curve[..., 2]) > 100
         blue = (curve[..., 2] - curve[..., 0]) > 100
         share[name] = red.sum(), blue.sum()

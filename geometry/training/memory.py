@@ -25,7 +25,7 @@ class Memory:
     losses
         Loss of the last step before its update (at 0, of the first step), in nats per token.
     decays
-        Factor by which weight decay alone would have shrunk a parameter.
+        Factor by which weight decay alone would have shrunk P.
     tables : each (n_positions, d_model) float16
         P.
     """
@@ -46,13 +46,15 @@ class Memory:
         """Return the tensors of :mod:`geometry.history.record`."""
         steps = np.asarray(self.steps, np.int64)
         shape = (len(steps), settings.positions, settings.width)
-        return {
+        tensors: dict[str, npt.NDArray[Any]] = {
             "steps": steps,
             "tokens": steps * settings.tokens_per_step,
             "losses": np.asarray(self.losses, np.float32),
-            "decays": np.asarray(self.decays, np.float64),
             "positions": np.asarray(self.tables, np.float16).reshape(shape),
         }
+        if not settings.factored:  # no row of a product decays alone
+            tensors["decays"] = np.asarray(self.decays, np.float64)
+        return tensors
 
     @classmethod
     def of_tensors(cls, tensors: dict[str, npt.NDArray[Any]]) -> Memory:
@@ -60,7 +62,7 @@ class Memory:
         return cls(
             tensors["steps"].tolist(),
             [float(loss) for loss in tensors["losses"]],
-            tensors["decays"].tolist(),
+            tensors.get("decays", np.ones(len(tensors["steps"]))).tolist(),
             list(tensors["positions"]),
         )
 

@@ -12,9 +12,14 @@ import numpy as np
 
 from geometry.training.gradients import Gradients
 from geometry.training.memory import Memory
-from geometry.training.network import bfloat16_is_faster, new_network, new_optimizer
+from geometry.training.network import (
+    bfloat16_is_faster,
+    new_network,
+    new_optimizer,
+    position_decay,
+)
 from geometry.training.run_folder import RunFolder
-from geometry.training.schedule import learning_rate, snapshot_steps
+from geometry.training.schedule import learning_rate, snapshot_steps, window_length
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.state import read_state, write_state
 from geometry.training.text import Corpus
@@ -176,7 +181,9 @@ class _Run:
         rate = learning_rate(self._settings, self._step)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        value = self._gradients.compute(torch.from_numpy(self._windows.at(self._step)))
+        length = window_length(self._settings, self._step)
+        windows = torch.from_numpy(self._windows.at(self._step, length))
+        value = self._gradients.compute(windows)
         if not np.isfinite(value):
             raise TrainingError(
                 f"The loss is no number any more at step {self._step:,}.",
@@ -186,7 +193,7 @@ class _Run:
             self._keep(0, value)
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._settings.clip)
         self._optimizer.step()
-        self._decay *= 1 - rate * self._settings.weight_decay
+        self._decay *= 1 - rate * position_decay(self._settings)
         self._step += 1
         return value
 

@@ -1,4 +1,4 @@
-"""The learning rate of each step, and the steps of the snapshots."""
+"""The learning rate and the windows of each step, and the steps of the snapshots."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     done = min(1.0, (step - settings.warm_up) / left)
     share = settings.final_rate + (1 - settings.final_rate) * (1 + math.cos(math.pi * done)) / 2
     return settings.learning_rate * share
+
+
+def window_length(settings: TrainingSettings, step: int) -> int:
+    """Return the tokens of a step's windows, from 0: they grow slowly at first."""
+    first, last = settings.first_window or settings.positions, settings.positions
+    done = min(1.0, step / (settings.growth * settings.steps))
+    return first + round((last - first) * math.pow(done, 1.5))
 
 
 def snapshot_steps(settings: TrainingSettings) -> tuple[int, ...]:

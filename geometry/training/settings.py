@@ -38,8 +38,16 @@ class TrainingSettings:
         At the end of the warm-up, and at the end as a share of that.
     warm_up
         Steps over which the learning rate rises from zero.
+    first_window, growth
+        Tokens of the first windows, and the share of the steps over which they grow to all
+        positions; 0 for windows of all positions from the first step.
     weight_decay
         Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
+    factored
+        Whether P is trained as a product of two matrices. The decay of both is a penalty on the sum
+        of P's singular values, which leaves it few directions [1]_.
+    position_decay
+        Weight decay of P, or of its factors; that of the other matrices if None.
     std, position_std
         Standard deviations of the initial weights, and of the initial P.
     clip
@@ -53,6 +61,10 @@ class TrainingSettings:
     ------
     TrainingError
         A setting is out of bounds, or two are inconsistent.
+
+    References
+    ----------
+    .. [1] N. Srebro, J. Rennie and T. Jaakkola, "Maximum-margin matrix factorization", NeurIPS 2004
     """
 
     positions: int = 512
@@ -65,7 +77,11 @@ class TrainingSettings:
     learning_rate: float = 3e-3
     final_rate: float = 0.05
     warm_up: int = 100
+    first_window: int = 0
+    growth: float = 0.85
     weight_decay: float = 0.3
+    factored: bool = False
+    position_decay: float | None = None
     std: float = 0.02
     position_std: float = 0.002
     clip: float = 1.0
@@ -80,8 +96,14 @@ class TrainingSettings:
         for name in ("learning_rate", "std", "position_std", "clip"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise TrainingError(f"The {_words(name)} must be above 0.")
-        for name in ("final_rate", "warm_up", "weight_decay", "seed"):
+        for name in ("final_rate", "warm_up", "first_window", "weight_decay", "seed"):
             self._at_least(name, 0)
+        if self.position_decay is not None:
+            self._at_least("position_decay", 0)
+        if not (self.first_window == 0 or 2 <= self.first_window <= self.positions):
+            raise TrainingError(f"The first window must be 2 to {self.positions:,} tokens, or 0.")
+        if not 0 < self.growth <= 1:
+            raise TrainingError("The growth must be above 0 and at most 1.")
         if not SMALLEST_VOCABULARY <= self.vocabulary <= LARGEST_VOCABULARY:
             raise TrainingError(
                 f"A vocabulary of {self.vocabulary:,} tokens is out of bounds.",
@@ -111,8 +133,9 @@ class TrainingSettings:
         theirs = json.loads(other)
         for field in fields(self):
             mine = getattr(self, field.name)
-            if theirs.get(field.name) != mine:
-                return f"{_words(field.name)} {theirs.get(field.name)}, not {mine}"
+            their = theirs.get(field.name, field.default)
+            if their != mine:
+                return f"{_words(field.name)} {their}, not {mine}"
         return ""
 
 

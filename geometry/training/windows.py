@@ -8,9 +8,10 @@ import numpy as np
 
 
 class Windows:
-    """Windows of exactly n_positions tokens, each seen once per epoch, in random order.
+    """Windows of n_positions tokens, each seen once per epoch, in random order.
 
-    Each epoch has a random offset, so that no token is always at the same position.
+    Each epoch has a random offset, so that no token is always at the same position. Shorter windows
+    are drawn from anywhere in the text, as many more as make the same number of tokens.
 
     Parameters
     ----------
@@ -30,10 +31,19 @@ class Windows:
         self._n = len(tokens) // positions - 1
         self._epoch: tuple[int, int, np.ndarray[Any, Any]] | None = None
 
-    def at(self, step: int) -> np.ndarray[Any, Any]:
-        """Return a step's windows, (batch, n_positions), int64."""
+    def at(self, step: int, length: int | None = None) -> np.ndarray[Any, Any]:
+        """Return a step's windows, (batch, n_positions), int64; or more, of another length."""
+        if length is not None and length < self._positions:
+            return self._shorter(step, length)
         first = step * self._batch
         return np.stack([self._window(index) for index in range(first, first + self._batch)])
+
+    def _shorter(self, step: int, length: int) -> np.ndarray[Any, Any]:
+        count = self._batch * self._positions // length
+        generator = np.random.default_rng((self._seed, step, length))
+        starts = generator.integers(len(self._tokens) - length + 1, size=count)
+        windows: np.ndarray[Any, Any] = self._tokens[starts[:, None] + np.arange(length)]
+        return windows.astype(np.int64)
 
     def _window(self, index: int) -> np.ndarray[Any, Any]:
         epoch, place = divmod(index, self._n)

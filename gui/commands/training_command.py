@@ -41,6 +41,18 @@ def train(
     weight_decay: Annotated[
         float, typer.Option(help="Of matrices and embeddings.")
     ] = _USUAL.weight_decay,
+    position_decay: Annotated[
+        float | None, typer.Option(help="Of the positions; default: as of matrices.")
+    ] = None,
+    factored: Annotated[
+        bool, typer.Option("--factored", help="Train the positions as a product of two matrices.")
+    ] = False,
+    first_window: Annotated[
+        int, typer.Option(help="Tokens of the first windows, which grow to all positions; 0: all.")
+    ] = _USUAL.first_window,
+    growth: Annotated[
+        float, typer.Option(help="Share of the steps over which windows grow.")
+    ] = _USUAL.growth,
     position_std: Annotated[
         float, typer.Option(help="Spread of the first positions.")
     ] = _USUAL.position_std,
@@ -77,6 +89,10 @@ def train(
         learning_rate=learning_rate,
         warm_up=warm_up,
         weight_decay=weight_decay,
+        position_decay=position_decay,
+        factored=factored,
+        first_window=first_window,
+        growth=growth,
         position_std=position_std,
         seed=seed,
         snapshots=snapshots,

@@ -1,6 +1,7 @@
 """What a training run is made of: settings, schedule, text, tokens, windows, gradients."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,13 @@ import torch
 
 from geometry.training.gradients import Gradients
 from geometry.training.keeping import atomically
-from geometry.training.network import bfloat16_is_faster, new_network, new_optimizer
-from geometry.training.schedule import learning_rate, snapshot_steps
+from geometry.training.network import (
+    bfloat16_is_faster,
+    model_weights,
+    new_network,
+    new_optimizer,
+)
+from geometry.training.schedule import learning_rate, snapshot_steps, window_length
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokens
@@ -254,3 +260,65 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
         fail()
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_windows_grow_to_all_positions():
+    settings = TrainingSettings(positions=256, steps=1000, first_window=24, growth=0.8)
+    lengths = [window_length(settings, step) for step in range(1000)]
+    assert (lengths[0], lengths[799], lengths[800], lengths[-1]) == (24, 256, 256, 256)
+    assert lengths == sorted(lengths)
+    assert lengths[400] == round(24 + 232 * 0.5**1.5)
+    assert {window_length(TrainingSettings(), step) for step in (0, 10, 5999)} == {512}
+
+
+def test_shorter_windows_are_the_text_and_as_many_tokens():
+    tokens = np.arange(1000, dtype=np.uint16)
+    windows = Windows(tokens, 32, 4, seed=3)
+    seen = windows.at(5, 10)
+    assert seen.shape == (12, 10)
+    assert (np.diff(seen, axis=1) == 1).all()
+    assert np.array_equal(Windows(tokens, 32, 4, seed=3).at(5, 10), seen)
+    assert not np.array_equal(windows.at(6, 10), seen)
+    ends = np.concatenate([windows.at(step, 10)[:, [0, -1]] for step in range(300)])
+    assert (ends.min(), ends.max()) == (0, 999), "from the first token to the last"
+    assert np.array_equal(windows.at(2, 32), windows.at(2))
+
+
+def test_factors_make_the_first_positions_and_the_model_has_their_product():
+    settings = replace(TINY, positions=512, width=64, factored=True, position_decay=0.7)
+    network = new_network(settings, 0)
+    P = network.transformer.wpe.weight
+    assert P.std().item() == pytest.approx(0.002, rel=0.1)
+    weights, plain = model_weights(network), model_weights(new_network(TINY, 0))
+    assert weights.keys() == plain.keys()
+    assert torch.equal(weights["transformer.wpe.weight"], P)
+    decays = {group["weight_decay"]: len(group["params"])
+              for group in new_optimizer(network, settings).param_groups}  # fmt: skip
+    assert decays[0.7] == 2
+    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
+    gradients.compute(torch.randint(257, (4, 8)))
+    gradients.close()
+    rows, columns = network.transformer.wpe.parameters()
+    assert (rows.grad.norm(dim=1) > 0).tolist() == [True] * 7 + [False] * 505
+    assert columns.grad.norm() > 0
+
+
+def test_the_decay_of_factors_leaves_few_directions():
+    """Fitted to a table of noise and three directions, a product keeps these alone."""
+    generator = torch.Generator().manual_seed(0)
+    wanted = torch.randn(40, 3, generator=generator) @ torch.randn(3, 16, generator=generator)
+    wanted += 0.1 * torch.randn(40, 16, generator=generator)
+    left = {}
+    for factored in (False, True):
+        settings = replace(TINY, positions=40, width=16, factored=factored, position_decay=0.02)
+        network = new_network(settings, 0)
+        wpe = network.transformer.wpe
+        optimizer = torch.optim.SGD(wpe.parameters(), lr=0.02, weight_decay=1.0)
+        for _ in range(3000):
+            optimizer.zero_grad()
+            torch.square(wpe.weight - wanted).sum().div(2).backward()
+            optimizer.step()
+        left[factored] = torch.linalg.svdvals(wpe.weight.detach())
+    assert (left[True][:3] > 1).all()
+    assert left[True][3] < 1e-3
+    assert left[False][3] > 0.1
