@@ -305,7 +305,7 @@ def start_application(
     """Start the application with a source, and wait until it is idle; closed after the test.
 
     Keyword arguments: ``positions``; ``offline``; ``beside``; ``settings``, if other than the
-    fixture's; ``safely``; ``wait``.
+    fixture's; ``safely``; ``greets``; ``wait``.
     """
     shared_window.close()  # one window has the focus
     palette = qapp.palette()
@@ -319,12 +319,14 @@ def start_application(
         beside: tuple[str, ...] = (),
         settings: Settings = settings,
         safely: bool = False,
+        greets: bool = False,
         wait: bool = True,
     ) -> Application:
         source = None if source is None else str(source)
         application = Application(
-            qapp, settings, source, positions, offline=offline, beside=beside, safely=safely
-        )
+            qapp, settings, source, positions, offline=offline, beside=beside, safely=safely,
+            greets=greets,
+        )  # fmt: skip
         started.append(application)
         if wait:
             wait_until_idle(application)

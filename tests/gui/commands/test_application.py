@@ -118,6 +118,17 @@ def test_the_first_start_shows_the_bundled_model(start_application, settings):
     assert settings.last_source == "sample"
 
 
+@pytest.mark.parametrize("greets", [True, False])
+def test_the_first_curve_turns_once_around_at_the_very_first_start(
+    start_application, qtbot, greets
+):
+    application = start_application("sample", offline=True, greets=greets, wait=False)
+    with qtbot.waitSignal(application.ready):
+        pass
+    turn = application.window.viewport.camera._moves._round
+    assert (turn.state() == turn.State.Running) is greets
+
+
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
     monkeypatch.setattr("geometry.models.catalogue._in_package", lambda entry: None)
     application = start_application(None)

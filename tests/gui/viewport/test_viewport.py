@@ -1,5 +1,7 @@
 """The viewport through real mouse and key events, judged by what it shows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -246,3 +248,30 @@ def test_camera_follows_to_a_small_range_and_back_or_stays_where_the_user_put_it
     viewport.camera.frame()
     settle()
     assert extent(viewport) > 0.3 * viewport.height()
+
+
+def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
+    before, turn = pose(viewport), viewport.camera._moves._round
+    viewport.camera.go_round()
+    turn.setCurrentTime(turn.duration() // 2)
+    np.testing.assert_allclose(
+        np.subtract(pose(viewport)[0], pose(viewport)[1]) @ np.subtract(before[0], before[1]),
+        -(np.linalg.norm(np.subtract(before[0], before[1])) ** 2), rtol=1e-3,
+    )  # fmt: skip
+    turn.setCurrentTime(turn.duration())
+    np.testing.assert_allclose(pose(viewport), before, atol=1e-6)
+    for gesture in (
+        lambda: qtbot.mouseClick(viewport.interactor, LEFT, pos=empty_pixel(viewport)),
+        lambda: wheel(viewport),
+        lambda: viewport.camera.turn(1, 0),
+        viewport.camera.frame,
+    ):
+        viewport.camera.go_round()
+        assert turn.state() == turn.State.Running
+        gesture()
+        assert turn.state() == turn.State.Stopped
+        settle()
+    still = SimpleNamespace(styleHint=lambda *_: 0)  # of someone who wants nothing to move
+    monkeypatch.setattr(viewport.interactor, "style", lambda: still)
+    viewport.camera.go_round()
+    assert turn.state() == turn.State.Stopped
