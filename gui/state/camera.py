@@ -237,6 +237,21 @@ def fitted(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     return CameraPose(focal + distance * direction, focal, up, half * MARGIN)
 
 
+def resized(pose: CameraPose, points: np.ndarray, before: float, after: float) -> CameraPose:
+    """Return the pose at which points fill a view of another aspect as much as they did."""
+    way = pose.position - pose.focal_point
+    old, new = (fitted(points, way, pose.up, aspect) for aspect in (before, after))
+    nearness = np.linalg.norm(new.position - new.focal_point) / np.linalg.norm(
+        old.position - old.focal_point
+    )
+    return CameraPose(
+        pose.focal_point + way * nearness,
+        pose.focal_point,
+        pose.up,
+        pose.parallel_scale * new.parallel_scale / old.parallel_scale,
+    )
+
+
 def _least(x: np.ndarray, nearer: np.ndarray) -> tuple[float, float]:
     """Return the smallest w, and the a at which |x − a| + nearer ≤ w for all points."""
     right, left = float((x + nearer).max()), float((nearer - x).max())

@@ -9,7 +9,17 @@ from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtWidgets import QStyle
 
 from gui.scene.scene import HelixScene
-from gui.state.camera import SIDE, CameraPose, Outlook, Place, fitted, view_pose, where
+from gui.state.camera import (
+    SIDE,
+    CameraPose,
+    Outlook,
+    Place,
+    fitted,
+    framed,
+    resized,
+    view_pose,
+    where,
+)
 from gui.state.session import Session
 from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.camera_moves import CameraMoves
@@ -228,8 +238,16 @@ class ViewCamera(QObject):
         """Keep the curve as large as possible when the view is resized."""
         if self._painted and self._scene.state is not None and not before.isEmpty():
             points, aspect = self._scene.framed, before.width() / before.height()
-            outlook = Outlook.of(self._pose, points, aspect)
-            outlook.at(points, self._aspect).apply(self._interactor.camera)
+            if self._scene.compact:
+                pose = Outlook.of(self._pose, points, aspect).at(points, self._aspect)
+            else:
+                pose = resized(self._pose, points, aspect, self._aspect)
+            pose.apply(self._interactor.camera)
+
+    def fit_again(self) -> None:
+        """Frame the curve before the next frame, unless the user has zoomed or shifted the view."""
+        if self._follows and self._framing is None:
+            self._framing = "keep"
 
     def stop(self) -> None:
         """Stop all motion; called by the owner on closing."""
@@ -250,7 +268,8 @@ class ViewCamera(QObject):
 
     def _pose_of(self, view: str) -> CameraPose:
         points, aspect = self._scene.framed, self._aspect
-        if view != "keep":
-            return view_pose(view, points, self._session.turn, aspect)
-        now = self._pose
-        return fitted(points, now.position - now.focal_point, now.up, aspect)
+        turn = self._session.turn
+        at = self._pose if view == "keep" else view_pose(view, points, turn, aspect)
+        # Beside others all are framed from any direction, so that they turn alike.
+        frame = framed if self._scene.compact else fitted
+        return frame(points, at.position - at.focal_point, at.up, aspect)

@@ -114,6 +114,7 @@ class Viewport(QWidget):
         """Omit captions, as one of several views."""
         if on != self.scene.compact:
             self.scene.compact = on
+            self.camera.fit_again()
             self.refresh()
 
     @property

@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from geometry.models import catalogue
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
-from gui.services.loading import MAX_RECENT
+from gui.services.loading import MAX_RECENT, first_range
 from tests.gui.services.conftest import is_same, snapshot
 
 # ---- opening ---------------------------------------------------------------------------
@@ -30,6 +30,22 @@ def test_opens_a_source_and_shows_all_of_it_or_the_range_that_was_asked_for(
     assert session.recent == (source,)
     controller.open(str(write_table()), positions=(30, 60))
     assert session.positions == session.curve.pca.positions == (30, 60)
+
+
+@pytest.mark.parametrize(
+    ("outliers", "n_positions", "first"),
+    [
+        ((0, 1023), 1024, (1, 1022)),
+        ((0, 127, 510, 511), 512, (1, 509)),
+        ((0, 1, 2, 50), 100, (3, 99)),
+        ((), 100, (1, 99)),
+        (range(30), 50, (1, 49)),  # where most stand out, none does
+        ((0,), 1, (0, 0)),
+        ((1,), 2, (1, 1)),
+    ],
+)
+def test_outliers_at_the_ends_are_left_out_at_first(outliers, n_positions, first):
+    assert first_range(outliers, n_positions) == first
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 8), (3, 1), (5, 2), (129, 4), (140, 150)])

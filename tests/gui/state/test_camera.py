@@ -22,6 +22,7 @@ from gui.state.camera import (
     Outlook,
     fitted,
     framed,
+    resized,
     side_on,
     view_pose,
 )
@@ -241,3 +242,21 @@ def test_what_has_no_side_is_seen_from_somewhere(points):
     assert direction @ up == pytest.approx(0, abs=1e-9)
     seen = on_screen(points, fitted(points, direction, up, 1.5), 1.5, parallel=False)
     assert np.abs(seen).max() < 1.0
+
+
+@pytest.mark.parametrize("aspects", [(1.6, 0.7), (0.5, 2.0), (1.5, 1.5)])
+def test_a_curve_fills_a_resized_view_as_it_did_before(aspects):
+    before, after = aspects
+    points, _ = coil(8, 3.0, 2)
+    for nearer in (1.0, 1.7):  # as framed, and as zoomed by the user
+        old = fitted(points, *side_on(points), before)
+        way = (old.position - old.focal_point) / nearer
+        old = CameraPose(
+            old.focal_point + way, old.focal_point, old.up, old.parallel_scale / nearer
+        )
+        new = resized(old, points, before, after)
+        for parallel in (True,) if nearer > 1 else (False, True):
+            seen = on_screen(points, new, after, parallel=parallel)
+            assert np.abs(seen).max() == pytest.approx(nearer / MARGIN, rel=0.15)
+        back = resized(new, points, after, before)
+        np.testing.assert_allclose(back.position, old.position, atol=1e-6)

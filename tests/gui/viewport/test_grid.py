@@ -446,4 +446,4 @@ def test_real_models_and_tiny_ones(
     # And one laid over the other: the helix of GPT-2 is no MiniLM.
     application.session.alignment = CurveAlignment(OfCompared(keys[0]), "scaled")
     wait_until_idle(application)
-    assert application.session.aligned.alignment.disparity == pytest.approx(0.842, abs=5e-4)
+    assert application.session.aligned.alignment.disparity == pytest.approx(0.841, abs=5e-4)
