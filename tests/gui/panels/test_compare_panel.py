@@ -38,7 +38,7 @@ from tests.scripts import run_script
 def test_a_line_for_each_model_with_its_numbers_at_the_right_under_titles_with_units(three):
     assert three.column("Model") == ["helix", "short", "walk"]
     assert three.column("") == [MARK, "", ""]
-    assert three.column("Range") == ["1–199", "1–119", "1–149"]
+    assert three.column("Range") == ["1–199", "1–119", "4–149"]
     sessions = [three.session, *(one.session for one in three.session.compared)]
     for row, session in enumerate(sessions):
         expected = [written(one) for one in scalar_results(session.model, session.positions)]
@@ -68,7 +68,7 @@ def test_another_range_of_any_of_them_is_measured_when_it_rests(three):
     assert three.column("Range")[1] == "3–50"
     three.session.compared[0].session.positions = (10, 99)
     three.session.positions = (5, 150)
-    assert three.column("Range") == ["5–150", "10–99", "1–149"]
+    assert three.column("Range") == ["5–150", "10–99", "4–149"]
     session = three.session.compared[0].session
     found = scalar_results(session.model, (10, 99))
     number = TITLES.index("Turns")
@@ -155,7 +155,7 @@ def test_what_was_measured_is_not_measured_again(three, monkeypatch):
     assert measured == []
     three.session.compared[0].session.positions = (7, 90)
     assert measured == ["walk"]
-    three.session.compared[0].session.positions = (1, 149)
+    three.session.compared[0].session.positions = (4, 149)
     assert measured == ["walk"]
 
 

@@ -58,8 +58,8 @@ def test_tooltips_tell_model_range_and_numbers_and_python_prints_what_is_drawn(b
     made.add_both()
     tip = made.chips[1].toolTip()
     found = made.session.compared[0].session.answers["lookback"].result.turned.found
-    assert made.panel.controls.number.value == 48, "the largest of the open model"
-    said = f"N = 48: R² {format_number(found.r2['screw'][47])}, turns "
+    assert made.panel.controls.number.value == 45, "the largest of the open model"
+    said = f"N = 45: R² {format_number(found.r2['screw'][44])}, turns "
     assert tip.startswith(f"long · positions 2–70\n{said}")
     assert tip.endswith("Press to hide its curve")
     assert made.panel.legend.words.text() == "R² of rotation + shift:"

@@ -57,18 +57,18 @@ def drawn(panel):
 
 def test_gpt2s_entries_are_those_of_geometry_drawn_with_their_waves_and_in_sight(gpt2):
     W_pos, result = gpt2.session.model.W_pos, gpt2.result
-    waves = best_sinusoids(W_pos, (1, 1023))
+    waves = best_sinusoids(W_pos, (1, 1022))
     np.testing.assert_array_equal(result.sinusoids.r2, waves.r2)
-    np.testing.assert_allclose(result.variance, W_pos[1:].var(axis=0))
-    after = r2_after_projection(W_pos, fit_pca(W_pos, (1, 1023), 3))
+    np.testing.assert_allclose(result.variance, W_pos[1:1023].var(axis=0))
+    after = r2_after_projection(W_pos, fit_pca(W_pos, (1, 1022), 3))
     np.testing.assert_allclose(result.after_projection_r2, after)
     assert listed(gpt2)[:3] == [724, 361, 459]
-    assert "entry 724: sinusoid of 1.73 cycles R² 0.911, projection R² 0.956" in caption(gpt2)
-    assert "shown positions 1–1023 · raw entries" in caption(gpt2)
+    assert "entry 724: sinusoid of 1.73 cycles R² 0.913, projection R² 0.956" in caption(gpt2)
+    assert "shown positions 1–1022 · raw entries" in caption(gpt2)
     values, wave = plot(gpt2).curves
     W_pos = gpt2.session.model.W_pos
-    np.testing.assert_array_equal(values.x, np.arange(1, 1024))
-    np.testing.assert_array_equal(values.y, W_pos[1:, 724])
+    np.testing.assert_array_equal(values.x, np.arange(1, 1023))
+    np.testing.assert_array_equal(values.y, W_pos[1:1023, 724])
     explained = 1 - ((values.y - wave.y) ** 2).sum() / ((values.y - values.y.mean()) ** 2).sum()
     assert explained == pytest.approx(gpt2.result.sinusoids.r2[724])
     assert (values.style, wave.style, wave.silent) == ("solid", "dashed", True)

@@ -198,7 +198,7 @@ def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(st
     type_into(panel.content.form.sliders["turns"], "1")
     stage.session.positions = (20, 150)
     assert panel.result.settings.curve.n_positions == 101
-    stage.open(write_table(np.random.default_rng(1).normal(size=(60, 9)), "other"))
+    stage.open(write_table(np.random.default_rng(1).normal(size=(60, 9)), "other"), (1, 59))
     assert panel.result.positions == (1, 59)
     assert panel.result.settings.curve.d_model == 9
 

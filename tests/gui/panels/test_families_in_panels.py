@@ -156,7 +156,7 @@ def shown(qapp, source):
         if name not in stages:
             stages[name] = ResultStage(None, name, size=(900, 320))
         path, table = source(family)
-        stages[name].again(path, table=table)
+        stages[name].again(path, (1, len(truth(family).P) - 1), table=table)
         assert stages[name].session.notice is None
         return stages[name].panel
 

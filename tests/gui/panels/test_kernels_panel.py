@@ -346,7 +346,7 @@ def test_what_another_panel_refers_to_is_shown_until_another_model_begins_with_i
     stage.open(small_gpt2("other", n_positions=40, n_layers=1))
     result = stage.panel.result
     assert result.of.layer == 0
-    assert result.positions == (1, 39)
+    assert result.positions == stage.session.positions
     assert result.head == int(result.found.mean_lag.argmin())
     assert stage.panel.controls.widgets["layer"].count() == 2
 

@@ -185,7 +185,7 @@ def test_choices_that_make_no_sense_are_left_out(heads):
 def test_heads_are_listed_with_the_lag_they_prefer_shown_by_a_click_and_follow_the_lag(
     heads, gpt2, qtbot
 ):
-    assert heads.view().question == HeadsLookBackOf((1, 63), "even_odd")
+    assert heads.view().question == HeadsLookBackOf(heads.session.positions, "even_odd")
     back = heads.result.back
     assert [row.position for row in head_table(heads).rows] == [0, 1]
     lag = heads.controls.number.value
