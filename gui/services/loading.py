@@ -125,10 +125,10 @@ def first_range(outliers: Collection[int], n_positions: int) -> tuple[int, int]:
         Positions whose norm stands out.
     """
     first, end = min(1, n_positions - 1), n_positions - 1
-    last = end
-    while first in outliers:
+    last, aside = end, frozenset(outliers)
+    while first in aside:
         first += 1
-    while last in outliers:
+    while last in aside:
         last -= 1
     # Where most stand out, none does.
     return (first, last) if 2 * (last - first) >= n_positions else (min(1, end), end)

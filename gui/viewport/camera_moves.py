@@ -42,6 +42,11 @@ class CameraMoves:
         """Whether the camera is moving to a pose."""
         return self._ease.state() == QVariantAnimation.State.Running
 
+    @property
+    def going_round(self) -> bool:
+        """Whether the camera turns once around."""
+        return self._round.state() == QVariantAnimation.State.Running
+
     def go_to(self, target: CameraPose) -> None:
         """Move to a pose from the current one."""
         self.halt()
@@ -92,7 +97,6 @@ class CameraMoves:
         self._interactor.update()
 
     def _on_round(self, degrees: float) -> None:
-        # By steps, so that it goes on where the wheel zooms meanwhile.
         self._interactor.camera.Azimuth(degrees - self._turned)
         self._turned = degrees
         self._interactor.update()

@@ -163,6 +163,14 @@ class ViewCamera(QObject):
         if style.styleHint(QStyle.StyleHint.SH_Widget_Animate, None, self._interactor):
             self._moves.go_round()
 
+    def end_round(self) -> bool:
+        """Stop the turn of :meth:`go_round`; return whether there was one."""
+        going = self._moves.going_round
+        if going:
+            self._moves.halt()
+            self._antialiasing.rest()
+        return going
+
     def set_spinning(self, spinning: bool) -> None:
         """Rotate the camera steadily around the screen's up direction, or stop."""
         if spinning:

@@ -289,7 +289,7 @@ class MainWindow(HostWindow):
         spin = self.commands.by_name["spin"]
         if self.viewport.marquee.armed is not None:
             self.viewport.marquee.arm(None)
-        elif self.controller.cancel():
+        elif self.controller.cancel() or self.viewport.camera.end_round():
             pass
         elif spin.isChecked():
             spin.setChecked(False)

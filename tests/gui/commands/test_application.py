@@ -127,6 +127,10 @@ def test_the_first_curve_turns_once_around_at_the_very_first_start(
         pass
     turn = application.window.viewport.camera._moves._round
     assert (turn.state() == turn.State.Running) is greets
+    application.session.selection = (3,)
+    application.window.cancel()  # with Esc what moves stops first
+    assert turn.state() == turn.State.Stopped
+    assert application.session.selection == ((3,) if greets else ())
 
 
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
