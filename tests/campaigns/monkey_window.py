@@ -70,7 +70,8 @@ PRINTED = "printed.txt"
 
 def _delayed_s() -> float:
     """Return the seconds in which this thread could have worked and had no processor."""
-    return int(Path("/proc/thread-self/schedstat").read_text("utf-8").split()[1]) / 1e9
+    counts = Path("/proc/thread-self/schedstat")  # not of every kernel
+    return int(counts.read_text("utf-8").split()[1]) / 1e9 if counts.exists() else 0.0
 
 
 def _pages_read() -> int:
