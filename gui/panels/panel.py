@@ -18,7 +18,7 @@ from gui.panels.base import Panel
 from gui.panels.choices import Button, MenuEntry, Play
 from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
-from gui.panels.intents import ChangeShared, HideCurves
+from gui.panels.intents import ChangeShared, HideCurves, ShowPanel
 from gui.panels.kit import (
     AnyPanel,
     AnyView,
@@ -34,6 +34,7 @@ from gui.panels.kit import (
 )
 from gui.panels.playback import Playback
 from gui.panels.result_header import ResultHeader
+from gui.panels.table import GROUPS, PANELS
 from gui.services.compared_curves import ComparedCurve, ComparedCurves, compared_color
 from gui.services.controller import Controller
 from gui.services.loading import short_name
@@ -212,8 +213,11 @@ class ResultPanel(Panel):
         self.playback.moved.connect(self._on_moved)
         self.playback.finished.connect(lambda: self._set_playing(False))
         self._headline = spec.headline(self.choices)
-        self.header = ResultHeader(*self._headline, theme)
+        entry = PANELS.get(spec.name)
+        group = GROUPS[entry.group] if entry is not None else ()
+        self.header = ResultHeader(*self._headline, theme, group, spec.name)
         self.header.menuRequested.connect(self._show_menu)
+        self.header.panelRequested.connect(lambda name: self.intended.emit(ShowPanel(name, {})))
         self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
         for widget in self.controls.widgets.values():
             self.header.add(widget)

@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QToolTip, QWidget
 
 from geometry.evidence.null import Outcome
 from gui.panels.kit import Finding
+from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
+from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
 MENU_TIP = "Save the figure or its numbers, or copy them (right-click does the same)"
 
 
+class Arrangement(NamedTuple):
+    """What stands in the header's first row, and whether the formula is told in words."""
+
+    heading_beside: bool  # Beside the panels of the group
+    controls_beside: bool
+    meaning: bool
+
+
+ARRANGEMENTS = (
+    Arrangement(True, True, True),
+    Arrangement(True, True, False),
+    Arrangement(True, False, True),
+    Arrangement(True, False, False),
+    Arrangement(False, False, True),
+    Arrangement(False, False, False),
+)
+"""The first one that fits is taken."""
+
+
 class ResultHeader(QWidget):
-    """Formula and controls in one row, or in two if there is little room.
+    """The panels of a group, formula and controls: in one row, or in more if there is little room.
 
     Parameters
     ----------
@@ -28,13 +52,30 @@ class ResultHeader(QWidget):
         The quantity as a formula and in words; the words are hidden first.
     explanation
         Tooltip of the "?": two sentences.
+    group
+        The panels that share a tab with this one, itself included. One alone is shown by its title,
+        if the tab has another one.
+    name
+        This panel's name.
     """
 
     menuRequested = Signal(QPoint)
     """The "⋯" button was pressed; the menu's position on the screen."""
+    panelRequested = Signal(str)
+    """Another panel of the group, by its name."""
 
-    def __init__(self, formula: str, meaning: str, explanation: str, theme: Theme) -> None:
+    def __init__(
+        self,
+        formula: str,
+        meaning: str,
+        explanation: str,
+        theme: Theme,
+        group: Sequence[PanelEntry] = (),
+        name: str = "",
+    ) -> None:
         super().__init__()
+        self._name = name
+        self.tabs = self._tabs(group)
         self.formula, self.meaning = label(formula), label(meaning, "muted")
         self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
         self.help = _button("?", explanation, "What this shows")
@@ -46,12 +87,13 @@ class ResultHeader(QWidget):
         self._row = FlowRow(self._controls)
         hbox(self.formula, self.meaning, self.help, 1, parent=self._heading, spacing=GRID)
         self._grid = grid(self, 2 * GRID, GRID // 2)
-        self._grid.setColumnStretch(1, 1)
-        self._grid.addWidget(self._heading, 0, 0)
-        self._grid.addWidget(self.more, 0, 2)
-        self._grid.addWidget(self.caption, 2, 0, 1, 3)
-        self._grid.addWidget(self.finding, 3, 0, 1, 3)
-        self._arrangement: tuple[bool, bool] | None = None
+        self._grid.setColumnStretch(2, 1)
+        if self.tabs is not None:
+            self._grid.addWidget(self.tabs, 0, 0)
+        self._grid.addWidget(self.more, 0, 3)
+        self._grid.addWidget(self.caption, 3, 0, 1, 4)
+        self._grid.addWidget(self.finding, 4, 0, 1, 4)
+        self._arrangement: Arrangement | None = None
         self.help.clicked.connect(self._explain)
         self.more.clicked.connect(self._ask_for_menu)
         self.set_theme(theme)
@@ -88,24 +130,50 @@ class ResultHeader(QWidget):
         return QSize(min(width, 30 * GRID), super().minimumSizeHint().height())
 
     def _arrange(self) -> None:
-        arrangements = ((True, True), (True, False), (False, True), (False, False))
-        fitting = (a for a in arrangements if self._needed(*a) <= self.width())
-        arrangement = next(fitting, (False, False))
+        fitting = (one for one in ARRANGEMENTS if self._needed(one) <= self.width())
+        arrangement = next(fitting, ARRANGEMENTS[-1])
         if arrangement == self._arrangement:
             return
         self._arrangement = arrangement
-        beside, meaning = arrangement
-        self.meaning.setVisible(meaning)
-        if beside:
-            # Check boxes are lower than the button before them.
-            self._grid.addWidget(self._controls, 0, 1, Qt.AlignmentFlag.AlignVCenter)
+        self.meaning.setVisible(arrangement.meaning)
+        if arrangement.heading_beside:
+            self._grid.addWidget(self._heading, 0, 1)
         else:
-            self._grid.addWidget(self._controls, 1, 0, 1, 3)
+            self._grid.addWidget(self._heading, 1, 0, 1, 4)
+        if arrangement.controls_beside:
+            # Check boxes are lower than the button before them.
+            self._grid.addWidget(self._controls, 0, 2, Qt.AlignmentFlag.AlignVCenter)
+        else:
+            self._grid.addWidget(self._controls, 2, 0, 1, 4)
 
-    def _needed(self, beside: bool, meaning: bool) -> int:
-        heading = self._heading_width(meaning) + 2 * GRID + self.more.sizeHint().width()
-        controls = self._controls.sizeHint().width()
-        return heading + 2 * GRID + controls if beside else max(heading, controls)
+    def _needed(self, arrangement: Arrangement) -> int:
+        gap = 2 * GRID
+        first, heading = self.more.sizeHint().width(), self._heading_width(arrangement.meaning)
+        if self.tabs is not None:
+            first += self.tabs.sizeHint().width() + gap
+        if arrangement.heading_beside:
+            first, heading = first + gap + heading, 0
+        if arrangement.controls_beside:  # in rows of their own they wrap
+            first += gap + self._controls.sizeHint().width()
+        return max(first, heading)
+
+    def _tabs(self, group: Sequence[PanelEntry]) -> Segmented | QLabel | None:
+        """Return the panels of the group to choose from, or the title of the only one."""
+        if len(group) == 1:
+            (one,) = group
+            return None if one.title == one.group else label(one.title, "heading")
+        if not group:
+            return None
+        options = [(one.name, one.title, f"Show {one.title}") for one in group]
+        tabs = Segmented(options, group[0].group)
+        tabs.show_value(self._name)
+        tabs.chosen.connect(self._on_tab)
+        return tabs
+
+    def _on_tab(self, name: str) -> None:
+        assert isinstance(self.tabs, Segmented)
+        self.tabs.show_value(self._name)  # the other panel shows itself as chosen
+        self.panelRequested.emit(name)
 
     def _heading_width(self, meaning: bool) -> int:
         shown = (self.formula, self.meaning, self.help) if meaning else (self.formula, self.help)

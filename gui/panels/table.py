@@ -26,6 +26,8 @@ class PanelEntry:
         Its key, the same as its spec's.
     title
         Title of its dock, also in menus.
+    group
+        Title of the group of panels that share a tab.
     spec_class
         "module:class" below :mod:`gui.panels`.
     figures
@@ -36,6 +38,7 @@ class PanelEntry:
 
     name: str
     title: str
+    group: str
     spec_class: str
     figures: Mapping[str, str] = field(default_factory=dict)
     section: bool = False
@@ -56,20 +59,49 @@ def _load(spec_class: str) -> AnyPanel:
 PANELS = {
     entry.name: entry
     for entry in (
-        PanelEntry("norms", "Norms", "norms:NormsPanel", {"norms": "of P's rows, by position"}),
         PanelEntry(
-            "spectra", "Spectra", "spectra:SpectraPanel",
+            "norms", "Norms", "Table", "norms:NormsPanel", {"norms": "of P's rows, by position"}
+        ),
+        PanelEntry(
+            "similarity", "Similarity", "Table", "similarity:SimilarityPanel",
+            {
+                "similarity": "of positions",
+                "similarity-projected": "of positions, in three components",
+            },
+        ),
+        PanelEntry(
+            "dimensions", "Dimensions", "Table", "dimensions:DimensionsPanel",
+            {
+                "dimensions": "single entries over position",
+                "dimensions-projected": "single entries, of three components alone",
+            },
+        ),
+        PanelEntry(
+            "fourier", "Fourier", "Table", "fourier:FourierPanel",
+            {"fourier": "frequencies of P over position"}, section=True,
+        ),
+        PanelEntry(
+            "shape", "Shape", "Shape", "shape.spec:ShapePanel",
+            {"shape": "the curve that positions follow"},
+        ),
+        PanelEntry("experiment", "Line or helix", "Shape", "experiment.spec:ExperimentPanel"),
+        PanelEntry(
+            "lookback", "Look back", "Shape", "lookback.spec:LookBackPanel",
+            {"lookback": "looking back N tokens as a rotation and a shift"},
+        ),
+        PanelEntry(
+            "spectra", "Spectra", "Spaces", "spectra:SpectraPanel",
             {
                 "spectra": "singular values of P and E",
                 "spectra-weights": "singular values of the layer's weights",
             },
         ),
         PanelEntry(
-            "capture", "Capture", "capture:CapturePanel",
+            "capture", "Capture", "Spaces", "capture:CapturePanel",
             {"capture": "of E's directions by P's strongest"},
         ),
         PanelEntry(
-            "overlaps", "Overlaps", "overlaps.spec:OverlapsPanel",
+            "overlaps", "Overlaps", "Spaces", "overlaps.spec:OverlapsPanel",
             {
                 "overlaps-P-E": "of P's directions with E's",
                 "overlaps-attention": "of the layer's attention weights with P and E",
@@ -77,52 +109,32 @@ PANELS = {
             },
         ),
         PanelEntry(
-            "directions", "Directions", "directions:DirectionsPanel",
+            "directions", "Directions", "Spaces", "directions:DirectionsPanel",
             {"directions": "P's strongest, over position and over entries"},
         ),
         PanelEntry(
-            "similarity", "Similarity", "similarity:SimilarityPanel",
-            {
-                "similarity": "of positions",
-                "similarity-projected": "of positions, in three components",
-            },
-        ),
-        PanelEntry(
-            "dimensions", "Dimensions", "dimensions:DimensionsPanel",
-            {
-                "dimensions": "single entries over position",
-                "dimensions-projected": "single entries, of three components alone",
-            },
-        ),
-        PanelEntry(
-            "layernorm", "LayerNorm", "layernorm.spec:LayerNormPanel",
+            "layernorm", "LayerNorm", "Spaces", "layernorm.spec:LayerNormPanel",
             {
                 "layernorm": "what it costs to take token and position apart",
                 "interference": "two sums of token and position among random ones",
             },
         ),
         PanelEntry(
-            "shape", "Shape", "shape.spec:ShapePanel", {"shape": "the curve that positions follow"}
-        ),
-        PanelEntry(
-            "lookback", "Look back", "lookback.spec:LookBackPanel",
-            {"lookback": "looking back N tokens as a rotation and a shift"},
-        ),
-        PanelEntry(
-            "kernels", "Kernels", "kernels.spec:KernelsPanel",
+            "kernels", "Kernels", "Attention", "kernels.spec:KernelsPanel",
             {"kernels": "where the layer's heads look by position alone"},
         ),
+        PanelEntry("training", "Training", "Training", "training.spec:TrainingPanel"),
+        PanelEntry("compare", "Compare", "Models", "compare.spec:ComparePanel"),
         PanelEntry(
-            "fourier", "Fourier", "fourier:FourierPanel",
-            {"fourier": "frequencies of P over position"}, section=True,
-        ),
-        PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
-        PanelEntry("training", "Training", "training.spec:TrainingPanel"),
-        PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
-        PanelEntry(
-            "claims", "Claims", "claims.spec:ClaimsPanel",
+            "claims", "Claims", "Claims", "claims.spec:ClaimsPanel",
             {"claims": "the ledger; as .md and .csv too"},
         ),
     )
 }  # fmt: skip
 """By name, in the order of the docks."""
+
+GROUPS: Mapping[str, tuple[PanelEntry, ...]] = {
+    title: tuple(entry for entry in PANELS.values() if entry.group == title)
+    for title in dict.fromkeys(entry.group for entry in PANELS.values())
+}
+"""The panels of each group, by its title, in the order of the tabs."""

@@ -195,6 +195,11 @@ QTabBar::tab {{
 QTabBar::tab:first {{ margin-left: 1px; }}
 QTabBar::tab:hover {{ color: {theme.text}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
+QWidget[class="group bar"] {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
+QWidget[class="group bar"] QTabBar {{ border: none; }}
+QWidget[class="group bar"] QTabBar::tab {{ font-size: {TEXT}px; padding: 4px 9px 3px 9px; }}
+QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
+QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
 QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
 QMenuBar {{ border-bottom: 1px solid {theme.line}; }}
 QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
@@ -210,7 +215,9 @@ QToolTip {{
 QStatusBar {{ border-top: 1px solid {theme.line}; color: {theme.muted}; }}
 QStatusBar::item {{ border: none; }}
 QStatusBar QLabel {{ color: {theme.muted}; font-size: {SMALL}px; }}
-QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 4px; padding: 4px; }}
+QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 0; padding: 2px 4px; }}
+QToolBar::separator {{ background: {theme.line}; width: 1px; margin: 4px 6px; }}
+QToolBar QToolButton {{ padding: 3px 7px; font-size: {SMALL}px; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
 QToolButton:hover {{ background: {theme.line}; }}
 QToolButton:checked {{ background: {theme.line}; }}

@@ -1,44 +1,63 @@
-"""Tabs of docks that share an area, with the buttons of a title bar."""
+"""One tab for each group of panels, over Qt's tabs of single docks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
     QMainWindow,
     QMenu,
+    QSizePolicy,
     QTabBar,
     QToolButton,
     QWidget,
 )
 
+from gui.panels.table import PANELS
 from gui.style.theme import GRID
+from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 from gui.window.docks import DockTitle
 
-_ENDINGS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
-
-_WATCHED = "helixscope watched"
+FIRST_SHARE = 0.36
+"""Share of the window's height that panels below the viewport get at first."""
 
 
 class DockTabs(QObject):
-    """Hides the title bars of docks that are tabs, and shows their buttons beside the tabs.
+    """Shows the docks of a place as tabs of their groups, and hides their title bars.
 
-    A double-click floats a tab, the middle button closes it, and its menu offers both.
+    Qt has a tab for each dock, far too many for a row. A bar of groups covers them; the panels of a
+    group are chosen in their headers. While all panels are hidden, a bar in the central widget
+    opens them again.
 
     The docks have collapsible title bars.
+
+    Attributes
+    ----------
+    closed_bar
+        The bar of the central widget.
+    maximize
+        Called with a dock to maximise, or to bring back.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
         super().__init__(window)
         self._window, self._docks = window, docks
-        self.buttons = _Buttons(window)
-        self.buttons.floated.clicked.connect(lambda: self._float(self._front()))
-        self.buttons.closed.clicked.connect(lambda: self._close(self._front()))
+        self.maximize: Callable[[QDockWidget], None] = lambda dock: None
+        self._latest: dict[str, str] = {}  # The dock that was in front last, by group
+        self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
+        self._open = True
+        self._put_away: tuple[str, ...] = ()
+        self._height = 0  # Of the panels below the viewport, as they were put away
+        self.closed_bar = GroupBar(self._latest, closed=True)
+        self.closed_bar.hide()
+        self._connect(self.closed_bar)
         # Qt creates and fills tab bars after the signal of a moved dock.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
@@ -54,47 +73,140 @@ class DockTabs(QObject):
             dock.topLevelChanged.disconnect(self._on_floated)
             for signal in (dock.visibilityChanged, dock.dockLocationChanged):
                 signal.disconnect(self._soon.start)
-        for bar in self._bars():
-            bar.removeEventFilter(self)
+        for bar in self._bars:
+            if shiboken6.isValid(bar):
+                bar.removeEventFilter(self)
+
+    # ---- all panels at once ----
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any of the panels is in the window."""
+        return any(not (dock.isHidden() or dock.isFloating()) for dock in self._docks.values())
+
+    def close(self) -> None:
+        """Put all docked panels away."""
+        self._put_away = tuple(
+            name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
+        )
+        for dock in self._docks.values():
+            if not (dock.isFloating() or dock.visibleRegion().isEmpty()):
+                self._height = dock.height()
+        for name in self._put_away:
+            self._docks[name].hide()
+        self.settle()
+
+    def open(self, front: str = "") -> None:
+        """Bring back the panels that were put away, one of them in front."""
+        names = self._put_away or tuple(
+            name for name, dock in self._docks.items() if not dock.isFloating()
+        )
+        # The first one that is shown is built.
+        front = front or self._latest.get("", names[0] if names else "")
+        for name in sorted(names, key=lambda name: name != front):
+            self._docks[name].show()
+        if front in self._docks:
+            self._docks[front].show()
+            self._docks[front].raise_()
+        self.settle()
+        below = Qt.DockWidgetArea.BottomDockWidgetArea
+        if front in self._docks and self._window.dockWidgetArea(self._docks[front]) is below:
+            height = self._height or round(FIRST_SHARE * self._window.height())
+            self._window.resizeDocks([self._docks[front]], [height], Qt.Orientation.Vertical)
+
+    def show(self, name: str) -> None:
+        """Show a dock in front of the others."""
+        dock = self._dock(name)
+        if name in self._docks and not (self.is_open or dock.isFloating()):
+            self.open(name)
+        dock.show()
+        dock.raise_()
+
+    def settle(self) -> None:
+        """Take the docks as they are: a layout has put them there."""
+        self._open = self.is_open
+        self.update()
+
+    def toggle(self) -> None:
+        """Put the panels away, or bring them back."""
+        self.close() if self.is_open else self.open()
+
+    # ---- tabs ----
+
+    def latest(self, group: str) -> str:
+        """Return the dock of a group that was in front last, "" if none was."""
+        return self._latest.get(group, "")
 
     def update(self) -> None:
-        """Show title bars of docks without tab, and place the buttons."""
+        """Show title bars of docks without tabs, and the tabs of the others."""
+        if self.is_open and not self._open:  # one was shown: it brings the others
+            shown = next(n for n, dock in self._docks.items() if not dock.isHidden())
+            self.open(shown)
+            return
+        self._open = self.is_open
         for dock in self._docks.values():
             tabbed = bool(self._window.tabifiedDockWidgets(dock)) and not dock.isFloating()
             title = dock.titleBarWidget()
             if isinstance(title, DockTitle):
                 title.set_collapsed(tabbed)
-        for bar in self._bars():
-            if bar.property(_WATCHED) is None:
-                bar.setProperty(_WATCHED, True)
-                bar.setUsesScrollButtons(True)
-                bar.setElideMode(Qt.TextElideMode.ElideNone)
-                bar.setDrawBase(False)
-                bar.installEventFilter(self)
-                bar.currentChanged.connect(self._soon.start)
-        self._place()
+        self._bars = {bar: made for bar, made in self._bars.items() if shiboken6.isValid(bar)}
+        for bar in self._window.findChildren(
+            QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
+        ):
+            self._cover(bar)
+        self.closed_bar.show_docks({n: d.windowTitle() for n, d in self._docks.items()}, "")
+        self.closed_bar.setVisible(not self._open)
+
+    def _cover(self, bar: QTabBar) -> None:
+        """Cover one of Qt's bars by the groups of its docks, if it has any of these docks."""
+        titles = {dock.windowTitle(): name for name, dock in self._docks.items()}
+        tabs = [bar.tabText(at) for at in range(bar.count())]
+        if not any(title in titles for title in tabs):
+            if bar in self._bars:
+                self._bars[bar].hide()
+            return
+        if bar not in self._bars:
+            bar.setUsesScrollButtons(True)
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
+            bar.setDrawBase(False)
+            bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            bar.installEventFilter(self)
+            bar.currentChanged.connect(self._soon.start)
+            self._bars[bar] = GroupBar(self._latest, bar)
+            self._connect(self._bars[bar])
+        names = {titles.get(title, title): title for title in tabs}
+        front = list(names)[bar.currentIndex()]
+        if bar.isVisible():
+            self._latest[group_of(front)] = self._latest[""] = front
+        self._bars[bar].show_docks(names, front)
+        self._fit(bar)
+
+    def _connect(self, bar: GroupBar) -> None:
+        bar.dockRequested.connect(self.show)
+        bar.maximizeRequested.connect(lambda name: self.maximize(self._dock(name)))
+        bar.floatRequested.connect(lambda name: self._dock(name).setFloating(True))
+        bar.closeRequested.connect(lambda name: self._dock(name).close())
+        bar.allRequested.connect(self.toggle)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in _ENDINGS:
-            self._soon.start()
-        elif isinstance(watched, QTabBar) and isinstance(event, QMouseEvent):
-            if self._on_mouse(watched, event):
-                return True
-        elif isinstance(watched, QTabBar) and isinstance(event, QContextMenuEvent):
-            self._show_menu(watched, event.pos())
-            return True
+        if isinstance(watched, QTabBar):
+            if event.type() == QEvent.Type.Resize:
+                self._fit(watched)
+            elif event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+                self._soon.start()
         return super().eventFilter(watched, event)
 
-    def _on_mouse(self, bar: QTabBar, event: QMouseEvent) -> bool:
-        """Float or close the dock of a tab; return whether the event did that."""
-        released = event.type() == QEvent.Type.MouseButtonRelease
-        if event.type() == QEvent.Type.MouseButtonDblClick:
-            self._float(self._dock_at(bar, event.position().toPoint()))
-        elif released and event.button() is Qt.MouseButton.MiddleButton:
-            self._close(self._dock_at(bar, event.position().toPoint()))
-        else:
-            return False
-        return True
+    def _fit(self, bar: QTabBar) -> None:
+        self._bars[bar].setGeometry(bar.rect())
+        self._bars[bar].show()
+        self._bars[bar].raise_()
+
+    def _dock(self, name: str) -> QDockWidget:
+        """Return a dock by its name; another one, dropped among the panels, by its title."""
+        if name in self._docks:
+            return self._docks[name]
+        docks = self._window.findChildren(QDockWidget)
+        return next(dock for dock in docks if dock.windowTitle() == name)
 
     def _on_floated(self, floating: bool) -> None:
         if not floating:
@@ -103,80 +215,169 @@ class DockTabs(QObject):
                 dock.raise_()  # otherwise it would be behind the new front tab
         self._soon.start()
 
-    def _bars(self) -> list[QTabBar]:
-        # Searched each time, because Qt creates and deletes them.
-        return self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
 
-    def _bar(self) -> QTabBar | None:
-        """Return the tab bar at the bottom, if one is in use."""
-        mine = {dock.windowTitle() for dock in self._docks.values()}
-        for bar in self._bars():
-            titles = {bar.tabText(i) for i in range(bar.count())}
-            if bar.isVisible() and titles & mine:
-                return bar
-        return None
-
-    def _front(self) -> QDockWidget | None:
-        bar = self._bar()
-        return None if bar is None else self._titled(bar.tabText(bar.currentIndex()))
-
-    def _dock_at(self, bar: QTabBar, point: QPoint) -> QDockWidget | None:
-        return self._titled(bar.tabText(bar.tabAt(point)))
-
-    def _titled(self, title: str) -> QDockWidget | None:
-        return next((d for d in self._docks.values() if d.windowTitle() == title), None)
-
-    def _float(self, dock: QDockWidget | None) -> None:
-        if dock is not None:
-            dock.setFloating(True)
-
-    def _close(self, dock: QDockWidget | None) -> None:
-        if dock is not None:
-            dock.close()
-
-    def _show_menu(self, bar: QTabBar, at: QPoint) -> None:
-        dock = self._dock_at(bar, at)
-        if dock is None:
-            return
-        menu = QMenu(bar)
-        menu.addAction("Float", lambda: self._float(dock))
-        menu.addAction("Close", lambda: self._close(dock))
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(bar.mapToGlobal(at))
-
-    def _place(self) -> None:
-        """Place the buttons at the right end of the tab bar, if there is room."""
-        bar = self._bar()
-        if bar is None:
-            self.buttons.hide()
-            return
-        size, end = self.buttons.sizeHint(), bar.tabRect(bar.count() - 1).right()
-        if end + size.width() > bar.width():
-            self.buttons.hide()
-            return
-        corner = bar.geometry().topRight() - QPoint(size.width() - 1, 0)
-        self.buttons.setGeometry(corner.x(), corner.y(), size.width(), bar.height())
-        self.buttons.show()
-        self.buttons.raise_()
+def group_of(dock: str) -> str:
+    """Return the title of a dock's group; a dock of no group is one by itself."""
+    return PANELS[dock].group if dock in PANELS else dock
 
 
-class _Buttons(QWidget):
-    """Float and close buttons, as in a title bar."""
+class GroupBar(QWidget):
+    """A tab for each group of docks, and buttons for the dock in front.
 
-    def __init__(self, parent: QWidget) -> None:
+    A click shows the dock of a group that was in front last. A double-click maximises it, the
+    middle button closes it, and the tab's menu has all docks of the group.
+
+    Parameters
+    ----------
+    latest
+        The dock of each group that was in front last, by the group's title.
+    parent
+        Qt's tab bar, which it covers.
+    closed
+        Whether it stands for panels that are put away: then no tab is the current one.
+    """
+
+    dockRequested = Signal(str)
+    maximizeRequested = Signal(str)
+    floatRequested = Signal(str)
+    closeRequested = Signal(str)
+    allRequested = Signal()
+    """Put all panels away, or bring them back."""
+
+    def __init__(
+        self, latest: Mapping[str, str], parent: QWidget | None = None, *, closed: bool = False
+    ) -> None:
         super().__init__(parent)
+        self._latest = latest
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("class", "group bar")
+        self._titles: dict[str, str] = {}
+        self._groups: dict[str, tuple[str, ...]] = {}
+        self._front = ""
+        self.tabs = _Tabs()
+        self.tabs.setProperty("closed", closed)
+        self.tabs.setAccessibleName("Groups of panels")
+        self.tabs.clicked.connect(lambda at: self.dockRequested.emit(self._shown_by(at)))
+        self.tabs.menuRequested.connect(self._show_menu)
+        self.tabs.maximizeRequested.connect(
+            lambda at: self.maximizeRequested.emit(self._shown_by(at))
+        )
+        self.tabs.closeRequested.connect(lambda at: self.closeRequested.emit(self._shown_by(at)))
         row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, GRID, 0)
+        row.setContentsMargins(0, 0, GRID, 1)  # the bar's line is below the tabs
         row.setSpacing(0)
-        self.floated, self.closed = QToolButton(), QToolButton()
-        for button, sign, tip in (
-            (self.floated, "↗", "Float this panel as a window of its own"),
-            (self.closed, "✕", "Close this panel; the Panels menu brings it back"),
-        ):
+        row.addWidget(self.tabs, 1)
+        self.buttons: dict[str, QToolButton] = {}
+        signs = [("all", "▴", "Show the panels", lambda: self.allRequested.emit())]
+        if not closed:
+            signs = [
+                ("maximize", "□", "Maximise this panel, or bring back the others (F9)",
+                 lambda: self.maximizeRequested.emit(self._front)),
+                ("float", "↗", "Show this panel in a window of its own",
+                 lambda: self.floatRequested.emit(self._front)),
+                ("close", "✕", "Close this panel; the Panels menu shows it again",
+                 lambda: self.closeRequested.emit(self._front)),
+                ("all", "▾", "Hide all panels below", lambda: self.allRequested.emit()),
+            ]  # fmt: skip
+        for name, sign, tip, slot in signs:
+            self.buttons[name] = button = QToolButton()
             button.setText(sign)
             button.setToolTip(wrapped(tip))
             button.setAccessibleName(tip)
             button.setProperty("role", "title button")
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.clicked.connect(slot)
             row.addWidget(button)
-        self.hide()
+
+    def show_docks(self, titles: Mapping[str, str], front: str) -> None:
+        """Show the groups of docks, which are given with their titles."""
+        groups: dict[str, tuple[str, ...]] = {}
+        for name in titles:
+            groups[group_of(name)] = (*groups.get(group_of(name), ()), name)
+        order = [title for title in _ORDER if title in groups]
+        groups = {title: groups[title] for title in (*order, *(set(groups) - set(order)))}
+        self._titles, self._groups, self._front = dict(titles), groups, front
+        self.tabs.show_tabs(list(groups), group_of(front) if front else "")
+
+    def _shown_by(self, at: int) -> str:
+        """Return the dock that a click on a tab shows."""
+        title, names = list(self._groups.items())[at]
+        return self._latest[title] if self._latest.get(title) in names else names[0]
+
+    def _show_menu(self, at: int, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        for name in list(self._groups.values())[at]:
+            action = menu.addAction(without_keys(self._titles[name]))
+            action.triggered.connect(partial(self.dockRequested.emit, name))
+            action.setCheckable(True)
+            action.setChecked(name == self._front)
+        menu.addSeparator()
+        for title, signal in (
+            ("Maximise", self.maximizeRequested),
+            ("Float", self.floatRequested),
+            ("Close", self.closeRequested),
+        ):
+            menu.addAction(title, partial(signal.emit, self._shown_by(at)))
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(event.globalPos())
+
+
+_ORDER = tuple(dict.fromkeys(entry.group for entry in PANELS.values()))
+
+
+class _Tabs(QTabBar):
+    """A tab bar whose tabs are chosen by a click or a key, and whose other gestures are signals."""
+
+    clicked = Signal(int)
+    menuRequested = Signal(int, QContextMenuEvent)
+    maximizeRequested = Signal(int)
+    closeRequested = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setUsesScrollButtons(True)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.tabBarClicked.connect(self._on_pressed)
+        self.currentChanged.connect(self.clicked)  # by a key; a click has come before
+
+    def show_tabs(self, titles: Sequence[str], current: str) -> None:
+        """Show tabs without a signal."""
+        self.blockSignals(True)
+        if [self.tabText(at) for at in range(self.count())] != list(titles):
+            while self.count():
+                self.removeTab(self.count() - 1)
+            for title in titles:
+                self.addTab(title)
+        if current in titles:
+            self.setCurrentIndex(list(titles).index(current))
+        self.blockSignals(False)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _on_pressed(self, at: int) -> None:
+        if at == self.currentIndex():  # another one is told by currentChanged
+            self.clicked.emit(at)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        at = self.tabAt(event.position().toPoint())
+        if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
+            self.closeRequested.emit(at)
+        super().mouseReleaseEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        at = self.tabAt(event.position().toPoint())
+        if event.button() is Qt.MouseButton.LeftButton and at >= 0:
+            self.maximizeRequested.emit(at)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        at = self.tabAt(event.pos())
+        if at >= 0:
+            self.menuRequested.emit(at, event)

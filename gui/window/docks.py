@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
 from gui.panels.base import Panel
-from gui.panels.table import PANELS, PanelEntry
+from gui.panels.table import GROUPS, PanelEntry
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import label
@@ -26,7 +27,12 @@ FLOAT_OFFSET = 4 * GRID
 
 
 class DockTitle(QWidget):
-    """The title bar of a dock: its name, and buttons to float and close."""
+    """The title bar of a dock: its name, and buttons to float and close.
+
+    A double-click maximises the dock.
+    """
+
+    maximizeRequested = Signal()
 
     def __init__(self, title: str, dock: QDockWidget) -> None:
         super().__init__(dock)
@@ -64,6 +70,10 @@ class DockTitle(QWidget):
             part.setVisible(not collapsed)
         self._row.setContentsMargins(*((0, 0, 0, 0) if collapsed else MARGINS))
 
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.maximizeRequested.emit()
+
     def _toggle_floating(self) -> None:
         self._dock.setFloating(not self._dock.isFloating())
 
@@ -85,6 +95,8 @@ class Dock:
     # Whether the panel is built when it first becomes visible, instead of after the first frame.
     lazy: bool = False
     closed: bool = False  # Whether it is initially closed
+    group: str = ""  # Of result panels, the title of their group
+    key: str = ""  # The digit that brings it to the front, or its group
 
 
 def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
@@ -109,16 +121,28 @@ def _side(path: str) -> Callable[[Session, Theme], Panel]:
     return make
 
 
+def _results() -> Iterator[Dock]:
+    """Yield the docks of result panels; the first of each group has its key."""
+    for digit, (group, entries) in enumerate(GROUPS.items(), start=1):
+        for entry in entries:
+            key = str(digit) if entry is entries[0] else ""
+            yield Dock(
+                entry.name, entry.title, BOTTOM, _result(entry), lazy=True, group=group, key=key
+            )
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _side("models.models:ModelPanel")),
-    Dock("positions", "Positions", LEFT, _side("positions:PositionsPanel")),
-    Dock("view", "View", LEFT, _side("view:ViewPanel")),
+    Dock("positions", "Positions", LEFT, _side("positions:PositionsPanel"), key="8"),
+    Dock("view", "View", LEFT, _side("view:ViewPanel"), key="9"),
     Dock("inspector", "Inspector", RIGHT, _side("inspector:InspectorPanel")),
     Dock("prompt", "Prompt", RIGHT, _side("prompt:PromptPanel")),
-    *(Dock(one.name, one.title, BOTTOM, _result(one), lazy=True) for one in PANELS.values()),
     Dock("lesson", "Lesson", RIGHT, _side("lesson:LessonPanel"), lazy=True, closed=True),
     Dock(
         "bookmarks", "Bookmarks", RIGHT, _side("bookmarks:BookmarksPanel"), lazy=True, closed=True
     ),
+    *_results(),
 )
-"""In the order of their keys 1–9."""
+"""In the order of the menu."""
+KEYS = {dock.key: dock for dock in DOCKS if dock.key}
+"""The dock of each digit."""

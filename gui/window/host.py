@@ -8,8 +8,10 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 from gui.export.save_film import FilmSaver
 from gui.panels.base import Panel
+from gui.panels.table import PANELS
 from gui.services.controller import Controller
 from gui.services.undo import Undo
+from gui.state.layout import Layout
 from gui.state.session import Session
 from gui.viewport.grid import ViewGrid
 from gui.viewport.viewport import Viewport
@@ -44,6 +46,10 @@ class HostWindow(QMainWindow):
         """The panels by their docks' names, built on first use, after the first frame."""
 
     @abstractmethod
+    def arrangement(self) -> Layout:
+        """Return the places of the docks, as they are without a maximised one."""
+
+    @abstractmethod
     def make_panel(self, dock: str) -> Panel:
         """Create the panel of a dock, unconnected."""
 
@@ -75,6 +81,8 @@ class HostWindow(QMainWindow):
 
     def bring(self, dock: str) -> None:
         """Bring a panel to the front, without changing the focus."""
-        self.docks[dock].show()
-        self.docks[dock].raise_()
-        self.results.need(dock)
+        if dock in PANELS:
+            self.results.bring(dock)
+        else:
+            self.docks[dock].show()
+            self.docks[dock].raise_()

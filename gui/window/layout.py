@@ -149,7 +149,7 @@ def apply_layout(window: HostWindow, layout: Layout) -> None:
         for node in layout.areas.values():
             for tabs in _leaves(node):
                 _show([name for name in tabs.docks if name not in away], tabs.front, docks)
-        window.results.tabs.update()  # of title bars, which take room
+        window.results.tabs.settle()  # of title bars, which take room
         _lay_out(window)
         for node in layout.areas.values():
             for tabs in _leaves(node):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget
 
@@ -65,6 +65,7 @@ class Before:
         window.session.want(**{name: self.fields[name] for name in names})
         drop_dragged_dock()
         window.restoreState(self.layout)
+        window.results.tabs.settle()
         if same:
             window.viewport.camera.return_to(self.place)
 
@@ -103,13 +104,23 @@ SHIPPED = Path(__file__).parents[2] / "resources" / "lessons"
 
 
 class LessonPlayer(QObject):
-    """Plays lessons."""
+    """Plays lessons.
+
+    Attributes
+    ----------
+    before_start
+        Called before a lesson starts, to bring back what a maximised panel hides.
+    """
+
+    left = Signal()
+    """A lesson has ended, and the window is as before."""
 
     def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
         super().__init__(window)
         self._window = window
         self._session, self._dock = window.session, window.docks[DOCK]
         self.lessons = Lessons(window.session, folders, window.docks)
+        self.before_start: Callable[[], None] = lambda: None
         self._before: Before | None = None
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -140,6 +151,7 @@ class LessonPlayer(QObject):
     def open(self) -> None:
         """Start where the user left off; or bring the active lesson to the front."""
         if self._before is None:
+            self.before_start()
             self._before = Before.of(self._window)
             self.lessons.read()
             self._build()
@@ -165,6 +177,7 @@ class LessonPlayer(QObject):
         self._dock.hide()
         self._window.controller.answers.forget(DOCK)
         self._show_state()
+        self.left.emit()
 
     def stop(self) -> None:
         """End the lesson and stop listening, because the window is closing."""

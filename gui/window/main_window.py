@@ -10,12 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QMenu,
-    QWidget,
-)
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QDockWidget, QMenu, QTabWidget, QWidget
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
@@ -35,18 +31,11 @@ from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
+from gui.window.docks import BOTTOM, DOCKS, KEYS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
 from gui.window.host import HostWindow
-from gui.window.layout import (
-    apply_layout,
-    drop_dragged_dock,
-    put,
-    resize_docks,
-    take_layout,
-    take_place,
-)
+from gui.window.layout import apply_layout, put, resize_docks, take_place
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
@@ -57,14 +46,13 @@ from gui.window.settings.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
+from gui.window.toolbar import ToolBar
 from gui.window.work_changes import work_title
+from gui.window.workspaces import WORKSPACES, Workspaces
 
 DEFAULT_SIZE = QSize(1440, 900)
 TITLE_BAR = 5 * GRID
 """Estimated height of the window manager's title bar, which is known only later."""
-COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 280
-KEYS = 9
-"""Number of panels with a number key."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
 """Minimum widths of the columns in logical pixels."""
 
@@ -147,6 +135,7 @@ class MainWindow(HostWindow):
         self.results = ResultDocks(
             self, self.docks, self._panels, controller, self.films, self.side_by_side.choose_at
         )
+        self._centre.addWidget(self.results.tabs.closed_bar)
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         camera = self.viewport.camera
         self.undo = Undo(
@@ -155,7 +144,13 @@ class MainWindow(HostWindow):
         self.commands = Actions(self, handlers(self))
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
+        self.workspaces = Workspaces(self, self.lesson_player, self.commands.menus["Workspaces"])
+        self.results.tabs.maximize = self.workspaces.maximized.toggle
+        self.lesson_player.before_start = self.workspaces.maximized.restore
         self._build_status()
+        self.toolbar = ToolBar(self.commands)
+        self.addToolBar(self.toolbar)
+        self.show_toolbar(settings.toolbar)
         connect_centre(self)
         connect_undo(self)
         self.results.on_choices = self.work.changes.look
@@ -167,13 +162,15 @@ class MainWindow(HostWindow):
     def _build_centre(self) -> None:
         centre = QWidget()
         central = CentralWidget(self.grid, self.empty_state)
-        vbox(self.notice_bar, (central, 1), parent=centre, spacing=0)
+        self._centre = vbox(self.notice_bar, (central, 1), parent=centre, spacing=0)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:
         widget = QDockWidget(dock.title, self)
         widget.setObjectName(dock.name)
-        widget.setTitleBarWidget(DockTitle(dock.title, widget))
+        title = DockTitle(dock.title, widget)
+        title.maximizeRequested.connect(lambda: self.workspaces.maximized.toggle(widget))
+        widget.setTitleBarWidget(title)
         self.docks[dock.name] = widget
         self.addDockWidget(dock.area, widget)
 
@@ -204,11 +201,15 @@ class MainWindow(HostWindow):
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
         first = menu.actions()[0]
-        for number, dock in enumerate(DOCKS, start=1):
+        group = ""
+        for dock in DOCKS:
             action = self.docks[dock.name].toggleViewAction()
             if dock.name == LESSON:  # it does more than show a panel
                 action = self.lesson_player.action
-            action.setText(f"{dock.title}\t{number}" if number <= KEYS else dock.title)
+            if dock.group != group:
+                menu.insertSeparator(first)
+                group = dock.group
+            action.setText(f"{dock.title}\t{dock.key}" if dock.key else dock.title)
             menu.insertAction(first, action)
         menu.insertSeparator(first)
 
@@ -226,39 +227,26 @@ class MainWindow(HostWindow):
     # ---- layout ------------------------------------------------------------------------
 
     def _restore_layout(self, stored: tuple[WindowPlace, Layout] | None) -> None:
+        self.setCorner(Qt.Corner.BottomLeftCorner, LEFT)
+        self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
+        self.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
+        self.setTabPosition(RIGHT, QTabWidget.TabPosition.North)
         self.resize(first_size(self.screen().availableSize()))
         self.arrange()
         self._layout = None if stored is None else stored[1]
         if stored is not None:
             put(self, stored[0])
             apply_layout(self, stored[1])
+            self.workspaces.restore(*self.settings.workspaces)
         self.docks[LESSON].hide()  # an interrupted lesson is not continued
         self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
     def arrange(self) -> None:
-        """Move all docks to their initial places; an active lesson continues."""
-        drop_dragged_dock()
-        goes_on = self.lesson_player.on
-        self.lesson_player.leave()
-        for dock in DOCKS:
-            widget = self.docks[dock.name]
-            if widget.isFloating():  # Qt would hide and show it for nothing
-                widget.setFloating(False)
-            if dock.area != BOTTOM:
-                self.addDockWidget(dock.area, widget)
-            widget.setHidden(dock.closed)
-        self.results.arrange()
-        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
-        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        columns = [self.docks["models"], self.docks["inspector"]]
-        self.resizeDocks(columns, [COLUMN_WIDTH, COLUMN_WIDTH], horizontal)
-        self.resizeDocks([self.docks["norms"]], [BOTTOM_HEIGHT], vertical)
-        left = [self.docks[name] for name in ("models", "positions", "view")]
-        self.resizeDocks(left, [400, 260, 180], vertical)
-        self.resizeDocks([self.docks["inspector"], self.docks["prompt"]], [500, 240], vertical)
-        if goes_on:
-            self.lesson_player.open()
+        """Arrange the current workspace as at first; an active lesson goes on."""
+        self.workspaces.reset()
+
+    def arrangement(self) -> Layout:
+        return self.workspaces.layout()
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Set the colours, and check the theme in the menu."""
@@ -283,6 +271,20 @@ class MainWindow(HostWindow):
         """Centre the selected position in the viewport, or show all selected ones."""
         if self.session.selection:
             self.viewport.camera.focus_on(*self.session.selection)
+
+    def show_toolbar(self, on: bool) -> None:
+        """Show or hide the toolbar; stored in the settings."""
+        self.toolbar.setVisible(on)
+        self.commands.by_name["toolbar"].setChecked(on)
+        self.settings.toolbar = on
+
+    def maximize(self) -> None:
+        """Maximise the panel that has the focus, or the 3D view; or put all back."""
+        focus = QApplication.focusWidget()
+        docks = self.docks.values()
+        self.workspaces.maximized.toggle(
+            next((dock for dock in docks if focus is not None and dock.isAncestorOf(focus)), None)
+        )
 
     def cancel(self) -> None:
         """Cancel drawing, downloads or motion; or close the notice; or clear the selection."""
@@ -353,12 +355,13 @@ class MainWindow(HostWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Run the commands of plain keys that the focused widget did not use."""
-        number = event.key() - Qt.Key.Key_1
+        digit = QKeySequence(event.keyCombination().key()).toString()
         if is_typing(self.focusWidget()):  # text fields do not use Esc and some arrow keys
             if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
                 focus_view(self)
-        elif 0 <= number < min(len(DOCKS), KEYS) and not event.modifiers():
-            self.focus_on(DOCKS[number].name)
+        elif digit in KEYS and not event.modifiers():
+            dock = KEYS[digit]
+            self.focus_on(self.results.next_of(dock.group) if dock.group else dock.name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
 
@@ -385,7 +388,8 @@ class MainWindow(HostWindow):
             return
         self.may_close = lambda: True  # it is closed once more at the end
         self.lesson_player.stop()
-        self.settings.layout = take_place(self), take_layout(self)
+        self.settings.layout = take_place(self), self.arrangement()
+        self.settings.workspaces = self.workspaces.kept()
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
@@ -462,11 +466,21 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_system": lambda _: window.choose_theme("system"),
         "theme_light": lambda _: window.choose_theme("light"),
         "theme_dark": lambda _: window.choose_theme("dark"),
+        "toolbar": window.show_toolbar,
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
         "view_3d": lambda: focus_view(window),
         "next_panel": lambda: focus_next_panel(window, 1),
         "previous_panel": lambda: focus_next_panel(window, -1),
         "reset_layout": window.arrange,
+        **{
+            f"workspace_{name}": lambda _, name=name: window.workspaces.choose(name)
+            for name in WORKSPACES
+        },
+        "workspace_save": lambda: window.workspaces.save(),
+        "workspace_delete": lambda: window.workspaces.delete(),
+        "maximize": window.maximize,
+        "panels_below": lambda: window.results.tabs.toggle(),
+        "side_panels": lambda: window.workspaces.toggle_side(),
         "lesson": lambda: window.lesson_player.open(),
         "lesson_previous": lambda: window.lesson_player.go_on(-1),
         "lesson_next": lambda: window.lesson_player.go_on(1),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
@@ -27,7 +26,7 @@ from gui.panels.intents import (
     SaveTimelapse,
     ShowPanel,
 )
-from gui.panels.table import PANELS
+from gui.panels.table import GROUPS, PANELS
 from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
@@ -75,10 +74,23 @@ class ResultDocks:
         self.on_choices: Callable[[], None] = lambda: None
         self._listening = Listening()
         self._listening.to(session.events.model, self._forget_wanted)
-        bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
-        self.tabs = DockTabs(window, bottom)
+        self.tabs = DockTabs(window, {name: docks[name] for name in self._table})
         for dock in self._table.values():
             self._watch(dock)
+
+    def bring(self, name: str) -> None:
+        """Bring a panel to the front, without changing the focus."""
+        self.tabs.show(name)
+        self.need(name)
+
+    def next_of(self, group: str) -> str:
+        """Return a group's panel that was in front last; the one after it, if it has the focus."""
+        names = [entry.name for entry in GROUPS[group]]
+        latest = self.tabs.latest(group) or names[0]
+        focus = QApplication.focusWidget()
+        if focus is not None and self._docks[latest].isAncestorOf(focus):
+            return names[(names.index(latest) + 1) % len(names)]
+        return latest
 
     def begin(self, theme: Theme) -> None:
         """Build visible panels now, and others when they become visible."""
@@ -149,16 +161,6 @@ class ResultDocks:
         if self._theme is not None:
             self._theme = theme
 
-    def arrange(self) -> None:
-        """Make all bottom docks tabs of one area, with the first in front."""
-        bottom = [self._docks[dock.name] for dock in DOCKS if dock.area == BOTTOM]
-        # The others become tabs at once: side by side, they would widen the window.
-        self._window.addDockWidget(BOTTOM, bottom[0])
-        self._window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
-        for before, dock in itertools.pairwise(bottom):
-            self._window.tabifyDockWidget(before, dock)
-        bottom[0].raise_()
-
     def stop(self) -> None:
         """Stop listening to the docks, because the window is closing."""
         self.tabs.stop()
@@ -203,10 +205,7 @@ class ResultDocks:
 
     def _show(self, name: str, options: Fields) -> None:
         """Bring a panel to the front, with the options another one refers to."""
-        dock = self._docks[name]
-        dock.setVisible(True)
-        dock.raise_()
-        self.need(name)
+        self.bring(name)
         if options:
             self._panels[name].configure(**options)
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)

@@ -27,7 +27,7 @@ from gui.state.aligned_curve import OfStep
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
-from gui.window.layout import apply_layout, take_layout
+from gui.window.layout import apply_layout
 from gui.window.work_changes import WorkChanges
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class WorkSaver:
             work,
             panel=self._front(),
             size=window.size().toTuple(),
-            layout=take_layout(window),
+            layout=window.arrangement(),
             others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
             alignment=take_alignment(window.session, there),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
 
@@ -141,6 +142,15 @@ class Settings:
         return self._text("model/last")
 
     @property
+    def toolbar(self) -> bool:
+        """Whether the toolbar is shown."""
+        return self._values.get("view/toolbar") != "false"
+
+    @toolbar.setter
+    def toolbar(self, value: bool) -> None:
+        self._set("view/toolbar", "true" if value else "false")
+
+    @property
     def offline(self) -> bool:
         """Whether the user chose to work offline."""
         return self._values.get("network/offline") == "true"
@@ -208,6 +218,24 @@ class Settings:
     def layout(self, value: tuple[WindowPlace, Layout]) -> None:
         self._set("window", pack_place(value[0]))
         self._set("docks", pack_layout(value[1]))
+
+    @property
+    def workspaces(self) -> tuple[str, dict[str, Layout]]:
+        """Name of the current workspace, and the layouts of workspaces by their names."""
+        stored = self._values.get("workspaces")
+        current = self._text("workspace")
+        layouts: dict[str, Layout] = {}
+        for name, layout in stored.items() if isinstance(stored, dict) else ():
+            try:
+                layouts[str(name)] = unpack_layout(layout)
+            except ValueError as error:
+                log.warning("The workspace %r is left out: %s", name, error)
+        return current, layouts
+
+    @workspaces.setter
+    def workspaces(self, value: tuple[str, Mapping[str, Layout]]) -> None:
+        self._set("workspace", value[0])
+        self._set("workspaces", {name: pack_layout(one) for name, one in value[1].items()})
 
     def sync(self) -> None:
         """Write what was set into the file; other values there, of another window, stay."""

@@ -1,0 +1,328 @@
+"""Workspaces: arrangements of the docks that are chosen by one key and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QDockWidget, QInputDialog, QLineEdit, QMenu, QWidget
+
+from geometry.checkpoints.plain_text import visible
+from gui.panels.table import PANELS
+from gui.state.layout import Area, Layout, Node, Split, Tabs
+from gui.widgets.label import message_box, without_keys
+from gui.window.dock_tabs import FIRST_SHARE
+from gui.window.layout import apply_layout, drop_dragged_dock, take_layout
+from gui.window.lesson_player import DOCK as LESSON
+from gui.window.lesson_player import LessonPlayer
+
+if TYPE_CHECKING:
+    from gui.window.host import HostWindow
+
+LEFT_WIDTH, RIGHT_WIDTH = 272, 240
+"""Initial widths of the columns in logical pixels."""
+LESSON_WIDTH = 440
+"""Initial width of a lesson in its workspace: lines of some sixty letters."""
+MOST_OWN, LONGEST_NAME = 20, 40
+FIRST_OWN_KEY = 5
+"""The user's own workspaces have the keys Ctrl+5 to Ctrl+8."""
+LAST_OWN_KEY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace that is always there."""
+
+    title: str
+    first: Callable[[QSize], Layout]
+    """Its initial layout in a window of some size."""
+
+
+def explore_layout(size: QSize) -> Layout:
+    """Return the side panels beside the viewport, and the others closed."""
+    left = _column(("models", 400), ("positions", 260), ("view", 180), width=LEFT_WIDTH)
+    right = _column(("inspector", 500), ("prompt", 240), width=RIGHT_WIDTH)
+    return Layout({"left": left, "right": right}, _hidden({"bottom": PANELS}))
+
+
+def analyse_layout(size: QSize) -> Layout:
+    """Return a panel beside the viewport, as wide as that and as high as the window."""
+    panels = Tabs(tuple(PANELS), next(iter(PANELS)), size.width() // 2)
+    aside = ("models", "positions", "view", "inspector", "prompt")
+    return Layout({"right": panels}, _hidden({"left": aside}))
+
+
+def compare_layout(size: QSize) -> Layout:
+    """Return the views of all models above the table that compares them."""
+    panels = Tabs(tuple(PANELS), "compare", round(FIRST_SHARE * size.height()))
+    aside: Mapping[Area, Iterable[str]] = {
+        "left": ("models", "positions", "view"), "right": ("inspector", "prompt"),
+    }  # fmt: skip
+    return Layout({"bottom": panels}, _hidden(aside))
+
+
+def teach_layout(size: QSize) -> Layout:
+    """Return the viewport alone; the lesson opens beside it."""
+    aside: Mapping[Area, Iterable[str]] = {
+        "left": ("models", "positions", "view"), "right": ("inspector", "prompt"),
+        "bottom": PANELS,
+    }  # fmt: skip
+    return Layout({}, _hidden(aside))
+
+
+def _column(*docks: tuple[str, int], width: int) -> Node:
+    return Split("column", tuple(Tabs((name,), name, height) for name, height in docks), width)
+
+
+def _hidden(docks: Mapping[Area, Iterable[str]]) -> dict[str, Area]:
+    always: dict[str, Area] = {"lesson": "right", "bookmarks": "right"}
+    return always | {name: area for area, names in docks.items() for name in names}
+
+
+WORKSPACES = {
+    "explore": Workspace("Explore", explore_layout),
+    "analyse": Workspace("Analyse", analyse_layout),
+    "compare": Workspace("Compare", compare_layout),
+    "teach": Workspace("Teach", teach_layout),
+}
+"""By name, in the order of their keys Ctrl+1 to Ctrl+4."""
+TEACH = "teach"
+SIDE = ("models", "positions", "view", "inspector", "prompt")
+"""Docks at the sides of the viewport."""
+
+
+class Workspaces(QObject):
+    """Arranges the window by workspaces, each remembered as the user leaves it.
+
+    Parameters
+    ----------
+    window
+        The window, with its commands.
+    lessons
+        The lesson of the workspace for teaching.
+    menu
+        Gets the user's own workspaces, before its last group.
+
+    Attributes
+    ----------
+    current
+        Name of the current workspace; the title of one of the user's own.
+    """
+
+    def __init__(self, window: HostWindow, lessons: LessonPlayer, menu: QMenu) -> None:
+        super().__init__(window)
+        self._window, self._lessons, self._menu = window, lessons, menu
+        self.current = "explore"
+        self._arranging = False
+        self._side: tuple[str, ...] = SIDE
+        self._before_teaching = "explore"
+        self._layouts: dict[str, Layout] = {}
+        self._own: list[QAction] = []
+        self.maximized = Maximized(window)
+        lessons.left.connect(self._on_lesson_left)
+        self._show()
+
+    # ---- what is kept ----
+
+    def layout(self) -> Layout:
+        """Return the places of the docks, as they are without a maximised one."""
+        return self.maximized.layout or take_layout(self._window)
+
+    def kept(self) -> tuple[str, dict[str, Layout]]:
+        """Return the name of the current workspace, and all layouts that differ from the first."""
+        if self.current in WORKSPACES and self.current != TEACH:
+            return self.current, self._layouts | {self.current: self.layout()}
+        return self.current, self._layouts
+
+    def restore(self, current: str, layouts: Mapping[str, Layout]) -> None:
+        """Take what was kept; the window is arranged by its own layout."""
+        self._layouts = dict(layouts)
+        known = current in WORKSPACES or current in layouts
+        self.current = current if known and current != TEACH else "explore"
+        self._show()
+
+    # ---- choices ----
+
+    def choose(self, name: str) -> None:
+        """Arrange the window by a workspace: as the user left it, or saved one of their own."""
+        self._end_lesson()
+        self.maximized.restore()
+        if self.current == TEACH:
+            self.current = self._before_teaching
+        elif self.current in WORKSPACES:
+            self._layouts[self.current] = take_layout(self._window)
+        if name == TEACH:
+            self._before_teaching = self.current
+        self.current = name
+        self._arrange(self._layouts.get(name))
+
+    def reset(self) -> None:
+        """Arrange the current workspace as at first, or as saved; an active lesson goes on."""
+        goes_on = self._lessons.on
+        self._end_lesson()
+        self.maximized.restore()
+        self._arrange(None if self.current in WORKSPACES else self._layouts.get(self.current))
+        if goes_on:
+            self._lessons.open()
+
+    def save(self) -> None:
+        """Ask for a name, and keep the window's arrangement as a workspace of the user's own."""
+        text, ok = QInputDialog.getText(
+            self._window, "Save workspace", "Name:", QLineEdit.EchoMode.Normal, ""
+        )
+        if ok:
+            self.save_as(text)
+
+    def save_as(self, title: str) -> None:
+        """Keep the window's arrangement under a title; one of the same title is replaced."""
+        title = visible(title).strip()[:LONGEST_NAME]
+        known = {one.title.casefold() for one in WORKSPACES.values()} | set(WORKSPACES)
+        own = [name for name in self._layouts if name not in WORKSPACES]
+        full = title not in own and len(own) >= MOST_OWN
+        if not title or title.casefold() in known or full:
+            why = (
+                f"There are {MOST_OWN} workspaces; delete one first."
+                if full
+                else f"“{title}” is built in; choose another name."
+                if title
+                else "A workspace needs a name."
+            )
+            message_box(self._window, "Save workspace", why).exec()
+            return
+        self._layouts[title] = self.layout()
+        self.current = title
+        self._show()
+
+    def delete(self) -> None:
+        """Delete the current workspace, one of the user's own; its arrangement stays in sight."""
+        if self.current not in WORKSPACES:
+            self._layouts.pop(self.current, None)
+            self.current = "explore"
+            self._show()
+
+    def _arrange(self, layout: Layout | None) -> None:
+        window = self._window
+        if layout is None:
+            layout = WORKSPACES[self.current].first(window.size())
+        apply_layout(window, layout)
+        self._show()
+        if self.current == TEACH:
+            self._lessons.open()
+            lesson = window.docks[LESSON]
+            window.resizeDocks([lesson], [LESSON_WIDTH], Qt.Orientation.Horizontal)
+
+    def _end_lesson(self) -> None:
+        """End a lesson, which has arranged the window; its workspace stays."""
+        self._arranging = True
+        self._lessons.leave()
+        self._arranging = False
+
+    def _on_lesson_left(self) -> None:
+        """Go back to the workspace before that of the lesson."""
+        if self.current == TEACH and not self._arranging:
+            self.current = self._before_teaching
+            self._arrange(self._layouts.get(self.current))
+
+    def toggle_side(self) -> None:
+        """Hide the panels at both sides of the viewport, or show those that were hidden."""
+        docks = self._window.docks
+        shown = [n for n in SIDE if not (docks[n].isHidden() or docks[n].isFloating())]
+        if shown:
+            self._side = tuple(shown)
+        for name in self._side:
+            docks[name].setVisible(not shown)
+
+    # ---- the menu ----
+
+    def _show(self) -> None:
+        """Show the user's own workspaces in the menu, and which one is current."""
+        by_name = self._window.commands.by_name
+        for name in WORKSPACES:
+            by_name[f"workspace_{name}"].setChecked(name == self.current)
+        by_name["workspace_delete"].setEnabled(self.current not in WORKSPACES)
+        for action in self._own:
+            self._menu.removeAction(action)
+            action.deleteLater()
+        names = [name for name in self._layouts if name not in WORKSPACES]
+        before = by_name["workspace_save"]
+        self._own = []
+        for number, name in enumerate(names, FIRST_OWN_KEY):
+            action = QAction(without_keys(name), self._window)
+            action.setCheckable(True)
+            action.setChecked(name == self.current)
+            if number <= LAST_OWN_KEY:
+                action.setShortcut(QKeySequence(f"Ctrl+{number}"))
+            action.triggered.connect(partial(self._choose_own, name))
+            self._menu.insertAction(before, action)
+            self._own.append(action)
+
+    def _choose_own(self, name: str, _checked: bool) -> None:
+        self.choose(name)
+
+
+class Maximized:
+    """Lets one panel, or the 3D view, fill the window, and puts all back.
+
+    Attributes
+    ----------
+    layout
+        The places of the docks before; None while nothing is maximised.
+    """
+
+    def __init__(self, window: HostWindow) -> None:
+        self._window = window
+        self.layout: Layout | None = None
+        self._state = QByteArray()
+
+    def toggle(self, dock: QDockWidget | None) -> None:
+        """Maximise a dock with its tabs, or the 3D view (None); or put all back."""
+        if self.layout is not None:
+            self.restore()
+            return
+        if dock is not None and dock.isFloating():
+            dock.showNormal() if dock.isMaximized() else dock.showMaximized()
+            return
+        drop_dragged_dock()
+        window = self._window
+        self.layout, self._state = take_layout(window), window.saveState()
+        kept = [] if dock is None else [dock, *window.tabifiedDockWidgets(dock)]
+        window.setUpdatesEnabled(False)
+        try:
+            for other in window.docks.values():
+                if other not in kept and not other.isFloating():
+                    other.hide()
+            if dock is not None:
+                dock.show()
+                dock.raise_()
+                _centre(window).hide()
+            window.results.tabs.settle()
+        finally:
+            window.setUpdatesEnabled(True)
+
+    def restore(self) -> None:
+        """Put all back, with the panel in front that is now."""
+        if self.layout is None:
+            return
+        drop_dragged_dock()
+        window, self.layout = self._window, None
+        front = [dock for dock in window.docks.values() if not dock.visibleRegion().isEmpty()]
+        window.setUpdatesEnabled(False)
+        try:
+            _centre(window).show()
+            window.restoreState(self._state)
+            window.results.tabs.settle()
+            for dock in front:
+                if not dock.isHidden():
+                    dock.raise_()
+        finally:
+            window.setUpdatesEnabled(True)
+
+
+def _centre(window: HostWindow) -> QWidget:
+    centre = window.centralWidget()
+    assert centre is not None
+    return centre
