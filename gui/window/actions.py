@@ -215,7 +215,7 @@ COMMANDS = (
             "The curve and a lesson", checkable=True),
     Command("workspace_save", "Panels/Workspaces", "Save workspace…", "Ctrl+Shift+K",
             "Keep this arrangement of the panels under a name of your own"),
-    Command("workspace_delete", "Panels/Workspaces", "Delete this workspace", "",
+    Command("workspace_delete", "Panels/Workspaces", "Delete this workspace", "Ctrl+Alt+K",
             "Remove the current workspace, if it is one of your own"),
     Command("maximize", "Panels", "Maximise the panel or the 3D view", "F9",
             "Let the part that has the focus fill the window; F9 again brings back the others"),

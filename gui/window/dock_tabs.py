@@ -94,7 +94,7 @@ class DockTabs(QObject):
                 self._height = dock.height()
         for name in self._put_away:
             self._docks[name].hide()
-        self.settle()
+        self._settle()
 
     def open(self, front: str = "") -> None:
         """Bring back the panels that were put away, one of them in front."""
@@ -124,6 +124,10 @@ class DockTabs(QObject):
 
     def settle(self) -> None:
         """Take the docks as they are: a layout has put them there."""
+        self._put_away = ()
+        self._settle()
+
+    def _settle(self) -> None:
         self._open = self.is_open
         self.update()
 

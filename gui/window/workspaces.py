@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QObject, QSize, Qt
@@ -256,12 +255,9 @@ class Workspaces(QObject):
             action.setChecked(name == self.current)
             if number <= LAST_OWN_KEY:
                 action.setShortcut(QKeySequence(f"Ctrl+{number}"))
-            action.triggered.connect(partial(self._choose_own, name))
+            action.triggered.connect(lambda _checked=False, name=name: self.choose(name))
             self._menu.insertAction(before, action)
             self._own.append(action)
-
-    def _choose_own(self, name: str, _checked: bool) -> None:
-        self.choose(name)
 
 
 class Maximized:

@@ -55,6 +55,8 @@ class SharedWindow:
             made = Application(self._qt, settings, str(self._model))
             self._application = made
             wait(made)
+            made.window.results.tabs.open(FRONT)
+            wait(made)
             self._layout = made.window.saveState()
             self._size = made.window.size()
             self._focus = made.window.focusWidget()
@@ -102,12 +104,16 @@ class SharedWindow:
         _clear(made.settings)
         if made.theme.name != "light":
             made.choose_theme("system")
+        window.workspaces.maximized.restore()
+        window.workspaces.restore("explore", {})
+        window.show_toolbar(True)
         if window.isFullScreen():
             window.commands.by_name["full_screen"].trigger()
         window.resize(self._size)
         if window.saveState() != self._layout:
             window.restoreState(self._layout)
             window.layout().activate()
+            window.results.tabs.settle()
         window.docks[FRONT].raise_()
         QCoreApplication.processEvents()
         self._forget_panels(window)

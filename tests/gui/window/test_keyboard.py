@@ -98,7 +98,7 @@ def shows_focus(window, widget):
 
 def every_panel(window):
     """Bring one panel after the other to the front, with what it has to show."""
-    for dock in DOCKS:
+    for dock in sorted(DOCKS, key=lambda dock: dock.name == "lesson"):
         window.lesson_player.open() if dock.name == "lesson" else window.bring(dock.name)
         window.wait()
         yield dock.name, window.docks[dock.name]

@@ -87,6 +87,8 @@ def test_a_window_starts_as_it_was_closed(
     application = start_application(model)
     window = application.window
     window.resize(1200, 760)
+    if arrange is not first:
+        window.results.tabs.open()
     arrange(window)
     wait_until_idle(application)
     before, size, layout = seen(window), window.size(), take_layout(window)
@@ -107,6 +109,7 @@ def test_saved_work_arranges_an_open_window(
 ):
     window, path = application.window, tmp_path / "mine.helix"
     window.arrange()
+    window.results.tabs.open()
     settle()
     arrange(window)
     settle()
@@ -126,6 +129,7 @@ def test_saved_work_arranges_an_open_window(
 def test_a_layout_that_knows_no_dock_of_the_window_arranges_it_as_at_first(application, settle):
     window = application.window
     window.arrange()
+    window.results.tabs.open()
     settle()
     before = seen(window)
     apply_layout(window, Layout({"left": Tabs(("gone",), "gone", 500)}, {"old": "top"}))

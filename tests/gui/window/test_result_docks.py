@@ -1,15 +1,18 @@
 """The tabs under the viewport in the real window: built when seen, floated, closed, found again."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QTabBar
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from gui.panels.intents import ShowPanel
 from gui.panels.panel import ResultPanel
-from gui.panels.table import PANELS
+from gui.panels.table import GROUPS, PANELS
+from gui.widgets.segmented import Segmented
+from gui.window.dock_tabs import GroupBar
 from gui.window.docks import BOTTOM, DOCKS
+from gui.window.focus_navigation import in_front
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -17,40 +20,68 @@ NONE = Qt.KeyboardModifier.NoModifier
 LAZY = [dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
 
 
-def bars(window):
-    """The tab bars in use; Qt deletes and makes them as it likes."""
-    found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-    return [bar for bar in found if bar.isVisible()]
+def group_bars(window):
+    """The visible bars of groups, each over one of Qt's tab bars."""
+    return [bar for bar in window.findChildren(GroupBar) if bar.isVisible()]
 
 
 @pytest.fixture
 def bar(window, qtbot):
-    qtbot.waitUntil(lambda: len(bars(window)) == 1)
-    return bars(window)[0]
+    qtbot.waitUntil(lambda: len(group_bars(window)) == 1)
+    return group_bars(window)[0]
 
 
 def tab(bar, title):
-    return next(i for i in range(bar.count()) if bar.tabText(i) == title)
+    """The middle of a group's tab, in the tabs."""
+    tabs = bar.tabs
+    return tabs.tabRect([tabs.tabText(i) for i in range(tabs.count())].index(title)).center()
 
 
-def click_tab(bar, title, button=LEFT):
-    QTest.mouseClick(bar, button, NONE, bar.tabRect(tab(bar, title)).center())
+def click_panel(window, bar, name, button=LEFT):
+    """Show a panel as a user does: its group's tab, then its segment in the header."""
+    entry = PANELS[name]
+    QTest.mouseClick(bar.tabs, button, NONE, tab(bar, entry.group))
     QApplication.processEvents()
+    front = window._panels[next(e.name for e in GROUPS[entry.group] if is_front(window, e.name))]
+    if isinstance(front.header.tabs, Segmented) and front.spec.name != name:
+        QTest.mouseClick(front.header.tabs.buttons[name], LEFT)
+        QApplication.processEvents()
 
 
-def test_tabs_stand_in_the_order_of_the_keys_and_a_panel_is_built_and_answered_when_seen(
-    window, bar, settle
-):
-    titles = [dock.title for dock in DOCKS if dock.area == BOTTOM]
-    assert [bar.tabText(i) for i in range(bar.count())] == titles
-    assert bar.tabText(bar.currentIndex()) == titles[0] == "Norms"
+def is_front(window, name):
+    return in_front(window.docks[name])
+
+
+def test_a_tab_for_each_group_and_a_panel_is_built_and_answered_when_seen(window, bar, settle):
+    tabs = bar.tabs
+    assert [tabs.tabText(i) for i in range(tabs.count())] == list(GROUPS)
+    assert tabs.tabText(tabs.currentIndex()) == "Table"
     assert set(LAZY) & set(window._panels) == {"norms"}
-    click_tab(bar, "Spectra")
+    click_panel(window, bar, "spectra")
     assert set(LAZY) & set(window._panels) == {"norms", "spectra"}
     settle()
     panel = window._panels["spectra"]
     assert panel.result is not None
     assert named(panel, "Singular values").isVisible()
+    assert tabs.tabText(tabs.currentIndex()) == "Spaces"
+
+
+def test_the_header_has_the_panels_of_the_group_and_the_tab_brings_the_last_one(
+    window, bar, settle
+):
+    click_panel(window, bar, "overlaps")
+    settle()
+    assert is_front(window, "overlaps")
+    tabs = window._panels["overlaps"].header.tabs
+    assert list(tabs.buttons) == [entry.name for entry in GROUPS["Spaces"]]
+    assert tabs.value() == "overlaps"
+    click_panel(window, bar, "compare")
+    header = window._panels["compare"].header
+    assert isinstance(header.tabs, QLabel)
+    assert header.tabs.text() == "Compare"
+    QTest.mouseClick(bar.tabs, LEFT, NONE, tab(bar, "Spaces"))
+    assert is_front(window, "overlaps")
+    assert tabs.value() == "overlaps"
 
 
 def test_each_panel_knows_its_dock_and_options_of_unknown_ones_are_ignored(window, bar):
@@ -70,8 +101,8 @@ def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the
     application, window, bar, settle
 ):
     session = application.session
-    for title in ("Spectra", "Similarity"):
-        click_tab(bar, title)
+    for name in ("spectra", "similarity"):
+        click_panel(window, bar, name)
         settle()
     panel = window._panels["similarity"]
     heatmap = named(panel, "Cosine of every two positions")
@@ -82,12 +113,12 @@ def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the
     state = window.viewport.scene.state
     assert (state.hover, state.selection) == (30, (20, 30))
     assert session.details.position == 30
-    click_tab(bar, "Norms")
+    click_panel(window, bar, "norms")
     before = panel.view().question
     application.controller.request_positions(10, 90)
     settle()
     assert panel.view().question == before
-    click_tab(bar, "Similarity")
+    click_panel(window, bar, "similarity")
     settle()
     assert panel.view().question.positions == (10, 90)
 
@@ -95,58 +126,113 @@ def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the
 def test_a_tab_is_the_title_and_a_window_has_one_and_what_is_closed_is_in_the_menu(
     window, bar, qtbot
 ):
-    dock, buttons = window.docks["spectra"], window.results.tabs.buttons
-    click_tab(bar, "Spectra")
+    dock = window.docks["spectra"]
+    click_panel(window, bar, "spectra")
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
-    QTest.mouseClick(buttons.floated, LEFT)
+    QTest.mouseClick(bar.buttons["float"], LEFT)
     qtbot.waitUntil(lambda: dock.isFloating() and dock.titleBarWidget().sizeHint().height() > 0)
     assert window._panels["spectra"].isVisible()
     dock.setFloating(False)
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
-    assert bar.tabText(bar.currentIndex()) == "Spectra"
-    QTest.mouseClick(buttons.closed, LEFT)
+    assert is_front(window, "spectra")
+    QTest.mouseClick(bar.buttons["close"], LEFT)
     assert not dock.isVisible()
     action = dock.toggleViewAction()
     assert action in window.commands.menus["Panels"].actions()
     action.trigger()
-    assert dock.isVisible()
-    qtbot.waitUntil(lambda: "Spectra" in [bar.tabText(i) for i in range(bar.count())])
+    qtbot.waitUntil(dock.isVisible)
 
 
-def test_a_tab_is_closed_by_the_middle_button_or_its_menu_and_floated_by_a_double_click(
-    window, bar
-):
-    click_tab(bar, "Capture", Qt.MouseButton.MiddleButton)
+def test_a_tab_is_closed_by_the_middle_button_or_its_menu(window, bar):
+    click_panel(window, bar, "capture")
+    QTest.mouseClick(bar.tabs, Qt.MouseButton.MiddleButton, NONE, tab(bar, "Spaces"))
     assert not window.docks["capture"].isVisible()
     assert window.docks["spectra"].isVisible()
-    at = bar.tabRect(tab(bar, "Similarity")).center()
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, bar.mapToGlobal(at))
-    QApplication.sendEvent(bar, event)
+    at = tab(bar, "Training")
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, bar.tabs.mapToGlobal(at))
+    QApplication.sendEvent(bar.tabs, event)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
-    float_it, close_it = menu.actions()
-    assert (float_it.text(), close_it.text()) == ("Float", "Close")
-    close_it.trigger()
+    texts = [action.text() for action in menu.actions()]
+    assert texts == ["Training", "", "Maximise", "Float", "Close"]
+    menu.actions()[-1].trigger()
     menu.close()
-    assert not window.docks["similarity"].isVisible()
-    QTest.mouseDClick(bar, LEFT, NONE, bar.tabRect(tab(bar, "Spectra")).center())
-    assert window.docks["spectra"].isFloating()
+    assert not window.docks["training"].isVisible()
 
 
-def test_the_buttons_stand_beside_the_tabs_and_not_on_them(window, bar, qtbot):
-    buttons = window.results.tabs.buttons
-    last = bar.tabRect(bar.count() - 1)
-    if buttons.isVisible():
-        assert buttons.x() > bar.mapTo(window, last.topRight()).x()
-    else:
-        assert last.right() + buttons.sizeHint().width() > bar.width()
-    for name in LAZY:
-        window.docks[name].close()
-    window.docks["spectra"].show()
-    qtbot.waitUntil(buttons.isVisible)
-    right = bar.mapTo(window, QPointF(bar.width(), 0).toPoint()).x()
-    assert abs(buttons.geometry().right() - right) <= 2
-    assert buttons.y() == bar.mapTo(window, QPoint(0, 0)).y()
+def test_the_buttons_stand_at_the_end_of_the_tabs_and_not_on_them(window, bar, settle):
+    window.resize(window.minimumSizeHint())
+    settle()
+    for width in (window.width(), 1280):
+        window.resize(width, 800)
+        settle()
+        (bar,) = group_bars(window)
+        assert bar.size() == bar.parentWidget().size()
+        last = bar.tabs.geometry().right()
+        assert all(button.isVisible() and button.x() > last for button in bar.buttons.values())
+    # All groups are in sight in the smallest of usual windows.
+    assert bar.tabs.tabRect(bar.tabs.count() - 1).right() <= bar.tabs.width()
+
+
+def test_the_panels_go_away_together_and_come_back_as_they_were(window, bar, settle, qtbot):
+    click_panel(window, bar, "overlaps")
+    window.docks["fourier"].close()
+    settle()
+    height = window.docks["overlaps"].height()
+    viewport = window.viewport.height()
+    QTest.mouseClick(bar.buttons["all"], LEFT)
+    qtbot.waitUntil(lambda: window.viewport.height() > viewport)
+    assert not any(window.docks[name].isVisible() for name in LAZY)
+    closed = window.results.tabs.closed_bar
+    qtbot.waitUntil(lambda: group_bars(window) == [closed])
+    QTest.mouseClick(closed.tabs, LEFT, NONE, tab(closed, "Spaces"))
+    settle()
+    assert is_front(window, "overlaps")
+    assert window.docks["overlaps"].height() == pytest.approx(height, abs=2)
+    assert {name for name in LAZY if window.docks[name].isHidden()} == {"fourier"}
+    assert not closed.isVisible()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    assert not window.results.tabs.is_open
+    # One that another panel, a lesson or the menu shows brings the others.
+    window.docks["kernels"].toggleViewAction().trigger()
+    qtbot.waitUntil(lambda: is_front(window, "kernels"))
+    qtbot.waitUntil(lambda: not window.docks["norms"].isHidden())
+
+
+def test_a_panel_fills_the_window_and_gives_it_back(window, bar, settle, qtbot):
+    before = {name: dock.geometry() for name, dock in window.docks.items() if dock.isVisible()}
+    click_panel(window, bar, "shape")
+    settle()
+    for restore in ("double click", "key"):
+        (bar,) = group_bars(window)  # Qt may have made another one
+        QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
+        settle()
+        dock = window.docks["shape"]
+        assert dock.height() > 0.8 * window.height()
+        assert dock.width() == pytest.approx(window.width(), abs=4)
+        assert not window.viewport.isVisible()
+        click_panel(window, group_bars(window)[0], "lookback")  # others of the place stay in reach
+        settle()
+        assert window.docks["lookback"].height() > 0.8 * window.height()
+        if restore == "key":
+            QTest.keyClick(window, Qt.Key.Key_F9)
+        else:
+            (bar,) = group_bars(window)
+            QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
+        settle()
+        assert window.viewport.isVisible()
+        assert is_front(window, "lookback")
+        for name, geometry in before.items():
+            if not window.docks[name].visibleRegion().isEmpty():
+                assert window.docks[name].geometry() == geometry, name
+        click_panel(window, group_bars(window)[0], "shape")
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    settle()
+    assert window.viewport.width() == pytest.approx(window.width(), abs=4)
+    assert not any(dock.isVisible() for dock in window.docks.values())
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    assert window.docks["inspector"].isVisible()
 
 
 def test_reset_brings_all_docks_back(window, bar, qtbot):
@@ -155,12 +241,10 @@ def test_reset_brings_all_docks_back(window, bar, qtbot):
     window.docks["spectra"].setFloating(True)
     window.commands.by_name["reset_layout"].trigger()
     shown = {name for name, dock in window.docks.items() if dock.isVisible()}
-    assert shown == {dock.name for dock in DOCKS if not dock.closed}
+    assert shown == {dock.name for dock in DOCKS if not (dock.closed or dock.area == BOTTOM)}
     assert not any(dock.isFloating() for dock in window.docks.values())
-    titles = {dock.title for dock in DOCKS if dock.area == BOTTOM}
-    qtbot.waitUntil(
-        lambda: {b.tabText(i) for b in bars(window) for i in range(b.count())} == titles
-    )
+    window.results.tabs.toggle()
+    assert all(not window.docks[name].isHidden() for name in LAZY)
 
 
 def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, qtbot):
@@ -177,7 +261,7 @@ def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
     start_application, write_table, wait_until_idle
 ):
     first = start_application(write_table(name="kept"))
-    first.window.docks["similarity"].raise_()
+    first.window.bring("similarity")
     first.window.commands.by_name["full_screen"].trigger()
     assert first.window.isFullScreen()
     wait_until_idle(first)
@@ -195,12 +279,12 @@ def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
 
 
 def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, window, bar, settle):
-    click_tab(bar, "Spectra")
+    click_panel(window, bar, "spectra")
     settle()
     application.choose_theme("dark")
     window._panels["spectra"].intended.emit(ShowPanel("similarity", {"rows": "projected"}))
     settle()
-    assert bar.tabText(bar.currentIndex()) == "Similarity"
+    assert is_front(window, "similarity")
     assert window._panels["similarity"].view().question.components == (1, 2, 3)
     assert window._panels["similarity"].theme.name == "dark"
     application.choose_theme("light")

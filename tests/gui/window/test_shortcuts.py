@@ -8,8 +8,10 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit
 
+from gui.panels.table import GROUPS
 from gui.window.actions import COMMANDS
-from gui.window.docks import DOCKS
+from gui.window.docks import DOCKS, KEYS
+from gui.window.focus_navigation import in_front
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 PLAIN = "cizyxfpoebl+- 0123456789"
@@ -101,15 +103,32 @@ def test_shortcuts_that_lead_to_a_field_and_numbers_to_a_panel(window):
         focus = window.focusWidget()
         assert isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit)
         assert window.panels[field].isAncestorOf(focus)
-    window.docks[DOCKS[9].name].hide()
-    for number, dock in enumerate(DOCKS[:9], start=1):
+    for key, dock in KEYS.items():
         window.docks[dock.name].hide()
         view.setFocus()
-        QTest.keyClicks(view, str(number))
+        QTest.keyClicks(view, key)
         assert window.docks[dock.name].isVisible()
+        assert window.docks[dock.name].isAncestorOf(window.focusWidget())
+    assert [KEYS[key].group for key in "1234567"] == list(GROUPS)
     before = [dock for dock in window.docks.values() if dock.isVisible()]
     QTest.keyClicks(view, ":")  # as if it came after nine
     assert before == [dock for dock in window.docks.values() if dock.isVisible()]
+
+
+def test_the_key_of_a_group_goes_through_its_panels(window):
+    view = window.viewport.interactor
+    view.setFocus()
+    seen = []
+    for _ in range(len(GROUPS["Table"]) + 1):
+        QTest.keyClicks(QApplication.focusWidget(), "1")
+        (front,) = (e.name for e in GROUPS["Table"] if in_front(window.docks[e.name]))
+        assert window.docks[front].isAncestorOf(QApplication.focusWidget())
+        seen.append(front)
+    names = [entry.name for entry in GROUPS["Table"]]
+    assert seen == [*names, names[0]]
+    view.setFocus()
+    QTest.keyClicks(view, "1")  # from elsewhere: the one that was in front last
+    assert in_front(window.docks[names[0]])
 
 
 def test_plain_keys_work_from_the_viewport(application, window, fired):

@@ -1,0 +1,233 @@
+"""Workspaces in the real window: by their keys, remembered, saved, reset, and with lessons."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog
+
+from gui.panels.table import PANELS
+from gui.window.focus_navigation import in_front
+from gui.window.workspaces import WORKSPACES
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+SIDE = {"models", "positions", "view", "inspector", "prompt"}
+
+
+def press(window, digit):
+    QTest.keyClick(window.viewport.interactor, getattr(Qt.Key, f"Key_{digit}"), CTRL)
+
+
+def fronts(window):
+    return {name for name, dock in window.docks.items() if in_front(dock)}
+
+
+@pytest.fixture
+def workspaces(window, settle):
+    window.workspaces.choose("explore")
+    window.arrange()
+    settle()
+    yield window.workspaces
+    window.workspaces.choose("explore")
+
+
+def test_explore_gives_the_curve_half_of_the_window(window, workspaces, settle, qtbot):
+    window.resize(1440, 900)
+    view = window.viewport
+    qtbot.waitUntil(lambda: view.width() * view.height() >= 0.5 * 1440 * 900)
+    settle()
+    assert fronts(window) == SIDE
+
+
+def test_each_workspace_has_a_key_and_a_place_for_its_panels(window, workspaces, settle, qtbot):
+    window.resize(1280, 800)
+    press(window, 2)
+    panel, view = window.docks["norms"], window.viewport
+    qtbot.waitUntil(lambda: abs(panel.width() - view.width()) < 0.05 * window.width())
+    settle()
+    assert fronts(window) == {"norms"}
+    assert panel.height() > 0.75 * window.height()
+    assert panel.x() > view.mapTo(window, view.rect().topRight()).x() - 2
+    press(window, 3)
+    settle()
+    assert fronts(window) == {"compare"}
+    assert window.docks["compare"].width() == pytest.approx(window.width(), abs=4)
+    press(window, 1)
+    settle()
+    assert fronts(window) == SIDE
+    for name in WORKSPACES:
+        assert window.commands.by_name[f"workspace_{name}"].isChecked() is (name == "explore")
+
+
+def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, settle):
+    press(window, 2)
+    window.bring("shape")
+    window.docks["inspector"].show()
+    settle()
+    press(window, 1)
+    press(window, 2)
+    settle()
+    assert fronts(window) == {"shape", "inspector"}
+    window.commands.by_name["reset_layout"].trigger()
+    settle()
+    assert fronts(window) == {"norms"}
+
+
+def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspaces, settle):
+    press(window, 2)
+    press(window, 4)
+    settle()
+    assert window.lesson_player.on
+    assert in_front(window.docks["lesson"])
+    assert window.docks["lesson"].width() > 400
+    assert not SIDE & fronts(window) - {"prompt", "inspector"}
+    press(window, 1)
+    settle()
+    assert not window.lesson_player.on
+    assert fronts(window) == SIDE
+    press(window, 4)
+    settle()
+    window.lesson_player.leave()  # closed by the reader
+    settle()
+    assert workspaces.current == "explore"
+    assert fronts(window) == SIDE
+
+
+def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces, settle):
+    window.lesson_player.open()
+    settle()
+    press(window, 2)
+    settle()
+    assert not window.lesson_player.on
+    assert fronts(window) == {"norms"}
+    press(window, 1)
+    settle()
+    assert fronts(window) == SIDE
+
+
+def test_workspaces_of_one_s_own_are_saved_chosen_and_deleted(
+    window, workspaces, settle, monkeypatch
+):
+    said = []
+    monkeypatch.setattr(
+        "gui.window.workspaces.message_box", lambda *words: said.append(words[2]) or Said()
+    )
+    answers = iter([("Norms & more", True), ("explore", True), ("   ", True), ("no", False)])
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_: next(answers))
+    window.docks["prompt"].hide()
+    window.bring("norms")
+    settle()
+    wanted = fronts(window)
+    for _ in range(4):
+        window.commands.by_name["workspace_save"].trigger()
+    assert len(said) == 2
+    assert workspaces.current == "Norms & more"
+    menu = window.commands.menus["Workspaces"]
+    own = next(one for one in menu.actions() if one.text() == "Norms && more")
+    assert own.isChecked()
+    press(window, 2)
+    settle()
+    assert not own.isChecked() or own not in menu.actions()
+    press(window, 5)
+    settle()
+    assert fronts(window) == wanted
+    window.bring("shape")
+    window.commands.by_name["reset_layout"].trigger()
+    settle()
+    assert fronts(window) == wanted
+    window.commands.by_name["workspace_delete"].trigger()
+    assert "Norms && more" not in [one.text() for one in menu.actions()]
+    assert not window.commands.by_name["workspace_delete"].isEnabled()
+
+
+class Said:
+    """A message that is read."""
+
+    def exec(self):
+        return 0
+
+
+def test_workspaces_are_remembered(start_application, write_table, wait_until_idle, settings):
+    first = start_application(write_table(name="kept"))
+    window = first.window
+    window.workspaces.save_as("mine")
+    window.workspaces.choose("analyse")
+    window.bring("capture")
+    wait_until_idle(first)
+    window.workspaces.choose("compare")
+    wait_until_idle(first)
+    first.close()
+    second = start_application(None, settings=type(settings)(settings._file))
+    window = second.window
+    wait_until_idle(second)
+    assert window.workspaces.current == "compare"
+    assert fronts(window) == {"compare"}
+    window.workspaces.choose("analyse")
+    wait_until_idle(second)
+    assert fronts(window) == {"capture"}
+    window.workspaces.choose("mine")
+    wait_until_idle(second)
+    assert fronts(window) == SIDE
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [7, {"analyse": 3}, {"analyse": {"left": {"tabs": []}}}, {"x": {"hidden": {"a": "b"}}}],
+)
+def test_damaged_workspaces_are_left_out(settings, stored):
+    settings._values["workspaces"] = stored
+    settings._values["workspace"] = ["no", "text"]
+    assert settings.workspaces[1] == {}
+
+
+def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, settle, tmp_path):
+    window.bring("norms")
+    settle()
+    before = window.arrangement()
+    window.panels["norms"].setFocus()
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    settle()
+    assert not window.viewport.isVisible()
+    assert window.arrangement() == before
+    window.work._write(tmp_path / "mine.helix")
+    press(window, 2)
+    settle()
+    assert window.viewport.isVisible()
+    application.controller.open(str(tmp_path / "mine.helix"))
+    settle()
+    assert fronts(window) == SIDE | {"norms"}
+
+
+def test_side_panels_go_and_come_back(window, workspaces, settle):
+    window.docks["view"].hide()
+    settle()
+    command = window.commands.by_name["side_panels"]
+    command.trigger()
+    settle()
+    assert not fronts(window)
+    command.trigger()
+    settle()
+    assert fronts(window) == SIDE - {"view"}
+
+
+def test_the_toolbar_runs_commands_and_can_be_hidden(window, settle, qtbot):
+    bar = window.toolbar
+    assert bar.isVisible()
+    camera = window.viewport.camera
+    before = camera.place
+    QTest.mouseClick(
+        bar.widgetForAction(window.commands.by_name["view_xy"]), Qt.MouseButton.LeftButton
+    )
+    qtbot.waitUntil(lambda: camera.place != before)
+    settle()
+    window.commands.by_name["toolbar"].trigger()
+    assert not bar.isVisible()
+    assert window.settings.toolbar is False
+    window.commands.by_name["toolbar"].trigger()
+    assert bar.isVisible()
+    assert QApplication.focusWidget() is None or not bar.isAncestorOf(QApplication.focusWidget())
+
+
+def test_every_panel_is_in_one_group():
+    from gui.panels.table import GROUPS
+
+    assert [entry.name for entries in GROUPS.values() for entry in entries] == list(PANELS)
