@@ -70,8 +70,7 @@ def opened(qt: Any, source: str) -> Iterator[Application]:
 def picture_panel(application: Application, wanted: Panel, folder: Path) -> None:
     """Show a panel as a window of its own, take its picture, and dock it again."""
     dock = application.window.docks[wanted.panel]
-    dock.setVisible(True)
-    dock.raise_()
+    application.window.bring(wanted.panel)
     settle(application)
     dock.setFloating(True)
     panel = application.window.panels[wanted.panel]

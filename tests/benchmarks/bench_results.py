@@ -99,7 +99,7 @@ def wait_while_computing(qt: QApplication, folder: Path) -> tuple[float, float]:
     application = our_window(qt, str(folder), HEATMAP)
     window, session = application.window, application.session
     # From the moment that it is asked for: making the panel and its first lines are part of it.
-    window.docks["claims"].raise_()
+    window.bring("claims")
     run_until(qt, lambda: "claims" in window.panels)
     start, heart = time.perf_counter(), Heartbeat()
 
@@ -119,7 +119,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
 
     application = our_window(qt, MINILM, HEATMAP)
     window, session = application.window, application.session
-    window.docks["overlaps"].raise_()
+    window.bring("overlaps")
     run_until(qt, lambda: "overlaps" in window.panels)
     panel = window.panels["overlaps"]
     pairs = [(Subject("P"), Subject("E")), (Subject("W_Q"), Subject("W_K"))]

@@ -92,7 +92,7 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
     first.session.prompt = "hello adam"
     first.choose_theme("dark")
     first.window.resize(1100, 700)
-    first.window.docks["norms"].hide()
+    first.window.docks["inspector"].hide()
     first.window.close()
     second = start_application(None)
     session = second.session
@@ -101,7 +101,7 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
     assert session.tokens.texts[1:] == ("hello", "adam")
     assert second.theme.name == "dark"
     assert second.window.commands.by_name["theme_dark"].isChecked()
-    assert not second.window.docks["norms"].isVisible()
+    assert not second.window.docks["inspector"].isVisible()
     assert second.window.docks["models"].isVisible()
     assert (second.window.width(), second.window.height()) == (1100, 700)
 

@@ -176,7 +176,7 @@ def test_in_the_window_it_lies_over_the_curve(
     """Chosen above the table of models; drawn with the curve; taken back and done again."""
     window, session = application.window, application.session
     application.controller.comparing.add(str(write_table(helix(120, 24, 9), "other")))
-    window.docks["compare"].raise_()
+    window.bring("compare")
     wait_until_idle(application)
     row = window.panels["compare"].content.aligned
     (other,) = session.compared
@@ -192,7 +192,7 @@ def test_in_the_window_it_lies_over_the_curve(
     assert len(guide.lines[0]) == 119
     assert state.caption[-1].startswith("thin line: other · positions 1–119\n")
     assert row.readout.text().startswith("disparity ")
-    window.docks["norms"].raise_()
+    window.bring("norms")
     wait_until_idle(application)
     assert window.viewport.scene.state.guides == (guide,), "it stays, whatever is in front"
     session.positions = (20, 90)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
@@ -21,6 +21,7 @@ from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
+from gui.window.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
@@ -47,7 +48,7 @@ def claims(stage_of, tiny_gpt2):
 @pytest.fixture
 def windowed(application, wait_until_idle):
     """The panel in the window."""
-    application.window.docks["claims"].raise_()
+    application.window.bring("claims")
     wait_until_idle(application)
     panel = application.window.panels["claims"]
     return SimpleNamespace(window=application.window, panel=panel, table=panel.content.table)
@@ -64,9 +65,9 @@ def click_row(table, claim_id):
 
 
 def in_front(window):
-    """The title of the tab under the viewport that can be seen."""
-    (bar,) = (bar for bar in window.findChildren(QTabBar) if bar.isVisible())
-    return bar.tabText(bar.currentIndex())
+    """The title of the panel under the viewport that can be seen."""
+    (name,) = (name for name in PANELS if can_be_seen(window.docks[name]))
+    return PANELS[name].title
 
 
 # ---- the table --------------------------------------------------------------------------------
@@ -252,10 +253,10 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     qtbot.waitUntil(window.docks["positions"].isVisible)
     assert in_front(window) == "Claims"
     for claim, title in (("norms.stable", "Norms"), ("spectrum.P", "Spectra")):
-        window.docks["claims"].raise_()
+        window.bring("claims")
         click_row(table, claim)
         assert in_front(window) == title
-    window.docks["claims"].raise_()
+    window.bring("claims")
     table.setFocus()
     table.selectRow(ids(table).index("norms.stable") - 1)
     QTest.keyClick(table, Qt.Key.Key_Down)
@@ -265,10 +266,10 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     before = windowed.table.currentIndex().row()
     QTest.keyClick(windowed.table, Qt.Key.Key_P)
     assert windowed.table.currentIndex().row() == before
-    QTest.keyClick(windowed.table, Qt.Key.Key_6)
+    QTest.keyClick(windowed.table, Qt.Key.Key_1)
     assert in_front(windowed.window) == "Norms"
     for claim in EVERY:
-        window.docks["claims"].raise_()
+        window.bring("claims")
         windowed.table.chosen.emit(claim)
         if claim.panel != "positions":
             assert in_front(window) == window.docks[claim.panel].windowTitle()
@@ -301,7 +302,7 @@ def half_way(application, monkeypatch, qtbot, wait_until_idle):
     monkeypatch.setattr(claims_spec, "check", slow)
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     app = application
-    app.window.docks["claims"].raise_()
+    app.window.bring("claims")
     qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())
     panel = app.window.panels["claims"]
     qtbot.waitUntil(lambda: panel.result is not None)

@@ -279,16 +279,16 @@ def test_a_panels_guide_is_there_while_the_panel_is_in_front(
     application, wait_until_idle, monkeypatch
 ):
     window, session = application.window, application.session
-    window.docks["similarity"].raise_()
+    window.bring("similarity")
     wait_until_idle(application)
     guide = guide_of(session, lines=(arc(session),))
     draw_beside(window, guide, monkeypatch)
     wait_until_idle(application)
     assert window.viewport.scene.state.guides == (guide,)
-    window.docks["norms"].raise_()
+    window.bring("norms")
     wait_until_idle(application)
     assert window.viewport.scene.state.guides == ()
-    window.docks["similarity"].raise_()
+    window.bring("similarity")
     wait_until_idle(application)
     assert window.viewport.scene.state.guides == (guide,)
     window.docks["similarity"].close()
@@ -300,13 +300,13 @@ def test_a_guide_goes_with_its_result(
     application, monkeypatch, wait_until_idle, write_table, helix
 ):
     window, session = application.window, application.session
-    window.docks["similarity"].raise_()
+    window.bring("similarity")
     wait_until_idle(application)
     draw_beside(window, guide_of(session, lines=(arc(session),)), monkeypatch)
     application.controller.open(str(write_table(helix(90, 12), "other")))
     wait_until_idle(application)
     assert session.model.n_positions == 90
-    window.docks["norms"].raise_()
-    window.docks["similarity"].raise_()
+    window.bring("norms")
+    window.bring("similarity")
     wait_until_idle(application)
     assert session.guides == {}

@@ -419,7 +419,7 @@ def test_real_models_and_tiny_ones(
     application = show_model(gpt2_folder)
     comparing, window = application.controller.comparing, application.window
     grid = window.grid
-    window.docks["compare"].raise_()
+    window.bring("compare")
     keys = [comparing.add(str(one)) for one in (minilm_folder, "sample", write_gpt2())]
     wait_until_idle(application)
     table = window.panels["compare"].content.table.rows

@@ -67,10 +67,10 @@ def test_a_panel_that_needs_the_file_shows_the_sentence_and_then_the_new_version
 ):
     application = show_model(folder)
     window, session = application.window, application.session
-    window.docks["similarity"].raise_()
+    window.bring("similarity")
     settle()
     write_again(folder, helix(seed=8), 1)
-    window.docks["capture"].raise_()
+    window.bring("capture")
     settle()
     words = window.panels["capture"].words
     assert words.message.isVisible()
@@ -78,7 +78,7 @@ def test_a_panel_that_needs_the_file_shows_the_sentence_and_then_the_new_version
     assert window.notice_bar.text == SAID
     QTest.mouseClick(window.notice_bar.close_button, LEFT)
     assert session.notice is None
-    window.docks["layernorm"].raise_()
+    window.bring("layernorm")
     settle()
     assert window.panels["layernorm"].words.message.text() == SAID
     assert session.notice is None

@@ -22,7 +22,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def table(application, write_table, helix, settle):
     """The table in front, with a tiny GPT-2 open, and beside it a bare one and one by formula."""
-    application.window.docks["compare"].raise_()
+    application.window.bring("compare")
     for source in (write_table(helix(90, 12, 3), "bare"), "synthetic:helix,n=128,d=32,turns=3"):
         application.controller.comparing.add(str(source))
     settle()
