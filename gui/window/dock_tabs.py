@@ -121,6 +121,10 @@ class DockTabs(QObject):
             self.open(name)
         dock.show()
         dock.raise_()
+        self._note_front(name)
+
+    def _note_front(self, name: str) -> None:
+        self._latest[group_of(name)] = self._latest[""] = name
 
     def settle(self) -> None:
         """Take the docks as they are: a layout has put them there."""
@@ -181,7 +185,7 @@ class DockTabs(QObject):
         names = {titles.get(title, title): title for title in tabs}
         front = list(names)[bar.currentIndex()]
         if bar.isVisible():
-            self._latest[group_of(front)] = self._latest[""] = front
+            self._note_front(front)
         self._bars[bar].show_docks(names, front)
         self._fit(bar)
 

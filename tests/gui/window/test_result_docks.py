@@ -200,36 +200,37 @@ def test_the_panels_go_away_together_and_come_back_as_they_were(window, bar, set
 
 
 def test_a_panel_fills_the_window_and_gives_it_back(window, bar, settle, qtbot):
-    before = {name: dock.geometry() for name, dock in window.docks.items() if dock.isVisible()}
+
+    def fills(dock):
+        return dock.height() > 0.8 * window.height()
+
+    names = ("models", "positions", "view", "inspector", "prompt")
+    before = {name: window.docks[name].geometry() for name in names}
     click_panel(window, bar, "shape")
     settle()
     for restore in ("double click", "key"):
-        (bar,) = group_bars(window)  # Qt may have made another one
+        qtbot.waitUntil(lambda: len(group_bars(window)) == 1)  # Qt may have made another one
+        (bar,) = group_bars(window)
         QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
-        settle()
         dock = window.docks["shape"]
-        assert dock.height() > 0.8 * window.height()
+        qtbot.waitUntil(lambda: fills(dock))
         assert dock.width() == pytest.approx(window.width(), abs=4)
         assert not window.viewport.isVisible()
         click_panel(window, group_bars(window)[0], "lookback")  # others of the place stay in reach
-        settle()
-        assert window.docks["lookback"].height() > 0.8 * window.height()
+        qtbot.waitUntil(lambda: fills(window.docks["lookback"]))
         if restore == "key":
             QTest.keyClick(window, Qt.Key.Key_F9)
         else:
             (bar,) = group_bars(window)
             QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
-        settle()
-        assert window.viewport.isVisible()
-        assert is_front(window, "lookback")
-        for name, geometry in before.items():
-            if not window.docks[name].visibleRegion().isEmpty():
-                assert window.docks[name].geometry() == geometry, name
+        qtbot.waitUntil(window.viewport.isVisible)
+        qtbot.waitUntil(lambda: is_front(window, "lookback"))
+        sides = {name: window.docks[name].geometry() for name in before}
+        assert sides == before
         click_panel(window, group_bars(window)[0], "shape")
     window.viewport.interactor.setFocus()
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
-    settle()
-    assert window.viewport.width() == pytest.approx(window.width(), abs=4)
+    qtbot.waitUntil(lambda: abs(window.viewport.width() - window.width()) < 4)
     assert not any(dock.isVisible() for dock in window.docks.values())
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
     assert window.docks["inspector"].isVisible()
