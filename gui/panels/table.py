@@ -97,12 +97,13 @@ PANELS = {
         PanelEntry(
             "layernorm", "LayerNorm", "layernorm.spec:LayerNormPanel",
             {
-                "layernorm": "what it costs to take token and position apart",
+                "layernorm": "the error of treating token and position separately",
                 "interference": "two sums of token and position among random ones",
             },
         ),
         PanelEntry(
-            "shape", "Shape", "shape.spec:ShapePanel", {"shape": "the curve that positions follow"}
+            "shape", "Shape", "shape.spec:ShapePanel", {"shape": "the curve that the positions "
+                "follow"}
         ),
         PanelEntry(
             "lookback", "Look back", "lookback.spec:LookBackPanel",
@@ -110,7 +111,7 @@ PANELS = {
         ),
         PanelEntry(
             "kernels", "Kernels", "kernels.spec:KernelsPanel",
-            {"kernels": "where the layer's heads look by position alone"},
+            {"kernels": "attention by position alone of the layer's heads"},
         ),
         PanelEntry(
             "fourier", "Fourier", "fourier:FourierPanel",
@@ -121,7 +122,7 @@ PANELS = {
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry(
             "claims", "Claims", "claims.spec:ClaimsPanel",
-            {"claims": "the ledger; as .md and .csv too"},
+            {"claims": "the ledger; also as .md and .csv"},
         ),
     )
 }  # fmt: skip

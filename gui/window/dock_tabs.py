@@ -170,8 +170,8 @@ class _Buttons(QWidget):
         row.setSpacing(0)
         self.floated, self.closed = QToolButton(), QToolButton()
         for button, sign, tip in (
-            (self.floated, "↗", "Float this panel as a window of its own"),
-            (self.closed, "✕", "Close this panel; the Panels menu brings it back"),
+            (self.floated, "↗", "Move this panel to its own window"),
+            (self.closed, "✕", "Close this panel; reopen it from the Panels menu"),
         ):
             button.setText(sign)
             button.setToolTip(wrapped(tip))
