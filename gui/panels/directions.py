@@ -226,7 +226,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     explanation = (
         "The strongest singular directions of P: on the left, how much of each is in every "
         "position's row; on the right, which entries of the embedding it uses. A random direction "
-        "uses nearly all entries a little, a sparse one uses few. Click an entry to open it in "
+        "uses nearly all entries a little, a sparse one uses few; click an entry to open it in "
         "Dimensions."
     )
     empty = (

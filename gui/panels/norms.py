@@ -49,8 +49,8 @@ EXPLANATIONS: dict[Quantity, str] = {
         "The norm is the Euclidean length of a position's row: where it hardly varies, positions "
         "differ only in direction. Rings mark outliers, whose norm differs from the median of the "
         f"{NEIGHBOURS} nearest other positions by more than {OUTLIER_LOG_RATIO} in natural "
-        f"logarithm, or whose norm about the mean row does by more than {ABOUT_MEAN_LOG_RATIO}: "
-        "so a vector common to all rows cannot hide them."
+        f"logarithm, or whose norm about the mean row does by more than {ABOUT_MEAN_LOG_RATIO}, "
+        "so that a vector common to all rows cannot hide them."
     ),
     "step": (
         "The step is the distance from a position's row to the next one's. Where the first steps "

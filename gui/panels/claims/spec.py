@@ -211,7 +211,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         "Every claim of the articles about matrices, with the quantity measured for it, the bound "
         "implied by its wording, and the null: the range that covers 90 % of random tables, such "
         "as random curves as smooth as this one or randomly rotated directions. A claim holds "
-        "only if at most 5 % of these reach its value. A claim that does not hold is a finding "
+        "only if at most 5 % of these reach its value; a claim that does not hold is a finding "
         "about the model."
     )
     empty = "Open a model to see which of the articles' claims hold for it."

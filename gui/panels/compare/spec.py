@@ -57,7 +57,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         "of loops. Click a title to sort; Ctrl+C copies the table as shown, with shares from 0 to "
         "1."
     )
-    empty = "Open a model to compare it with others in numbers."
+    empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
     controls = (Saved(field="sorted_by", check=_is_sorting),)
     buttons = (

@@ -112,10 +112,10 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     meaning = "attention by position alone"
     explanation = (
         "Queries and keys are computed from positional embeddings alone, with the layer's own "
-        "LayerNorm, weights and biases, as if there were no tokens. What remains of attention is "
-        "the head's preference for certain lags. This is exact only for the first layer, which "
-        "reads tokens plus positions; deeper layers read the output of earlier layers, so there "
-        "it is an extrapolation."
+        "LayerNorm, weights and biases, as if there were no tokens, so that only a head's "
+        "preference for certain lags remains. This is exact only for the first layer, which reads "
+        "tokens plus positions; deeper layers read the output of earlier layers, so there it is "
+        "an extrapolation."
     )
     empty = "Open a model to see what its heads attend to by position alone."
     instead = "Choose another layer above."

@@ -121,7 +121,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     formula = "‖E + p‖² ≈ ‖E‖² + ‖p‖²"
     meaning = "LayerNorm, decomposed"
     explanation = (
-        "LayerNorm divides token plus position by its norm. The orthogonal approximation divides "
+        "LayerNorm divides token plus position by its norm; the orthogonal approximation divides "
         "by √(‖E‖² + ‖p‖²), the constant-norm approximation by √(‖E‖² + c²) with c the mean ‖p‖ "
         "of the range. Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of "
         "tokens, with 95 % intervals over such samples in the caption, and |cos| of all tokens "

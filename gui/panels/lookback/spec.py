@@ -102,8 +102,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         "One rotation R and one shift t are fitted that map every position onto the position N "
         "tokens before it, and, for comparison, the shift alone and the rotation alone. On a "
         "helix all positions move in the same way, so that one motion looks back from everywhere, "
-        "and the angle grows by a constant amount per token; it is tracked while R² ≥ 0.5. Space "
-        "plays the motion."
+        "and the angle grows by a constant amount per token; it is tracked while R² ≥ 0.5, and "
+        "Space plays the motion."
     )
     empty = "Open a model to see whether looking back N tokens is one rotation and one shift."
     instead = "Try another choice of components."

@@ -274,11 +274,12 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     explanation = (
         "The curve is a helix or a circle if the positions turn more evenly than random smooth "
         "curves: B, twice the variance along the smaller axis of the turning divided by all "
-        "variance, is ≥ 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns. A "
-        "helix climbs ≥ 3 times as far as it spreads otherwise; its radius drifts if that reduces "
-        "the out-of-sample error by 5 %. Otherwise the curve is a line, or an arc of less than "
-        "one turn, with R² ≥ 0.8, or none of these. The rule misses flat ellipses, strong drift "
-        "and strong noise, and takes a random curve with one preferred frequency for a circle."
+        "variance, is ≥ 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns; a "
+        "helix climbs ≥ 3 times as far as it spreads otherwise, and its radius drifts if that "
+        "reduces the out-of-sample error by 5 %. Otherwise the curve is a line, or an arc of less "
+        "than one turn, with R² ≥ 0.8, or none of these; the rule misses flat ellipses, strong "
+        "drift and strong noise, and takes a random curve with one preferred frequency for a "
+        "circle."
     )
     empty = "Open a model to see which simple curve its positions follow."
     instead = "The Norms and Spectra panels need no curve."

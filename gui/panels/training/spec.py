@@ -75,12 +75,12 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     formula = "P(step)"
     meaning = "the curve as it forms"
     explanation = (
-        "The position table at steps of its training, each centred and shown in three components. "
-        "The plots show the share of variance in them, how well a helix fits, and the length of "
+        "The position table at steps of its training, each centred and shown in three components; "
+        "the plots show the share of variance in them, how well a helix fits, and the length of "
         "the rows. Press Space to play, drag in a plot or on the slider to go to a step, Esc to "
         "return to the final model."
     )
-    empty = "Open a model with a training history to see how its curve formed."
+    empty = "Open a model to see how its curve formed, if it has a training history."
     instead = (
         "The bundled model “sample” has one. So does a folder with checkpoint-N folders, or a "
         "model on the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
