@@ -125,7 +125,7 @@ def open_command(
     ] = None,
     beside: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE", help="Show this model beside it; may be given again."),
+        typer.Option(metavar="SOURCE", help="Compare with this model; can be repeated."),
     ] = None,
     offline: Offline = False,
     reset: Annotated[
@@ -171,10 +171,10 @@ def render(
         str, typer.Option(metavar="WxH", help="Width and height in pixels at scale 1.")
     ] = "1600x1200",
     scale: Annotated[
-        float, typer.Option(min=0.1, max=8, help="Magnification; texts and lines grow with it.")
+        float, typer.Option(min=0.1, max=8, help="Magnification, including text and lines.")
     ] = 1.0,
-    transparent: Annotated[bool, typer.Option(help="No background.")] = False,
-    view: Annotated[ViewName, typer.Option(help="Where the camera is.")] = ViewName.article,
+    transparent: Annotated[bool, typer.Option(help="Transparent background.")] = False,
+    view: Annotated[ViewName, typer.Option(help="Camera position.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
     colors: Colors = ColorsName.table,
     table: Table = None,
@@ -210,23 +210,29 @@ def render(
 @app.command(help=REPORT_HELP)
 def report(
     source: Source,
-    out: Annotated[Path, typer.Option(help="Folder to write into; made if need be.")],
+    out: Annotated[Path, typer.Option(help="Output folder; created if necessary.")],
     positions: Positions = None,
     layer: Annotated[int, typer.Option(min=0, help="Layer of overlaps and kernels.")] = 0,
     rank: Annotated[
         int | None,
-        typer.Option(min=1, help="P's leading directions in capture; default: 30, if it has them."),
+        typer.Option(
+            min=1, help="Number of P's leading directions in capture; default: 30, or all if fewer."
+        ),
     ] = None,
-    after: Annotated[int, typer.Option(min=0, help="First position of the norms' mean.")] = 100,
+    after: Annotated[
+        int, typer.Option(min=0, help="First position in the mean of the norms.")
+    ] = 100,
     fold_ln: Annotated[
-        bool, typer.Option("--fold-ln", help="Fold LayerNorm's gain into reading weights.")
+        bool, typer.Option("--fold-ln", help="Fold LayerNorm's gain into the weights that read.")
     ] = False,
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw the figures too.")
+        bool, typer.Option("--figures/--no-figures", help="Also draw the figures.")
     ] = True,
     beside: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE", help="A model to compare with, for claims about groups."),
+        typer.Option(
+            metavar="SOURCE", help="A model to compare with, for claims about groups of models."
+        ),
     ] = None,
     table: Table = None,
     offline: Offline = False,
@@ -293,10 +299,10 @@ def _reset_settings() -> None:
         raise HelixscopeError(
             f"The settings in {settings_path().parent} cannot be renamed: "
             f"{error.strerror or error}.",
-            "See who may write there.",
+            "Check the permissions of the folder.",
         ) from error
     for file in kept:
-        note(f"The settings are back to their defaults; the earlier ones are in {file}.")
+        note(f"The settings were reset to their defaults; the previous ones are in {file}.")
     if not kept:
         note("There are no settings to reset.")
 
@@ -341,7 +347,7 @@ def _plain_errors() -> Iterator[None]:
     except (Exception, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one
-        complain(f"This failed inside a library ({type(error).__name__}).")
+        complain(f"An error occurred inside a library ({type(error).__name__}).")
         raise typer.Exit(1) from error
 
 

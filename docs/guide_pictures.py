@@ -70,7 +70,7 @@ def picture_palette(application: Application, path: Path) -> None:
     """Picture the window while a command is looked for."""
     _do(application, "palette")
     (palette,) = application.window.findChildren(Palette)
-    QTest.keyClicks(palette.field, "look")
+    QTest.keyClicks(palette.field, "view")
     settle(application)
     picture_screen(path, application.window)
     palette.close()

@@ -22,16 +22,16 @@ PAGE = Path(__file__).parent / "guide" / "keys.md"
 KEYS = 9
 """So many panels have a key."""
 INTRODUCTION = """\
-# Keys and gestures
+# Keyboard and mouse reference
 
-All commands of the menus, the panels and what the mouse does. In the window F1 shows the same, and
-Ctrl+K finds any of them by a few letters. On a Mac, Ctrl is ⌘.
+All commands in the menus, the panels, and the mouse gestures. In the window, F1 shows the same
+list, and Ctrl+K finds any command by a few letters. On a Mac, Ctrl is ⌘.
 
-Keys without Ctrl or Alt, and all arrows, work wherever the part of the window that has the focus
-has no use for them itself: letters typed into a field stay letters, and an arrow moves a slider
-that has the focus. Key 0 goes back to the 3D view.
+Keys without Ctrl or Alt, and all arrow keys, work unless the control that has the focus uses them
+itself: letters typed into a field remain text, and an arrow key moves a slider that has the focus.
+The key 0 returns to the 3D view.
 
-`docs/make_keys.py` writes this page from the tables of the app.
+`docs/make_keys.py` generates this page from the tables of the app.
 """
 GESTURES = (
     ("Mouse in the viewport", VIEWPORT),

@@ -26,7 +26,7 @@ from tests.stand_ins import positions_of, write_stand_in
         pytest.param(Fault.refuse(), None, "*", "The connection to 127.0.0.1", id="no answer"),
         pytest.param(Fault.cut(9), None, BODY, "The connection to 127.0.0.1", id="cut"),
         pytest.param(Fault.wrong_length(-1), None, BODY, "model.safetensors", id="wrong length"),
-        pytest.param(Fault.garble_content_range(), 1, BODY, "another part", id="another part"),
+        pytest.param(Fault.garble_content_range(), 1, BODY, "the wrong part", id="the wrong part"),
     ],
 )
 def test_faults(
@@ -46,7 +46,7 @@ def test_faults(
     [
         ("http://helixscope.invalid", "The name helixscope.invalid could not be looked up"),
         ("http://127.0.0.1:9", "127.0.0.1:9 refuses connections"),
-        ("huggingface", "HF_ENDPOINT is no web address"),
+        ("huggingface", "HF_ENDPOINT is not a web address"),
     ],
 )
 def test_no_hub_at_the_address(command, tmp_path, endpoint, words):

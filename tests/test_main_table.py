@@ -70,7 +70,9 @@ def test_other_files(tables, tmp_path, ending, start):
 
 def test_what_is_wrong_is_said(tables, tmp_path, capsys):
     assert run("table", *tables, "--sort", "beauty") == 2
-    assert "'beauty' is none of n_positions, d_model" in capsys.readouterr().err.replace("\n", " ")
+    assert "'beauty' is not one of n_positions, d_model" in capsys.readouterr().err.replace(
+        "\n", " "
+    )
     assert run("table", tables[0], "--out", tmp_path / "out.txt") == 2
     assert ".csv or .md or .tex or .json" in capsys.readouterr().err
     assert run("table") == 2

@@ -66,7 +66,7 @@ def test_steps_or_tokens(text, tmp_path, capsys):
     ("options", "said"),
     [
         (("--heads", 3), "A width of 128 does not divide into 3 heads; choose a width that is"),
-        (("--vocabulary", 100), "A vocabulary of 100 tokens is out of bounds; it takes 257"),
+        (("--vocabulary", 100), "A vocabulary of 100 tokens is not possible; use 257"),
         (("--vocabulary", 60_000), "The text is too short for a vocabulary of 60,000 tokens"),
         (("--positions", 100_000, "--vocabulary", 257), "do not fill 2 windows of 100,000"),
     ],
@@ -82,14 +82,14 @@ def test_refusals(text, tmp_path, capsys, options, said):
 
 def test_no_text(command, tmp_path):
     done = command("train", "--corpus", tmp_path / "none", "--out", tmp_path / "out")
-    assert_refused(done, "There is no folder", "check --corpus")
+    assert_refused(done, "does not exist", "check --corpus")
 
 
 def test_other_settings_in_the_same_folder(text, tmp_path, capsys):
     train = ("train", "--corpus", text, "--out", tmp_path / "out", *SMALL)
     assert run(*train, "--steps", 2) == 0
     assert run(*train, "--steps", 3) == 1
-    assert "has steps 2, not 3; go on with its settings" in capsys.readouterr().err
+    assert "has steps 2, not 3; continue with its settings" in capsys.readouterr().err
     assert run(*train, "--steps", 2) == 0
 
 

@@ -94,7 +94,7 @@ def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
     shape, fortran, dtype = read(rest)
     check_shape(where, name, shape, len(shape))
     if dtype.hasobject or not dtype.itemsize:
-        raise SourceError(f"{where} holds no array of numbers: {name} is of {dtype}.", _AGAIN)
+        raise SourceError(f"{where} is not an array of numbers: {name} has dtype {dtype}.", _AGAIN)
     return ArrayHeader(shape, fortran, dtype, np.lib.format.MAGIC_LEN + size + length)
 
 
@@ -158,13 +158,17 @@ def open_member(archive: zipfile.ZipFile, where: str, member: str) -> IO[bytes]:
     """
     if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # bz2 and lzma unpack a block at once, whatever its size.
-        raise SourceError(f"{member} in {where} is packed by a method that is not read.", _AGAIN)
+        raise SourceError(
+            f"{member} in {where} uses a compression method that is not supported.", _AGAIN
+        )
     return archive.open(member)
 
 
 def _check_size(archive: zipfile.ZipFile, where: str, member: str, header: ArrayHeader) -> None:
     if header.length + header.nbytes != archive.getinfo(member).file_size:
-        raise SourceError(f"{where} is damaged: {member} is not of the size in its header.", _AGAIN)
+        raise SourceError(
+            f"{where} is damaged: {member} does not have the size in its header.", _AGAIN
+        )
 
 
 def open_npy(path: Path) -> RegionStore:

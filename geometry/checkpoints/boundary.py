@@ -49,7 +49,7 @@ def reading(
         raise
     except MemoryError as cause:
         log.warning("%s takes too much memory", name, exc_info=True)
-        raise error(f"{name} needs more memory than there is.", advice) from cause
+        raise error(f"{name} needs more memory than is available.", advice) from cause
     except BaseException as cause:
         log.warning("%s %s", name, fault, exc_info=True)
         raise error(f"{name} {fault}.", advice) from cause

@@ -59,7 +59,7 @@ def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, 
     if size > MAX_JSON:
         raise SourceError(
             f"{name} is {size} bytes long; at most {MAX_JSON} are read.",
-            "Check that the file is what its name says.",
+            "Check that it is the right file.",
         )
     parsed = load_json(name, content)
     if not isinstance(parsed, dict):
@@ -96,12 +96,12 @@ def load_json(
         raise SourceError(
             f"{name} holds some {values} values in {len(content)} bytes of JSON; at most "
             f"{MAX_JSON_VALUES} in {MAX_JSON} are read.",
-            "Check that it is what its name says.",
+            "Check that it is the right file.",
         )
     try:
         return json.loads(content.decode("utf-8"), object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{name} is not JSON.", AGAIN) from error
+        raise SourceError(f"{name} is not valid JSON.", AGAIN) from error
 
 
 def first_int(config: Mapping[str, Any], keys: Iterable[str]) -> int | None:

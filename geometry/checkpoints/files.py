@@ -43,20 +43,20 @@ CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs",
-        "is a git-LFS pointer: it stands for the weights, which were not downloaded",
+        "is a Git LFS pointer: the weights themselves were not downloaded",
         "Run `git lfs pull` in its folder.",
     ),
-    (b"GGUF", "is a GGUF file, which is not read", f"Open {KINDS} of the same model."),
-    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not read", f"Open {KINDS}."),
+    (b"GGUF", "is a GGUF file, which is not supported", f"Open {KINDS} of the same model."),
+    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not supported", f"Open {KINDS}."),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
-        "is in torch's old format, which cannot be read piece by piece",
+        "is in PyTorch's old format, which cannot be read in parts",
         "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
     ),
     (
         b"\x80",
-        "is a pickle that is no weights file. It was not run",
+        "is a pickle but not a weights file. It was not run",
         "Open a safetensors file, or a state dict saved with torch.save.",
     ),
 )
@@ -201,6 +201,8 @@ def choose_weights(names: list[str], where: str, advice: str = "Open one of the 
             advice,
         )
     if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
-        raise SourceError(f"{where} holds weights of another framework only.", f"It takes {KINDS}.")
+        raise SourceError(
+            f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
+        )
     some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    raise SourceError(f"{where} holds no weights, only {some}.", f"A checkpoint has {KINDS}.")
+    raise SourceError(f"{where} has no weights, only {some}.", f"A checkpoint needs {KINDS}.")

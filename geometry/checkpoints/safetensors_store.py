@@ -67,8 +67,8 @@ def read_header(file: ByteFile) -> dict[str, Region]:
     length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
     if length > MAX_HEADER:
         raise SourceError(
-            f"{file.name} is no safetensors file: its header would be {length} bytes long, and at "
-            f"most {MAX_HEADER} are allowed.",
+            f"{file.name} is not a safetensors file: its header would be {length} bytes long, and "
+            f"at most {MAX_HEADER} are allowed.",
             "Check that this is the weights file.",
         )
     if length > size - 8:

@@ -133,5 +133,5 @@ def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
         raise SourceError(f"{name} has no weight_map.", AGAIN)
     for shard in places.values():
         if not isinstance(shard, str) or not is_file_name(shard):
-            raise SourceError(f"{name} names {shard!r}, which is no file name.", AGAIN)
+            raise SourceError(f"{name} names {shard!r}, which is not a file name.", AGAIN)
     return places

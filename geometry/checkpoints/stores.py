@@ -209,10 +209,10 @@ class LocalFile:
 def cannot_read(path: Path, error: OSError) -> SourceError:
     """Return the error for a file that could not be read."""
     if isinstance(error, FileNotFoundError):
-        return SourceError(f"There is nothing at {path}.", "Check the path.")
+        return SourceError(f"{path} does not exist.", "Check the path.")
     if isinstance(error, PermissionError):
         return SourceError(
-            f"{path} may not be read: permission denied.", "Change the file's permissions."
+            f"{path} cannot be read: permission denied.", "Change the file's permissions."
         )
     return SourceError(f"{path} could not be read: {error.strerror or error}.", "Check the disk.")
 
@@ -264,7 +264,7 @@ def open_regular(path: Path) -> IO[bytes]:
 def not_regular(path: Path) -> SourceError:
     """Return the error for a pipe, a socket or a device in place of a file."""
     return SourceError(
-        f"{path} is a pipe, a socket or a device, and no file.", "Save what it holds into a file."
+        f"{path} is a pipe, a socket or a device, not a file.", "Save its content to a file."
     )
 
 
@@ -277,9 +277,7 @@ def check_shape(file: str, name: str, sizes: Sequence[Any], n_axes: int) -> None
         They are no whole numbers from 0 below 2⁶³, or there are too many axes.
     """
     if n_axes > MAX_AXES or any(type(n) is not int or not 0 <= n < 2**63 for n in sizes):
-        raise SourceError(
-            f"{file} is damaged: the shape of {name!r} is none that a tensor can have.", AGAIN
-        )
+        raise SourceError(f"{file} is damaged: {name!r} has an impossible shape.", AGAIN)
 
 
 class Region(NamedTuple):

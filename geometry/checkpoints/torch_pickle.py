@@ -90,7 +90,7 @@ def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
         entries += 1
         if entries > MAX_ENTRIES or depth > MAX_DEPTH or len(prefix) > MAX_NAME:
             raise SourceError(
-                f"{name} holds more entries than any model, or entries in entries without end.",
+                f"{name} has more entries than any model, or entries nested without end.",
                 "Check that this is the weights file.",
             )
         if isinstance(value, StoredTensor):

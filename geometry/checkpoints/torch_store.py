@@ -98,7 +98,7 @@ def _find_pickle(file: ByteFile, entries: Mapping[str, zipfile.ZipInfo]) -> zipf
 def _load(file: ByteFile, record: Record) -> Any:
     data = record.read_at(0, record.length)
     if not record.is_sound(data):
-        raise SourceError(f"{file.name} is damaged: its checksum is another.", AGAIN)
+        raise SourceError(f"{file.name} is damaged: its checksum does not match.", AGAIN)
     try:
         return load_pickle(data.tobytes())
     except HelixscopeError:
@@ -106,8 +106,8 @@ def _load(file: ByteFile, record: Record) -> Any:
     # A malicious pickle can raise anything; none of it may get through.
     except Exception as error:
         raise SourceError(
-            f"{file.name} is a pickle that is no weights file: it holds more than tensors, or is "
-            "damaged. It was not run.",
+            f"{file.name} is a pickle but not a weights file: it contains more than tensors, or "
+            "is damaged. It was not run.",
             "Open a safetensors file, or a state dict saved with torch.save.",
         ) from error
 
@@ -128,7 +128,7 @@ def _place(
         )
     check_shape(file.name, name, (*shape, *stride, tensor.offset), len(shape))
     if len(shape) != len(stride):
-        raise SourceError(f"{file.name} is damaged: {name!r} has no place in it.", AGAIN)
+        raise SourceError(f"{file.name} is damaged: the layout of {name!r} is inconsistent.", AGAIN)
     info = TensorInfo(name, shape, dtype, min(math.prod(shape) * itemsize, nbytes))
     contiguous = all(
         size == 1 or step == math.prod(shape[axis + 1 :])
@@ -137,5 +137,5 @@ def _place(
     strides = None if contiguous or 0 in shape else stride
     region = Region(record, tensor.offset * itemsize, info, strides, big_endian)
     if region.offset + region.span() * itemsize > nbytes:
-        raise SourceError(f"{file.name} is damaged: {name!r} lies beyond its part.", AGAIN)
+        raise SourceError(f"{file.name} is damaged: {name!r} exceeds its record.", AGAIN)
     return region

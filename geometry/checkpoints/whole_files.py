@@ -31,9 +31,9 @@ _ROOM = "Free some space, or choose another folder."
 _REASONS = {
     errno.ENOSPC: ("no space is left on the disk", _ROOM),
     errno.EDQUOT: ("the quota of this account is used up", _ROOM),
-    errno.EFBIG: ("it is larger than a file may be there", "Choose another folder."),
+    errno.EFBIG: ("it exceeds the maximum file size there", "Choose another folder."),
     errno.EIO: ("the disk reports an error", "Check the disk, or choose another folder."),
-    errno.EROFS: ("the disk may only be read", "Choose another folder."),
+    errno.EROFS: ("the disk is read-only", "Choose another folder."),
     errno.EACCES: ("access is not permitted", _ELSEWHERE),
     errno.EPERM: ("access is not permitted", _ELSEWHERE),
 }
@@ -173,7 +173,7 @@ def _mode_of(out: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(out))
     if not stat.S_ISREG(mode):  # a device or a pipe, which a file would take the place of
-        raise OSError(errno.ENODEV, "It is no ordinary file", str(out))
+        raise OSError(errno.ENODEV, "It is not a regular file", str(out))
     return stat.S_IMODE(mode)
 
 

@@ -64,7 +64,7 @@ class Record:
         piece = self.file.read_at(begin, length)
         header = piece[self.start - begin :][:_HEADER].tobytes()
         if len(header) < _HEADER or header[:4] != b"PK\x03\x04":
-            raise SourceError(f"{self.name} is damaged: its directory points nowhere.", AGAIN)
+            raise SourceError(f"{self.name} is damaged: its directory is invalid.", AGAIN)
         name, extra = (int.from_bytes(header[i : i + 2], "little") for i in (26, 28))
         first = self.start + _HEADER + name + extra + offset
         data = piece[first - begin :][:nbytes]
@@ -104,7 +104,7 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
     # zipfile also raises errors of struct, zlib and Unicode.
     except Exception as error:
         raise SourceError(
-            f"{file.name} is truncated or damaged: it starts like a zip archive and does not end "
+            f"{file.name} is truncated or damaged: it starts like a zip archive but does not end "
             "like one.",
             AGAIN,
         ) from error

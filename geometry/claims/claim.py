@@ -202,7 +202,7 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
             asked = claim.null if measured.nulls else None
             null = None if asked is None else asked(claim, measured)
             if asked is not None and null is None:
-                raise CannotTell("random curves do not have such a number to compare it with")
+                raise CannotTell("random curves have no comparable value")
     except (Cancelled, FileChanged):
         raise
     except NotApplicable as error:

@@ -147,7 +147,7 @@ def local_heads(measured: Measurements) -> float:
     """Count the heads that attend to the nearest positions only."""
     first, last = measured.positions
     if last - first < 10 * NEAR:
-        raise CannotTell("too few positions are shown: nearly all of them are near")
+        raise CannotTell("too few positions are shown: nearly all are close")
     return _local(_projected(measured, _up_to_the_last(measured)))
 
 
@@ -168,7 +168,7 @@ def blunted(measured: Measurements) -> float:
     """Best previous-token score with P averaged in blocks of ten, relative to that without."""
     plain, averaged = (measured.kernels(LAYER, averaged=flag) for flag in (False, True))
     if not plain.previous_token.any():
-        raise CannotTell("no position of the range has one before it")
+        raise CannotTell("no position of the range has a previous one")
     return float(np.divide(averaged.previous_token.max(), plain.previous_token.max()))
 
 

@@ -140,7 +140,7 @@ def fraying(measured: Measurements) -> float:
     early = measured.residual[: max(0, 21 - start)]
     late = measured.residual[max(0, first - start) : last + 1 - start]
     if not len(early) or not len(late):
-        raise CannotTell("the shown range lacks the first positions, or those from 100 on")
+        raise CannotTell("the shown range lacks the first positions or those from 100 on")
     return float(np.median(early) / np.median(late))
 
 
@@ -198,7 +198,7 @@ def entries_explained(measured: Measurements) -> float:
     """Median R² of three components for the columns that are like sine waves."""
     waves = measured.sinusoids.r2 >= 0.8
     if not waves.any():
-        raise CannotTell("no entry is like a sine wave")
+        raise CannotTell("no entry resembles a sine wave")
     return float(np.median(measured.projected_r2[waves]))
 
 
@@ -261,7 +261,9 @@ def needs_curve(measured: Measurements) -> None:
         raise CannotTell("too few positions are shown")
     _, half_lag = noise_and_half_lag(rows - rows.mean(axis=0))
     if half_lag < 2 * len(rows) / CHORDS:
-        raise NotApplicable(f"rows {max(half_lag, 1):.0f} apart have half in common: no curve")
+        raise NotApplicable(
+            f"rows {max(half_lag, 1):.0f} apart have only half in common, so they form no curve"
+        )
 
 
 def curve_length(measured: Measurements) -> float:

@@ -206,7 +206,7 @@ def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], 
     def measure(measured: Measurements) -> float:
         sums = _sums(measured, rows, columns)
         if min(CORNER, sums["rows"], sums["columns"]) == sums["dimensions"]:
-            raise NotApplicable("the corner has all directions, which is chance")
+            raise NotApplicable("the corner contains all directions, which is chance")
         return sums[which] / _chance(sums)
 
     return measure
@@ -237,8 +237,8 @@ def reach_of_corner(rows: Name, columns: Name, bound: float) -> Callable[[Measur
         m = min(CORNER, sums["rows"], sums["columns"])
         if m / _chance(sums) < bound:
             raise NotApplicable(
-                f"{m:g} of {sums['dimensions']:g} directions share at most {m / _chance(sums):.3g} "
-                "times chance"
+                f"{m:g} of {sums['dimensions']:g} directions overlap at most "
+                f"{m / _chance(sums):.3g} times chance"
             )
 
     return check
@@ -318,7 +318,9 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
     def measure(measured: Measurements) -> float:
         values, chance = _captured(measured)
         if chance == 1.0:
-            raise NotApplicable("P's leading directions are all there are, which capture all")
+            raise NotApplicable(
+                "P's leading directions are all directions, which capture everything"
+            )
         return float(_part(values, first, last).mean() / chance)
 
     return measure
@@ -344,7 +346,7 @@ def reach_of_capture(bound: float) -> Callable[[Measurements], None]:
     def check(measured: Measurements) -> None:
         _, chance = _captured(measured)
         if 1.0 / chance < bound:
-            raise NotApplicable(f"a capture of everything is only {1 / chance:.3g} times chance")
+            raise NotApplicable(f"complete capture is only {1 / chance:.3g} times chance")
 
     return check
 
@@ -353,7 +355,7 @@ def first_without_mean(measured: Measurements) -> float:
     """Capture of E's first direction by P about its mean row, over that by P as it is."""
     P, E = measured.model.W_pos, measured.directions("E")
     if E.vectors.shape[1] != P.shape[1]:
-        raise CannotTell("tokens and positions are of different size")
+        raise CannotTell("tokens and positions have different widths")
     as_it_is, _ = _captured(measured)
     centred = singular_directions(P - P.mean(axis=0))
     rank = min(DEFAULT_RANK, len(centred.vectors))
@@ -437,7 +439,7 @@ def _energy(measured: Measurements) -> Array:
     """Return E's energy in each entry."""
     tokens = measured.model.W_E
     if tokens.shape[1] != measured.model.d_model:
-        raise CannotTell("tokens and positions are of different size")
+        raise CannotTell("tokens and positions have different widths")
 
     def find() -> Array:
         energy: Array = np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)

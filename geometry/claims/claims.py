@@ -30,7 +30,7 @@ HELIX = "GPT-2's positional embedding matrix is a helix"
 NORMS = "The norms of positional embeddings are stable"
 SUBSPACES = "Insights into GPT-2's positional encodings"
 WHY = "Why a helix and not a line: the comments on it"
-OURS = "Ours: hypotheses and checks beside the articles"
+OURS = "Ours: further hypotheses and checks"
 
 
 def check_claims(
@@ -51,7 +51,7 @@ def check_claims(
 
 
 _READERS: tuple[tuple[Name, str], ...] = (("W_Q", "query"), ("W_K", "key"), ("W_V", "value"))
-_CLEARLY = "“far more … than one would expect from chance”: half more at the least"
+_CLEARLY = "“far more … than one would expect from chance”: at least half more"
 _HALF = "“most of its mass”: more than half"
 _WITHIN = "our reading of “nearly”: within a twentieth"
 
@@ -65,30 +65,30 @@ CLAIMS: tuple[Claim, ...] = (
           at_least(0.89), "90 %, rounded", lambda m: measures.top3(m, 1, -1), "positions",
           curves("process", "walk")),
     Claim("pca.not_a_line", HELIX, "Training “does something weirder than” a line.",
-          "share of what the best line leaves of the rows that two components hold",
-          at_least(0.5), "more than half: not noise beside a line", measures.beside_a_line,
+          "share of the residual of the best line that two components explain",
+          at_least(0.5), "more than half: the residual is not noise", measures.beside_a_line,
           "shape", curves("process", "walk")),
     Claim("shape.helix", HELIX, "“We get a helix.”",
-          "balanced turning share of a climbing curve, over what the rule asks", at_least(1),
-          "B of 0.5, or B′ of 0.8: what at most 5 % of smooth random curves reach, whatever their "
-          "length scale", measures.turning, "shape", worst_turning),
+          "balanced turning share of a climbing curve, over the bound of the rule", at_least(1),
+          "B of 0.5, or B′ of 0.8, which at most 5 % of smooth random curves reach, whatever "
+          "their length scale", measures.turning, "shape", worst_turning),
     Claim("shape.turns", HELIX, "The helix has “loops”.",
-          "turns from the first to the last position", at_least(1), "one loop at the least",
+          "turns from the first to the last position", at_least(1), "at least one loop",
           measures.turns, "shape", random_turns, measures.needs_helix),
     Claim("outlier.first", HELIX, "Position 0 is “always an outlier”.",
-          "how far its norm is out, over the bound of the rule", more_than(1),
+          "deviation of its norm, over the bound of the rule", more_than(1),
           "the rule for outliers", measures.how_far_out(0), "norms", curves("process", "walk")),
     Claim("outlier.last", HELIX, "“The very last position … is an outlier as well.”",
-          "how far its norm is out, over the bound of the rule", more_than(1),
+          "deviation of its norm, over the bound of the rule", more_than(1),
           "the rule for outliers", measures.how_far_out(-1), "norms", curves("process", "walk")),
-    Claim("position.last_decays", OURS, "The last position's row never learns: it is what it was "
-          "at the beginning, and only decays.",
-          "largest share of it, over training, that is anything else", at_most(STAYS),
+    Claim("position.last_decays", OURS, "The last position's row never learns: it keeps its "
+          "initial value and only decays.",
+          "largest share of it, over training, that is new", at_most(STAYS),
           "a twentieth", measures.last_departure, "training"),
     Claim("pca.fraying", HELIX, "“Fraying”: the earliest positions “are relying on a different "
           "subspace than all the others”.",
           "median residual of the positions to 20, over that from 100 on", at_least(1.5),
-          "half more at the least, to be seen in a plot", measures.fraying, "norms",
+          "at least half more, visible in a plot", measures.fraying, "norms",
           curves("process", "walk", by_lag=True)),
     Claim("pca.truncated", HELIX, "Without the first 100 positions three dimensions explain "
           "“substantially” more.", "gain in variance share", at_least(0.02),
@@ -96,14 +96,14 @@ CLAIMS: tuple[Claim, ...] = (
           curves("process", "walk", by_lag=True)),
     Claim("pca.first_hundred", HELIX, "The best three dimensions of the first 100 positions are "
           "not those of the others.", "shared part of the two subspaces, 0 to 1", at_most(0.9),
-          "“a different subspace”: a tenth of it at the least", measures.shared_subspace,
+          "“a different subspace”: at least a tenth of it", measures.shared_subspace,
           "positions", curves("process", "walk", by_lag=True)),
     Claim("steps.early", HELIX, "The first few positions are set apart “by spacing them out”.",
           "mean step of positions 1–20, over that from 100 on", at_least(2), "twice as far",
           measures.steps, "norms", curves("process", by_lag=True)),
     Claim("entries.waves", HELIX, "“Many of the entries … taken in isolation” look “kind of” like "
-          "a sine wave.", "variance that one sinusoid for each entry explains", at_least(0.6),
-          "more than half, clearly", measures.sinusoidal_share, "dimensions",
+          "a sine wave.", "share of the variance explained by one sinusoid for each entry",
+          at_least(0.6), "more than half, clearly", measures.sinusoidal_share, "dimensions",
           curves("process", columns=True)),
     Claim("entries.explained", HELIX, "“Both of these observations are explained by the helical "
           "structure”: the sine waves.",
@@ -112,7 +112,7 @@ CLAIMS: tuple[Claim, ...] = (
           "dimensions", curves("process", columns=True), measures.needs_helix),
     Claim("similarity.periodic", HELIX, "“A periodic pattern to the cosine similarity.”",
           "largest rise of the mean cosine by lag after a fall, to three quarters of the range",
-          at_least(0.2), "it has to come back, by a tenth of all possible cosines",
+          at_least(0.2), "it has to rise again, by a tenth of all possible cosines",
           measures.rise, "similarity", curves("process", "walk", by_lag=True)),
     Claim("similarity.explained", HELIX, "“Both of these observations are explained by the "
           "helical structure”: the period.",
@@ -125,7 +125,7 @@ CLAIMS: tuple[Claim, ...] = (
           measures.later_variation, "norms", curves("process", by_lag=True)),
     Claim("norms.early", NORMS, "Before that they vary more.",
           "coefficient of variation of the earlier norms, over that of the later",
-          at_least(1.5), "half more at the least", measures.early_variation, "norms",
+          at_least(1.5), "at least half more", measures.early_variation, "norms",
           curves("process", "walk", by_lag=True)),
     Claim("layernorm.orthogonal", NORMS, "“Token embeddings are almost orthogonal to positional "
           "embeddings (maximum cosine sim of 0.15 …).”", "largest |cosine| of a token and a "
@@ -155,13 +155,13 @@ CLAIMS: tuple[Claim, ...] = (
           "less than by chance", spaces.captured(0.02, 0.65), "capture",
           spaces.random_capture(0.02, 0.65)),
     Claim("capture.first", SUBSPACES, "“A small mass at the low indices. This is strange to me.”",
-          "capture of E's first direction, over chance", at_least(1.5), "to be seen in a plot",
+          "capture of E's first direction, over chance", at_least(1.5), "visible in a plot",
           spaces.captured(0, 0), "capture", spaces.random_capture(0, 0),
           spaces.reach_of_capture(1.5)),
     Claim("capture.first_is_mean", OURS, "“Feel free to send me hypotheses!” It is P's mean row: "
           "about its mean P has little of E's first direction.",
           "capture of E's first direction by P about its mean row, over that by P", at_most(0.5),
-          "half of it gone", spaces.first_without_mean, "capture"),
+          "half lower", spaces.first_without_mean, "capture"),
     Claim("overlap.P_E.strong_weak", SUBSPACES, "“The top positional encoding subspace is aligned "
           "to the bottom token embedding subspace” (the article's upper right corner).",
           "top-right corner of P × E, over chance", at_least(2), "“large masses”: twice chance",
@@ -172,7 +172,7 @@ CLAIMS: tuple[Claim, ...] = (
           "bottom-left corner of P × E, over chance", at_least(1.5), "half more than chance",
           spaces.corner("P", "E", "BL"), "overlaps", spaces.random_corner("P", "E"),
           spaces.reach_of_corner("P", "E", 1.5)),
-    Claim("overlap.P_E.strong", SUBSPACES, "P's top keeps clear of E's top.",
+    Claim("overlap.P_E.strong", SUBSPACES, "P's top directions avoid E's top directions.",
           "top-left corner of P × E, over chance", at_most(1), "less than by chance",
           spaces.corner("P", "E", "TL"), "overlaps", spaces.random_corner("P", "E")),
     *(Claim(f"overlap.{name}_P", SUBSPACES, f"The {word} matrix is “well-aligned to the very top "
@@ -184,9 +184,9 @@ CLAIMS: tuple[Claim, ...] = (
           "subspaces of both P and E”: P.", "top-left corner, over chance", at_least(1.5),
           _CLEARLY, spaces.corner("W_V", "P", "TL"), "overlaps",
           spaces.random_corner("W_V", "P"), spaces.reach_of_corner("W_V", "P", 1.5)),
-    Claim("overlap.W_Q_P.folded", OURS, "With LayerNorm's gain folded into the weights, what "
-          "queries read of P's top is another matter.",
-          "overlap of the first three directions, folded over raw", at_most(0.5), "half of it gone",
+    Claim("overlap.W_Q_P.folded", OURS, "With LayerNorm's gain folded into the weights, queries "
+          "read less of P's top directions.",
+          "overlap of the first three directions, folded over raw", at_most(0.5), "half lower",
           spaces.folded_share, "overlaps"),
     *(Claim(f"overlap.{name}_E", SUBSPACES, f"The {word} matrix is “well-aligned to the top "
             "subspaces of E”.", "top-left corner, over chance", at_least(1.5), _CLEARLY,
@@ -225,12 +225,12 @@ CLAIMS: tuple[Claim, ...] = (
           "directions", at_least(0.9), "“strongly”: all but a tenth", spaces.heaviest,
           "directions", spaces.turned_heaviest),
     Claim("directions.few_entries", SUBSPACES, "Positions use few indices of the embedding.",
-          "share of the entries that hold 90 % of the mass of the first five directions",
+          "share of the entries that carry 90 % of the mass of the first five directions",
           at_most(0.15), "some 40 of 768 for each of them, and the same for some",
           spaces.entries_used, "directions", spaces.turned_entries),
     Claim("directions.disjoint", SUBSPACES, "“They actually make use of (roughly) disjoint sets of "
-          "embedding indices!”", "E's energy in the entries above 0.1, over that in an average one",
-          at_most(0.5), "half at the most", spaces.tokens_there, "directions",
+          "embedding indices!”", "E's energy in the entries above 0.1, over the average entry",
+          at_most(0.5), "at most half", spaces.tokens_there, "directions",
           spaces.other_entries),
     Claim("directions.appended", SUBSPACES, "“This is just a permutation away from the positional "
           "encodings being appended.”",
@@ -243,16 +243,19 @@ CLAIMS: tuple[Claim, ...] = (
           at_least(0.5), "“basically”: more than half", measures.context_waves, "directions",
           curves("process", "walk", draws=FEWEST)),
     Claim("directions.frequencies", SUBSPACES, "“… of different frequencies.”",
-          "different frequencies among the first five, a quarter of a cycle apart", at_least(4),
-          "four of five, if sine and cosine of one may be among them",
+          (
+              "number of different frequencies among the first five, at least a quarter of a "
+              "cycle apart"
+          ), at_least(4),
+          "four of five, as one may appear as sine and cosine",
           measures.different_frequencies, "directions", curves("process", "walk", draws=FEWEST)),
     Claim("decoding.position", SUBSPACES, "“Easily resolve … the token embedding and its "
           "position”: the position, from their sum.",
-          "share of sums that are nearest to that position's row", at_least(0.95),
+          "share of sums nearest to that position's row", at_least(0.95),
           "“easily”: 19 of 20", spaces.position_read_back, "layernorm", spaces.turned_position),
     Claim("decoding.token", SUBSPACES, "“Easily resolve both the token embedding and its "
           "position”: the token, from their sum.",
-          "share of sums that are nearest to that token's row, of 4,096", at_least(0.95),
+          "share of sums nearest to that token's row, of 4,096", at_least(0.95),
           "“easily”: 19 of 20", spaces.token_read_back, "layernorm", spaces.turned_token),
     # ---- why ---
     Claim("lookback.everywhere", WHY, "“Look back N tokens” is “a position-independent rotation "
@@ -264,53 +267,56 @@ CLAIMS: tuple[Claim, ...] = (
           lookback.far, "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.rotation", WHY, "“Acting on it through … rotations”: a shift alone does not do "
           "it, as it would on a line.",
-          "share of the error of a shift alone that a rotation takes away, N = 50", at_least(0.5),
+          "share of the error of a shift alone that a rotation removes, N = 50", at_least(0.5),
           "half of it", lookback.beyond_a_shift, "lookback",
           curves("process", "walk", by_lag=True)),
     Claim("lookback.shift", WHY, "“(and translation?)”: the rotation alone does not do it either.",
           "R² of rotation and shift less that of the rotation alone, N = 50, by halves",
-          more_than(0), "better in what it was not fitted to", lookback.beyond_a_rotation,
+          more_than(0), "better on positions not used in the fit", lookback.beyond_a_rotation,
           "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.angle", WHY, "Each token back turns by the same angle.",
-          "R² of a straight line through the angles by lag, as far as rotations fit",
-          at_least(0.99), "straight to the eye", lookback.steady_turning, "lookback",
+          "R² of a straight line through the angles by lag, up to where rotations fit",
+          at_least(0.99), "visibly straight", lookback.steady_turning, "lookback",
           curves("process", "walk", by_lag=True)),
     Claim("lookback.heads", WHY, "“… of the positional subspace of query/key vectors.”",
           "R² for N = 10 in queries or keys, the lower, median of the first layer's heads",
           at_least(0.9), "all but a tenth", lookback.in_heads, "lookback",
           lookback.curves_in_heads),
     Claim("lookback.lags", WHY, "“Perhaps even for different Ns across different heads.”",
-          "different lags that a head attends to twice as much as to itself and to the farthest",
+          (
+              "number of different lags that a head attends to twice as much as to itself and to "
+              "the farthest"
+          ),
           at_least(2), "two are different", lookback.different_lags, "lookback"),
     Claim("heads.position_independent", WHY, "“Position-independent”: scores depend on the lag.",
-          "share of the variance of a head's scores that the lag explains, median of layer 0",
+          "share of the variance of a head's scores explained by the lag, median of layer 0",
           at_least(0.5), "more than half", lookback.by_lag_alone, "kernels",
           lookback.turned_shares),
     Claim("read.norm", WHY, "“The helix puts a bit of positional information in the variable "
           "magnitude …”", "median error of the position with the nearest norm, over chance",
-          at_most(0.5), "“a bit”: twice as near as by chance", measures.by_norm, "norms",
+          at_most(0.5), "“a bit”: half the error expected by chance", measures.by_norm, "norms",
           curves("process", "walk", by_lag=True)),
     Claim("read.direction", WHY, "“… and a bit in the variable rotation.”",
           "median error of the position in the nearest direction, over chance", at_most(0.5),
-          "“a bit”: twice as near as by chance", measures.by_direction, "norms",
+          "“a bit”: half the error expected by chance", measures.by_direction, "norms",
           curves("process", by_lag=True)),
     Claim("curve.curled", WHY, "“You are forced to ‘curl’ the line up”: “high length while staying "
           "close to the origin”.", "length of the curve in three components, over its extent",
-          at_least(1.5), "half longer than a straight line of its extent", measures.curled,
+          at_least(1.5), "half again as long as a straight line of its extent", measures.curled,
           "shape", curves("process", "walk"), measures.needs_curve),
     Claim("layernorm.ruins_line", WHY, "“Layernorms may directly ruin the linear case by "
           "projecting it away.”",
           "shortest step after LayerNorm of a line of the curve's length, over its mean step",
-          at_most(0.25), "a quarter of an even step", lookback.line_after_layernorm,
+          at_most(0.25), "a quarter of the mean step", lookback.line_after_layernorm,
           "experiment", curves("process", "walk")),
     Claim("kernels.local", OURS, "Some heads find the last few tokens by position alone.",
-          "heads of the first layer whose last 32 queries have over 90 % of their attention at "
-          "lags 0–10", at_least(1), "one of them", lookback.local_heads, "kernels",
+          "number of heads of the first layer whose last 32 queries have over 90 % of their "
+          "attention at lags 0–10", at_least(1), "at least one", lookback.local_heads, "kernels",
           lookback.turned_kernels),
-    Claim("kernels.averaged", OURS, "For that neighbours have to differ: with positions averaged "
-          "in blocks of 10 no head finds the token before as well.",
-          "best previous-token score of the first layer, averaged over as it is", at_most(0.8),
-          "a fifth of it gone", lookback.blunted, "kernels"),
+    Claim("kernels.averaged", OURS, "Finding the previous token requires neighbours to differ: "
+          "with positions averaged in blocks of 10, no head finds it as well.",
+          "best previous-token score of the first layer, averaged over unaveraged", at_most(0.8),
+          "a fifth lower", lookback.blunted, "kernels"),
 )  # fmt: skip
 """In the order of the articles."""
 

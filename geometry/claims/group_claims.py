@@ -337,7 +337,7 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
                _mean_gain("openai")),
     GroupClaim("group.truncated_stanford", HELIX, "It “makes very little difference to the "
                "Stanford models”.", "mean gain in variance share", at_most(0.02),
-               "less than what is a difference for OpenAI's", "compare",
+               "less than what counts as a difference for OpenAI's", "compare",
                "two GPT-2s of Stanford side by side", _mean_gain("stanford")),
     GroupClaim("group.norms", NORMS, "“Across 3 GPT-2 models … there is significant stability.”",
                "largest coefficient of variation of their norms from 100 on", at_most(0.1),

@@ -77,7 +77,7 @@ class MeasuredModel:
         self.rank = min(DEFAULT_RANK, directions) if rank is None else rank
         if not 1 <= self.rank <= directions:
             raise RangeError(
-                f"rank {self.rank} is none that this table has: it has {directions} directions",
+                f"rank {self.rank} is not available: this table has {directions} directions",
                 f"Choose a rank from 1 to {directions}.",
             )
         if model.n_layers is not None and not 0 <= layer < max(model.n_layers, 1):

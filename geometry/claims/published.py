@@ -174,8 +174,8 @@ _ORDER = "Order of two of 512 rows, read linearly, errors"
 def _position(table: Table, value: float) -> Published:
     return Published(
         _PROBES, _POSITION, table, value, max(0.1 * value, 0.005),
-        "The paper splits the rows at random once; over our splits GPT-2’s error has a standard"
-        " deviation of 5 %, and twice that is allowed.",
+        "The paper uses one random split of the rows; over our splits GPT-2’s error has a "
+        "standard deviation of 5 %, and twice that is allowed.",
         _position_error, "positions",
     )  # fmt: skip
 
@@ -184,8 +184,8 @@ def _order(table: Table, value: float) -> Published:
     share = value / 100
     return Published(
         _PROBES, _ORDER, table, value, 200 * math.sqrt(share * (1 - share) / N_ROWS),
-        "The paper draws 512 pairs at random once; twice the standard deviation of that many draws"
-        " is allowed.",
+        "The paper draws 512 random pairs once; twice the standard deviation of that many draws "
+        "is allowed.",
         _order_error, "%",
     )  # fmt: skip
 
@@ -194,7 +194,7 @@ def _wave(count: int, value: float) -> Published:
     return Published(
         _WAVES, f"Variance of 512 rows in {count} principal components",
         "RoBERTa", value, 0.5,
-        "The paper leaves open whether rows of padding count, two of 514.",
+        "The paper does not say whether padding rows count, two of 514.",
         _share(count), "%",
     )  # fmt: skip
 
@@ -210,7 +210,7 @@ PUBLISHED: tuple[Published, ...] = (
     _order("sinusoidal", 5.08),
     Published(
         _RANK, "Stable rank of the rows 1–511, centred", "GPT-2", 2.05, 0.02,
-        "Two decimals are printed, and the paper’s rows have the mean of sampled tokens added.",
+        "The paper gives two decimals, and adds the mean of sampled tokens to the rows.",
         _stable_rank,
     ),
     _wave(4, 50.51),

@@ -35,9 +35,9 @@ MEANINGS: Mapping[str, str] = {
     "matern": "rougher random curves (Gaussian processes, Matérn-3/2, of the length scale that "
     "turns most)",
     "walk": "random walks with the same step lengths",
-    "band": "random curves of slow waves only, all equally strong, up to the frequency that turns "
-    "most",
-    "phase": "the same components with the phases of their waves drawn anew",
+    "band": "random curves made only of slow waves, all equally strong, up to the frequency that "
+    "turns most",
+    "phase": "the same components with random phases of their waves",
 }
 
 _Spectrum = tuple[Array, Array, float]

@@ -160,7 +160,7 @@ class Gathering:
         if history is None:
             raise SourceError(
                 f"None of the {len(self.plan.snapshots)} checkpoints of {self.plan.origin.source} "
-                f"has a table to show: {self.skipped[0].why}",
+                f"has a usable table: {self.skipped[0].why}",
             )
         return history
 

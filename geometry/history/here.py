@@ -48,7 +48,7 @@ def history_here(model: PositionalModel) -> History:
     """
     origin = find_history(model)
     if origin is None:
-        raise NoHistory("this model comes without a history of its training")
+        raise NoHistory("this model has no training history")
     if origin.kind == "file":
         return read_history(Path(origin.source), name=origin.name, shape=origin.shape)
     network = None
@@ -56,7 +56,7 @@ def history_here(model: PositionalModel) -> History:
         network = Network(Hub(offline=True), default_cache(), Transfer())
     snapshots = [one for one in list_snapshots(origin, network) if one.here]
     if not snapshots:
-        raise NotFetched("no history of its training has been fetched")
+        raise NotFetched("its training history is not on this machine")
     return Gathering(plan_history(origin, snapshots), network).run()
 
 

@@ -63,13 +63,13 @@ class History:
 
     def __post_init__(self) -> None:
         if not len(self.steps) or (self.steps[1:] <= self.steps[:-1]).any():
-            raise SourceError(f"The steps of the history {self.source} do not rise.")
+            raise SourceError(f"The steps of the history {self.source} are not increasing.")
         for values in (self.steps, self.tokens, self.losses, self.decays):
             if values is not None:
                 if values.shape != self.steps.shape:
                     raise SourceError(
-                        f"The history {self.source} has {len(self.steps)} steps, and what it says "
-                        f"of them has shape {values.shape}."
+                        f"The history {self.source} has {len(self.steps)} steps, but values of "
+                        f"shape {values.shape}."
                     )
                 values.setflags(write=False)
 
@@ -169,7 +169,7 @@ def in_memory(
     kept = [tables[i] for i in order]
     shapes = {table.shape for table in kept}
     if len(shapes) != 1:
-        raise SourceError(f"A history takes tables of one shape, got {sorted(shapes)}.")
+        raise SourceError(f"All tables of a history must have one shape, got {sorted(shapes)}.")
     return History(
         name, source, np.asarray(steps, np.int64)[order], shapes.pop(), kept.__getitem__, **more
     )

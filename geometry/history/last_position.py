@@ -156,25 +156,25 @@ def _judge(
     last = history.n_positions - 1
     steps = "–".join(_count(history.steps[i]) for i in (0, -1))
     if history.n_snapshots < 2 or history.n_positions < 3:
-        return None, "This history is too short to tell."
+        return None, "This history is too short to decide."
     if first_norm == 0.0:
-        return None, f"The row of position {last} begins as zero: decay leaves no trace on it."
+        return None, f"The row of position {last} starts at zero, so decay has no visible effect."
     if beside[-1] < MOVES:
         return None, (
-            f"Over steps {steps} the rows before position {last} have hardly left their "
-            f"beginnings either ({_percent(beside[-1])}): this history is too short to tell."
+            f"Over steps {steps} the rows before position {last} have hardly changed either "
+            f"({_percent(beside[-1])}): this history is too short to decide."
         )
     worst = int(departures.argmax())
-    as_told = ", as much as its weight decay says" if history.decays is not None else ""
+    as_told = ", as its weight decay predicts" if history.decays is not None else ""
     if departures[worst] <= STAYS:
         return True, (
-            f"Over steps {steps} the row of position {last} stays what it was at the beginning and "
-            f"only shrinks{as_told}: at most {_percent(departures[worst])} of it is anything else. "
-            f"Of the rows before it, {_percent(beside[-1])} is new by the end."
+            f"Over steps {steps} the row of position {last} keeps its initial direction and only "
+            f"shrinks{as_told}: at most {_percent(departures[worst])} of it is new. Of the rows "
+            f"before it, {_percent(beside[-1])} is new by the end."
         )
     return False, (
         f"At step {_count(history.steps[worst])}, {_percent(departures[worst])} of the row of "
-        f"position {last} is not its beginning, decayed: it does learn."
+        f"position {last} is not its decayed initial value, so it does learn."
     )
 
 

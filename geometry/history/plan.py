@@ -104,7 +104,7 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
     """
     n = len(steps)
     if count < 1:
-        raise RangeError(f"{count} checkpoints were asked for", "Ask for at least one.")
+        raise RangeError(f"{count} checkpoints were requested", "Request at least one.")
     if count >= n:
         return tuple(range(n))
     if count == 1:

@@ -123,7 +123,7 @@ def _check_format(file: LocalFile) -> None:
     said = said.get("__metadata__")
     said = said if isinstance(said, dict) else {}
     if said.get("format") != FORMAT:
-        raise SourceError(f"{file.path} is no training history.", AGAIN)
+        raise SourceError(f"{file.path} is not a training history.", AGAIN)
     if said.get("version") != VERSION:
         raise SourceError(
             f"{file.path} is a training history of version {said.get('version')!r}; only version "

@@ -102,7 +102,7 @@ class Pace:
     def _check(self) -> None:
         spent, budgets = self._spent(), self._budgets
         if self._in_head and self._nbytes > budgets.head_bytes:
-            raise BrokenTransfer(f"The headers that {self._host} sends do not end.")
+            raise BrokenTransfer(f"{self._host} sends headers without end.")
         if self._limit_s is not None:
             if spent < self._limit_s:
                 return
@@ -156,7 +156,7 @@ class HubAnswer:
         for chunk in self._pace.chunks(self.response, self._budgets.answer_s):
             content += chunk
             if len(content) > longest:
-                raise BrokenTransfer(f"{host} sends more than {size_text(longest)} as an answer.")
+                raise BrokenTransfer(f"{host} sent an answer of more than {size_text(longest)}.")
         return bytes(content)
 
     def drain(self) -> None:
@@ -195,7 +195,7 @@ def check_head(response: httpx2.Response, budgets: Budgets) -> None:
     nbytes = sum(len(name) + len(value) for name, value in raw)
     if len(raw) > budgets.headers or nbytes > budgets.header_bytes:
         raise BrokenTransfer(
-            f"{host_of(response)} sends {len(raw)} headers of {size_text(nbytes)}, as no Hub does."
+            f"{host_of(response)} sent {len(raw)} headers of {size_text(nbytes)}, unlike a Hub."
         )
 
 
@@ -204,7 +204,7 @@ def check_encoding(response: httpx2.Response, what: str) -> None:
     encoding = response.headers.get("Content-Encoding", "")
     if encoding.strip().lower() not in ("", "identity"):
         raise BrokenTransfer(
-            f"{host_of(response)} sent {what} in an encoding it was not asked for."
+            f"{host_of(response)} sent {what} in an encoding that was not requested."
         )
 
 
@@ -232,7 +232,7 @@ def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
         raise BrokenTransfer(f"{host} redirects to an address that cannot be used.")
     if url.scheme == "http" and response.url.scheme == "https":
         raise BrokenTransfer(
-            f"{host} redirects to an address without https, so anybody could change what comes.",
-            "Check HF_ENDPOINT, and the network that this machine is in.",
+            f"{host} redirects to an address without https, where data could be altered.",
+            "Check HF_ENDPOINT and this machine's network.",
         )
     return request

@@ -192,8 +192,8 @@ class _Line:
         # Without the original text: the proxy's URL may contain a password.
         except (ImportError, ValueError, httpx2.InvalidURL):
             raise NoNetwork(
-                "The proxy that this machine's environment names cannot be used.",
-                "Name one with http://… in HTTPS_PROXY and ALL_PROXY, or unset them.",
+                "The proxy set in this machine's environment cannot be used.",
+                "Set HTTPS_PROXY and ALL_PROXY to an address with http://…, or unset them.",
             ) from None
 
     def get(
@@ -239,9 +239,7 @@ class _Line:
                     response.history = history
                     return answer
                 if len(history) == self._budgets.redirects:
-                    raise BrokenTransfer(
-                        f"{host_of(response)} sends from one address to the next, without end."
-                    )
+                    raise BrokenTransfer(f"{host_of(response)} redirects without end.")
                 request = next_request(response, self._budgets)
             except BaseException:
                 response.close()

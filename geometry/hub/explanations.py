@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
 #: Advice where the connection is at fault.
-CONNECTION = "Check the connection and try again; what was fetched before opens without it."
+CONNECTION = "Check the connection and try again; models downloaded before open without it."
 
 
 def explained(
@@ -79,7 +79,8 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
         return NoNetwork(f"{host} did not answer in time.", CONNECTION, passing=True)
     if isinstance(error, httpx2.ProxyError):
         return NoNetwork(
-            f"The proxy on the way to {host} refused.", "Check HTTPS_PROXY and the proxy's log-in."
+            f"The proxy refused the connection to {host}.",
+            "Check HTTPS_PROXY and the proxy's login.",
         )
     if isinstance(error, httpx2.ConnectError):
         return _not_connected(error, host)
@@ -87,27 +88,27 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
         return BrokenTransfer(f"The connection to {host} broke.", passing=True)
     if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
         return NoNetwork(
-            "The Hub's address in HF_ENDPOINT is no web address.",
+            "HF_ENDPOINT is not a web address.",
             "Correct HF_ENDPOINT, e.g. https://huggingface.co, or unset it.",
         )
     if isinstance(error, httpx2.TooManyRedirects):
-        return BrokenTransfer(f"{host} sends from one address to the next, without end.")
+        return BrokenTransfer(f"{host} redirects without end.")
     # The text of an unknown error may contain a URL or a header, so only its type is shown.
     return HubError(
-        f"{host} could not be asked: {type(error).__name__}.",
-        "Details are in the log.",
+        f"The request to {host} failed: {type(error).__name__}.",
+        "See the log for details.",
         retryable=True,
     )
 
 
 def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
     """Return the error for a request while the network is disabled."""
-    what = "The Hub is not asked" if address is None else f"{address} is not fetched"
+    what = "The Hub cannot be reached" if address is None else f"{address} cannot be downloaded"
     return Offline(
         f"{what}: Helixscope is offline.",
         "Unset HF_HUB_OFFLINE to use the network."
         if by_environment
-        else "Switch offline mode off to use the network.",
+        else "Turn off offline mode to use the network.",
     )
 
 
@@ -161,7 +162,7 @@ def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -
         return _not_allowed(host, model, status, has_token)
     if status == 404:
         return NotOnHub(
-            f"{host} has nothing at the address of {address or 'the model'}.",
+            f"{host} found nothing at the address of {address or 'the model'}.",
             "Check the id and, if HF_ENDPOINT is set, that it is a Hub.",
             missing="repository",
         )
@@ -174,8 +175,8 @@ def _not_stored(error: HfHubHTTPError) -> HubError:
     if status >= 500 or status in (408, 416, 429):
         return _status(host, status, error.response)
     return BrokenTransfer(
-        f"{host}, where the Hub keeps the file, did not send it: it answered {status}.",
-        "Try again; if it stays so, tell the authors of the model.",
+        f"{host}, which stores the file for the Hub, did not send it: it answered {status}.",
+        "Try again; if this persists, tell the authors of the model.",
     )
 
 
@@ -187,7 +188,7 @@ def _gated(model: str, has_token: bool) -> AccessDenied:
             f"Ask for access on {page}; once it is granted, try again.",
         )
     return AccessDenied(
-        f"{model} is gated: it is sent only to those who asked for access.",
+        f"{model} is gated: it requires a request for access.",
         f"Ask for access on {page}, then {_where_a_token_goes()}",
     )
 
@@ -210,21 +211,21 @@ def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessD
     if has_token and status == 401:
         return AccessDenied(
             f"{host} does not accept this machine's access token.",
-            f"Make a new one and {_where_a_token_goes()}",
+            f"Create a new one and {_where_a_token_goes()}",
         )
     if has_token:
         return AccessDenied(
             f"{host} does not let this machine's access token read {model}.",
-            "Give the token the right to read it, in its settings on the Hub.",
+            "Give the token read access in its settings on the Hub.",
         )
     return AccessDenied(
-        f"{host} does not send {model} to everyone.", f"If you may read it, {_where_a_token_goes()}"
+        f"{host} restricts access to {model}.", f"If you have access, {_where_a_token_goes()}"
     )
 
 
 def _where_a_token_goes() -> str:
     return (
-        f"put an access token ({without_login(endpoint())}/settings/tokens) into HF_TOKEN or run "
+        f"set HF_TOKEN to an access token ({without_login(endpoint())}/settings/tokens) or run "
         "`hf auth login`."
     )
 
@@ -237,7 +238,7 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
         wait = wait_asked_for(response.headers)
         later = "later" if wait is None else f"in {duration_text(wait)}"
         return HubBusy(
-            f"{host} answers no more requests for now; it asks to come back {later}.",
+            f"{host} accepts no more requests for now; it asks to try again {later}.",
             f"Try again {later}; with an access token more requests are allowed.",
             wait_s=wait,
         )
@@ -245,12 +246,12 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
         # Not the server's own phrase, which may be any text.
         phrase = f"{status} {codes.get_reason_phrase(status)}".strip()
         return HubBusy(
-            f"{host} is out of order or overloaded: it answered {phrase}.",
+            f"{host} is unavailable or overloaded: it answered {phrase}.",
             "Try again in a few minutes.",
             wait_s=wait_asked_for(response.headers),
         )
     if status == 416:
-        return BrokenTransfer(f"{host} no longer holds the part of the file that was asked for.")
+        return BrokenTransfer(f"{host} no longer has the requested part of the file.")
     return HubError(
         f"{host} did not accept the request: it answered {status}.",
         "Check the id and, if HF_ENDPOINT is set, that it is a Hub.",
@@ -265,15 +266,15 @@ def _not_connected(error: Exception, host: str) -> NoNetwork:
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return NoNetwork(
-                f"{host} could not prove who it is: its certificate is not valid "
+                f"The identity of {host} could not be verified: its certificate is not valid "
                 f"({cause.verify_message}).",
                 "Check this machine's clock; behind a company's proxy, name its certificates in "
                 "SSL_CERT_FILE.",
             )
         if isinstance(cause, ssl.SSLError):
             return NoNetwork(
-                f"No secure connection to {host} could be made.",
-                "Check that HF_ENDPOINT and the proxy speak https.",
+                f"A secure connection to {host} could not be made.",
+                "Check that HF_ENDPOINT and the proxy support https.",
             )
         if isinstance(cause, socket.gaierror):
             return NoNetwork(f"The name {host} could not be looked up.", CONNECTION)
@@ -283,8 +284,8 @@ def _not_connected(error: Exception, host: str) -> NoNetwork:
                 "Check HF_ENDPOINT and the proxy, or try again later.",
             )
         if isinstance(cause, OSError) and cause.errno in _NO_WAY:
-            return NoNetwork(f"There is no way to {host}: this machine is offline.", CONNECTION)
-    return NoNetwork(f"No connection to {host} could be made.", CONNECTION)
+            return NoNetwork(f"{host} cannot be reached: this machine is offline.", CONNECTION)
+    return NoNetwork(f"A connection to {host} could not be made.", CONNECTION)
 
 
 _NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})

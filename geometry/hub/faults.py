@@ -72,7 +72,10 @@ class BrokenTransfer(HubError):
 
     def __init__(self, message: str, advice: str = "", *, passing: bool = False) -> None:
         super().__init__(
-            message, advice or "Try again; what came is not kept.", retryable=True, passing=passing
+            message,
+            advice or "Try again; the partial data was discarded.",
+            retryable=True,
+            passing=passing,
         )
 
 
@@ -84,11 +87,11 @@ class WholeDownload(HubError):
 
     def __init__(self, filename: str, nbytes: int | None, host: str = "The server") -> None:
         everything = "all of" if nbytes is None else f"all {size_text(nbytes)} of"
-        unknown = ", and it does not say how much that is" if nbytes is None else ""
+        unknown = ", of unknown size" if nbytes is None else ""
         super().__init__(
-            f"{host} does not send parts of files: {everything} {filename} would have to be "
+            f"{host} cannot send parts of files: {everything} {filename} would have to be "
             f"downloaded{unknown}.",
-            "Download the whole file, or open the model from another place.",
+            "Download the whole file, or open the model from another source.",
         )
         self.filename = filename
         self.nbytes = nbytes
@@ -100,7 +103,7 @@ class LargeTokenizer(HubError):
     def __init__(self, model: str, nbytes: int) -> None:
         super().__init__(
             f"The tokenizer of {model} takes {size_text(nbytes)} from the Hub.",
-            "Fetch it, or go on without a prompt.",
+            "Fetch it, or continue without a prompt.",
         )
         self.nbytes = nbytes
 

@@ -39,8 +39,8 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
     token = _token()
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise AccessDenied(
-            "This machine's access token is damaged: it holds characters that no token has.",
-            "Copy it into HF_TOKEN again, or run `hf auth login`.",
+            "This machine's access token is damaged: it contains invalid characters.",
+            "Set HF_TOKEN again, or run `hf auth login`.",
         )
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -65,8 +65,8 @@ def _token() -> str | None:
     except (OSError, OIDCError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
     except UnicodeDecodeError:
-        why = "it is no text"
+        why = "it is not text"
     raise AccessDenied(
         f"This machine's access token cannot be read: {why}.",
-        "Copy it into HF_TOKEN, or run `hf auth login`.",
+        "Set HF_TOKEN, or run `hf auth login`.",
     )

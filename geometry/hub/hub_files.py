@@ -185,7 +185,7 @@ class HubFiles:
                 raise
             # Few models lack the file, and its absence is cached for good: so it is verified.
             if name in self._network.hub.list_files(self._asked, self.transfer).files:
-                raise BrokenTransfer(f"The Hub lists {name} and does not send it.") from error
+                raise BrokenTransfer(f"The Hub lists {name} but does not send it.") from error
             self.keep(f"absent/{name}", b"")
             return None
         self.keep(file_key(name), fetched)
@@ -284,7 +284,7 @@ class HubFiles:
         else:
             fetched = self._fetch_all(file, region)
         if record is not None and not record.is_sound(fetched):
-            raise BrokenTransfer(f"{region.info.name} did not arrive as it was sent.")
+            raise BrokenTransfer(f"{region.info.name} was damaged in transfer.")
         return fetched
 
     def _fetch_all(self, file: RangedFile, wanted: Region) -> Bytes:
@@ -315,7 +315,7 @@ class HubFiles:
         assert isinstance(remote, _Remote)
         file = self._opened.get(remote.name) or self._open(remote.name, head=1)
         if file.size() != remote.length or (remote.etag and file.etag not in ("", remote.etag)):
-            raise BrokenTransfer(f"{remote.name} of {self.address} is not the file that it was.")
+            raise BrokenTransfer(f"{remote.name} of {self.address} has changed.")
         file.transfer = self.transfer
         return file
 
@@ -349,7 +349,7 @@ def _places(file: RangedFile) -> dict[str, Region]:
     if kind == "zip":
         return read_places(WithTail(file))
     raise SourceError(
-        f"{file.name} is read on this machine only.",
+        f"{file.name} can only be read from this machine.",
         f"Download it and open it there; from the Hub, open {KINDS.split(', or')[0]}.",
     )
 

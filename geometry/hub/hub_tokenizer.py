@@ -51,7 +51,7 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     wanted = _wanted(listed)
     if not wanted:
         raise TensorUnavailable(
-            f"{address.repo} has no tokenizer, so a prompt cannot be split into its tokens.",
+            f"{address.repo} has no tokenizer, so a prompt cannot be split into tokens.",
             "Open a model that has one, such as openai-community/gpt2.",
         )
     sizes = [listed[name] or 0 for name in wanted]

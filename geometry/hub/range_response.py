@@ -104,10 +104,10 @@ def _extent(answer: HubAnswer, filename: str) -> tuple[int, int, int] | tuple[in
         raise BrokenTransfer(f"{host} does not say which part of {filename} it sends.")
     start, stop, size = int(content_range[1]), int(content_range[2]) + 1, int(content_range[3])
     if not start < stop <= size:
-        raise BrokenTransfer(f"{host} sends a part of {filename} that is not within it.")
+        raise BrokenTransfer(f"{host} sent a part of {filename} outside the file.")
     if length is not None and length != stop - start:
         raise BrokenTransfer(
-            f"{host} announced {length} bytes of {filename} where {stop - start} belong."
+            f"{host} announced {length} bytes of {filename} instead of {stop - start}."
         )
     return start, stop, size
 

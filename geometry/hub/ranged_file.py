@@ -25,7 +25,7 @@ from geometry.hub.retry_policy import RetryPolicy
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-_AGAIN = "Try again; if it stays so, open another model."
+_AGAIN = "Try again; if this persists, open another model."
 
 #: Statuses of a storage host for a signed URL that has expired.
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
@@ -243,9 +243,7 @@ class RangedFile:
             if not (self.whole or self._is_all(piece)):
                 raise WholeDownload(self.name, self._size, answer.host)
         elif (answer.start, answer.stop) != (piece.at, piece.stop):
-            raise BrokenTransfer(
-                f"{answer.host} sent another part of {self.name} than was asked for."
-            )
+            raise BrokenTransfer(f"{answer.host} sent the wrong part of {self.name}.")
         else:
             self.in_parts = True
         if answer.url != answer.hub_url:
@@ -278,7 +276,7 @@ class RangedFile:
             if answer.whole and not piece.missing:
                 return
             if unwanted + len(wanted) < len(chunk) and answer.size:
-                raise BrokenTransfer(f"{answer.host} sent more of {self.name} than was asked for.")
+                raise BrokenTransfer(f"{answer.host} sent more of {self.name} than was requested.")
         if self._size is None:
             self._size = came
             piece.end_at(came)

@@ -22,7 +22,7 @@ from geometry.pca.pca import procrustes_rotation
 
 Middle = Literal["own", "basis"]
 """What is subtracted from rows before projecting them: their own mean, or that of the basis."""
-MISSING = "two curves need at least two rows that differ, to be aligned"
+MISSING = "an alignment needs at least two rows that differ"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -160,7 +160,7 @@ def common_positions(*ranges: tuple[int, int]) -> tuple[int, int]:
     first, last = max(r[0] for r in ranges), min(r[1] for r in ranges)
     if first > last:
         named = " and ".join(f"{a}–{b}" for a, b in ranges)
-        raise RangeError(f"positions {named} have none in common", "Choose ranges that overlap.")
+        raise RangeError(f"positions {named} do not overlap", "Choose ranges that overlap.")
     return first, last
 
 

@@ -182,7 +182,7 @@ def column_spectra(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> ColumnSp
     first, last = check_range(positions, len(table))
     m = last - first + 1
     if m < 2:
-        raise RangeError(f"{first}–{last} is one position: it has no frequencies")
+        raise RangeError(f"{first}–{last} is a single position, which has no frequencies")
     rows = table[first : last + 1]
     amplitudes = np.abs(scipy.fft.rfft(rows - rows.mean(axis=0), axis=0))[1:] * (2 / m)
     if m % 2 == 0:
@@ -217,7 +217,7 @@ def phase_shifts(heads: HeadProjections, positions: tuple[int, int]) -> PhaseShi
     first, last = check_range(positions, n_positions)
     m = last - first + 1
     if m < 4:
-        raise RangeError(f"{first}–{last} has fewer than four positions: too few for a wave")
+        raise RangeError(f"{first}–{last} has fewer than four positions, too few for a wave")
     found = np.full((3, n_heads), np.nan)
     for head in range(n_heads):
         courses = _leading_pair(heads.queries[head, first : last + 1],

@@ -81,7 +81,7 @@ def look_back_heads(
     k, m = min(N_COMPONENTS, d_head), last - first + 1
     if longest_lag(m, k) < 1:
         raise RangeError(
-            f"In {k} dimensions looking back needs {2 * k + 3} positions or more, and the range is "
+            f"In {k} dimensions looking back needs at least {2 * k + 3} positions; the range is "
             f"{first}–{last}.",
             "Show a longer range.",
         )

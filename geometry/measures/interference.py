@@ -214,7 +214,7 @@ def check_rows(what: str, rows: Sequence[int], count: int) -> None:
     for row in rows:
         if not 0 <= row < count:
             raise RangeError(
-                f"{what} {row} is none of this model’s: they are 0–{count - 1}",
+                f"{what} {row} does not exist in this model, which has 0–{count - 1}",
                 f"Choose one from 0 to {count - 1}.",
             )
 

@@ -183,7 +183,7 @@ def look_back_nulls(
 
 def _too_short(first: int, last: int, k: int) -> RangeError:
     return RangeError(
-        f"In {k} dimensions looking back needs {2 * k + 3} positions or more, and the range is "
+        f"In {k} dimensions looking back needs at least {2 * k + 3} positions; the range is "
         f"{first}–{last}.",
         "Show a longer range.",
     )

@@ -84,7 +84,7 @@ def check_rank(rank: int, directions: Directions) -> int:
     if 1 <= rank <= have:
         return rank
     raise RangeError(
-        f"rank {rank} is none that this table has: it has {have} directions",
+        f"rank {rank} is not available: this table has {have} directions",
         f"Choose a rank from 1 to {have}.",
     )
 

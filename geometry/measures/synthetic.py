@@ -208,7 +208,7 @@ def parse_curve(text: str) -> SyntheticCurve:
         try:
             numbers[name] = int(value) if name in WHOLE else float(value)
         except ValueError:
-            raise ValueError(f"{short} is no number: {value!r}") from None
+            raise ValueError(f"{short} is not a number: {value!r}") from None
     curve = SyntheticCurve(kind, **numbers)
     if curve.n_positions * curve.d_model > MOST_NUMBERS:
         raise ValueError(f"it would have more than {MOST_NUMBERS:,} numbers")

@@ -20,7 +20,7 @@ def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
     tokens, width = model.W_E, model.d_model
     if tokens.shape[1] != width:
         raise TensorUnavailable(
-            f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
-            f"{width}: as they are stored the two cannot be added."
+            f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of {width}: "
+            "the stored vectors cannot be added."
         )
     return tokens

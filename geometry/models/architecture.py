@@ -131,7 +131,7 @@ def _asked_for(
     info = index[table]
     if not _can_be_positions(info):
         raise SourceError(
-            f"{table} cannot be a table of positions: expected a floating-point tensor of shape "
+            f"{table} cannot be a position table: expected a floating-point tensor of shape "
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
             _offer(candidates(index)),
         )
@@ -140,7 +140,7 @@ def _asked_for(
 
 def _offer(options: tuple[TensorInfo, ...]) -> str:
     if not options:
-        return "It has no two-dimensional floating-point tensor at all."
+        return "It has no two-dimensional floating-point tensor."
     names = ", ".join(option.name for option in options[:4])
     return f"Choose one of its tables: {names}{', …' if len(options) > 4 else ''}."
 
@@ -152,16 +152,16 @@ def _unknown(
     what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in FAMILIES:
         name = FAMILIES[kind][0].positions
-        what = f"A {kind} model keeps its positions in {name}, which this checkpoint lacks"
+        what = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
     if not options:
         return UnknownArchitecture(
-            f"{what}, and no tensor is a floating-point matrix, as a table of positions is"
-            f"{_instead(index)}.",
+            f"{what}, and no tensor is a floating-point matrix that could be a position "
+            f"table{_instead(index)}.",
             (),
             "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
         )
     return UnknownArchitecture(
-        f"{what}; {len(options)} tensors could be its table of positions.",
+        f"{what}; {len(options)} tensors could be its position table.",
         options,
         _offer(options),
     )
@@ -279,7 +279,7 @@ def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
     if scores[best] <= 0:
         return []
     towers = [_match(index, config, best, stack) for stack in FAMILIES[best]]
-    note = f"No model_type in a config.json: taken for {best} by its tensors' names."
+    note = f"No model_type in a config.json: assumed to be {best} from its tensor names."
     return [
         Architecture(t.family, t.stack, t.root, t.table, config, note)
         for t in towers

@@ -49,7 +49,8 @@ class AttentionLayer:
         heads = self._layers.n_heads
         if heads is None or heads < 1:
             raise TensorUnavailable(
-                "The number of heads is not known.", "Put the model's config.json beside it."
+                "The number of heads is not known.",
+                "Put the model's config.json in the same folder.",
             )
         return heads
 

@@ -36,7 +36,7 @@ SAMPLE = "sample"
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
 #: Group of those that were downloaded piece by piece.
-FETCHED_GROUP = "Fetched before"
+FETCHED_GROUP = "Downloaded before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
         group=group,
         n_positions=_size(settings, ("n_positions", "max_position_embeddings")),
         d_model=_size(settings, ("n_embd", "hidden_size", "d_model", "dim")),
-        note=f"{f'A {family}' if family else 'A'} model that is on this machine already.",
+        note=f"{f'A {family}' if family else 'A'} model on this machine.",
     )
 
 

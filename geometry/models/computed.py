@@ -175,8 +175,8 @@ def _curve(source: str, text: str) -> ComputedTable:
         curve = parse_curve(text)
     except ValueError as error:
         raise SourceError(
-            f"{source!r} is no synthetic curve: {error}.",
-            "Write it like synthetic:helix,n=1024,d=768,turns=2,climb=0.5.",
+            f"{source!r} is not a synthetic curve: {error}.",
+            "Use the form synthetic:helix,n=1024,d=768,turns=2,climb=0.5.",
         ) from error
     return ComputedTable(curve.source, f"synthetic {curve.kind}", curve.name, curve.table)
 
@@ -191,8 +191,8 @@ def _size(source: str, size: str) -> tuple[int, int]:
     n_positions, d_model = int(found[1]), int(found[2])
     if n_positions * d_model > MOST_NUMBERS:
         raise SourceError(
-            f"A table of {n_positions} × {d_model} numbers is larger than any that is computed"
-            f" here: {MOST_NUMBERS:,} numbers at most.",
-            "Ask for fewer positions or dimensions.",
+            f"A table of {n_positions} × {d_model} numbers is too large: at most {MOST_NUMBERS:,} "
+            "numbers are computed.",
+            "Use fewer positions or dimensions.",
         )
     return n_positions, d_model

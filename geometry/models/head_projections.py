@@ -96,8 +96,8 @@ def attention_input(
             have = "no LayerNorm comes" if first is None else "two LayerNorms come"
             raise TensorUnavailable(
                 f"In {model.name} {have} between the embeddings and the attention of layer "
-                f"{attention.layer}: tokens cannot be put into one denominator.",
-                "Look at it without tokens.",
+                f"{attention.layer}: tokens cannot be included in one denominator.",
+                "Compute it without tokens.",
             )
         norm = first or own
         assert norm is not None

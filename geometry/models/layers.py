@@ -57,11 +57,11 @@ class Layers:
         """Return why matrices of the first layer are missing, by the index alone."""
         stack = self.architecture.stack
         if stack is None:
-            return dict.fromkeys(WEIGHTS, "the source is a bare table of positions")
+            return dict.fromkeys(WEIGHTS, "the source is only a position table")
         if stack.alone:
-            return dict.fromkeys(WEIGHTS, "these positions are computed: no model reads them")
+            return dict.fromkeys(WEIGHTS, "these positions are computed, without a model")
         if self.count is not None and self.count < 1:
-            return dict.fromkeys(WEIGHTS, "this model has no layers by its config.json")
+            return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
         names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
         return {
             weight: f"no {name} in this checkpoint"
@@ -143,14 +143,14 @@ class Layers:
         """
         stack, count = self.architecture.stack, self.count
         if stack is None:
-            raise TensorUnavailable("The source is a bare table of positions: it has no layers.",
+            raise TensorUnavailable("The source is only a position table: it has no layers.",
                                     "Open a checkpoint's folder.")  # fmt: skip
         if stack.alone:
             raise TensorUnavailable("These positions are computed: there are no layers.",
                                     "Open a model.")  # fmt: skip
         if layer < 0 or (count is not None and layer >= count):
             last = "none" if count is None or count < 1 else f"0–{count - 1}"
-            raise TensorUnavailable(f"The layers are {last}, asked for layer {layer}.")
+            raise TensorUnavailable(f"Layer {layer} does not exist; the layers are {last}.")
         return stack
 
     def _tensor(self, weight: WeightName, layer: int) -> str:

@@ -39,7 +39,7 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
     table = table[place.row_of_position_0 :]
     if 0 in table.shape:
         raise SourceError(
-            f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}.",
+            f"{place.table} has no positions: its shape is {store.tensors[place.table].shape}.",
             "Open another checkpoint.",
         )
     _check_finite(place, table)
@@ -67,11 +67,11 @@ def _computed(place: Architecture) -> npt.NDArray[np.float64]:
         raise SourceError(
             f"{place.family} computes its positions, and its configuration does not give "
             "max_position_embeddings and d_model.",
-            "Put the model's config.json beside its weights.",
+            "Put the model's config.json in the folder of the weights.",
         )
     if min(n_positions, d_model) < 0 or n_positions * d_model > MAX_NUMBERS:
         raise SourceError(
-            f"config.json asks for a computed table of {n_positions} × {d_model} numbers, more "
+            f"config.json specifies a computed table of {n_positions} × {d_model} numbers, more "
             "than any model has.",
             "Download or copy config.json again.",
         )
@@ -98,7 +98,7 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
         raise SourceError(
             f"{place.table} should have shape {expected} by config.json, got {shape}.",
             "The weights and the configuration are of different models: put the right config.json "
-            "beside the weights.",
+            "in the folder of the weights.",
         )
 
 
@@ -137,8 +137,8 @@ def _cut(
         parts: Sequence[FloatArray] = np.split(matrix, 3) if rows % 3 == 0 else ()
     elif n_heads is None or n_heads < 1 or d_model % n_heads:
         raise TensorUnavailable(
-            "Without the number of heads, W_Q, W_K and W_V cannot be taken apart.",
-            "Put the model's config.json beside its weights.",
+            "Without the number of heads, W_Q, W_K and W_V cannot be separated.",
+            "Put the model's config.json in the folder of the weights.",
         )
     elif fused == "by head":
         d_head = d_model // n_heads

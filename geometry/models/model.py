@@ -192,7 +192,7 @@ class PositionalModel:
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
         if len(constant) and self.d_model > 1:  # in one dimension every row is
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
-            what = "One row holds" if len(constant) == 1 else f"{len(constant)} rows hold"
+            what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             notes.append(f"{what} the same number throughout: positions {some}.")
         return tuple(notes)
 
@@ -369,7 +369,7 @@ class PositionalModel:
     @cached_property
     def _folder(self) -> Path:
         if self._bring_folder is None:
-            what = "computed" if self.computed else "a bare table"
+            what = "computed" if self.computed else "only a table"
             raise TensorUnavailable(
                 f"This source is {what}: it has no tokenizer, so a prompt cannot be split.",
                 "Open a checkpoint's folder.",

@@ -219,7 +219,7 @@ class ResidualStream:
         axis = 1 if subject.name == "W_O" else 0
         if heads is None or not 0 <= head < heads:
             have = "no known number of heads" if heads is None else f"heads 0–{heads - 1}"
-            raise TensorUnavailable(f"{self._model.name} has {have}, asked for head {head}.")
+            raise TensorUnavailable(f"{self._model.name} has no head {head}; it has {have}.")
         # Keys and values may be shared by groups of heads, so there may be fewer of them.
         size = self._head_size(matrix, heads, axis)
         start = head * matrix.shape[axis] // size // heads * size

@@ -81,7 +81,7 @@ def open_source(
     if text == SAMPLE:
         folder = locate(SAMPLE)
         if folder is None:
-            raise SourceError("The bundled model is missing.", "Install Helixscope again.")
+            raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
         return _open(folder, text, text, table)
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
@@ -90,7 +90,7 @@ def open_source(
         return _open(_snapshot(path), text, _name(path), table)
     address = _address(text)
     if address is None:
-        raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
+        raise SourceError(f"{text!r} does not exist.", "Check the path.")
     if network is None or not network.fresh:
         folder = locate_address(address)
         cache = None if network is None else network.cache
@@ -120,7 +120,7 @@ def _path(text: str) -> Path | None:
     except PermissionError as error:
         raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
-        raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
+        raise SourceError(f"{text!r} is not a path: {error}.", "Check the path.") from error
 
 
 def _address(text: str) -> HubAddress | None:

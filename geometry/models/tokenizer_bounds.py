@@ -82,7 +82,7 @@ def check_tokenizer(where: str, content: Mapping[str, Any]) -> None:
 
 
 def _refuse(where: str, what: str) -> SourceError:
-    return SourceError(f"{where} {what}, more than that of any model.", _ADVICE)
+    return SourceError(f"{where} {what}, more than any model needs.", _ADVICE)
 
 
 class _Growth:

@@ -49,7 +49,7 @@ def _check_length(text: str) -> None:
     if len(text) > MAX_CHARACTERS:
         raise HelixscopeError(
             f"The text is {len(text):,} characters long; at most {MAX_CHARACTERS:,} are split.",
-            "No model has as many positions: leave out its end.",
+            "No model has as many positions; shorten the text.",
         )
 
 
@@ -188,14 +188,14 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     file = folder / "tokenizer.json"
     if not file.is_file() and not any((folder / name).is_file() for name in VOCABULARIES):
         raise TensorUnavailable(
-            "This model has no tokenizer beside it, so a prompt cannot be split into its tokens.",
+            "This model has no tokenizer in its folder, so a prompt cannot be split into tokens.",
             "Put the model's tokenizer.json into its folder.",
         )
     for name in FILES:
         if (folder / name).is_file() and LocalFile(folder / name).size() > MAX_BYTES:
             raise SourceError(
-                f"{name} in {folder.name} is larger than that of any tokenizer.",
-                "Check that it is what its name says.",
+                f"{name} in {folder.name} is too large for a tokenizer.",
+                "Check that it is the right file.",
             )
     # Both libraries raise many kinds of exceptions on malformed files, and panic.
     where = f"{'tokenizer.json' if file.is_file() else 'The tokenizer'} in {folder.name}"

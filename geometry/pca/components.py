@@ -86,7 +86,7 @@ def check_range(positions: tuple[int, int], n_positions: int) -> tuple[int, int]
         return first, last
     raise RangeError(
         f"positions {first}–{last} are not a range of this table, which has 0–{n_positions - 1}",
-        "Choose a first and a last position inside the table, the first not after the last.",
+        "Choose a first and a last position within the table, in this order.",
     )
 
 
@@ -123,7 +123,7 @@ def count_components(asked: int, n_rows: int, d_model: int) -> int:
         When fewer than one is asked for.
     """
     if asked < 1:
-        raise RangeError(f"{asked} components were asked for", "Ask for at least one.")
+        raise RangeError(f"{asked} components were requested", "Request at least one.")
     return min(asked, n_rows, d_model)
 
 

@@ -48,7 +48,9 @@ def off_subspace_residual(
         When a component is below 1.
     """
     if any(c < 1 for c in components):
-        raise RangeError(f"components {tuple(components)} start below 1", "They count from 1.")
+        raise RangeError(
+            f"components {tuple(components)} start below 1", "Components count from 1."
+        )
     table = check_table(W_pos)
     basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
     # In blocks, so that a large table is never copied whole.

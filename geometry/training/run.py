@@ -186,8 +186,8 @@ class _Run:
         value = self._gradients.compute(windows)
         if not np.isfinite(value):
             raise TrainingError(
-                f"The loss is no number any more at step {self._step:,}.",
-                "Begin anew with a lower learning rate.",
+                f"The loss is not a number at step {self._step:,}.",
+                "Start again with a lower learning rate.",
             )
         if self._step == 0 and not self._memory.steps:
             self._keep(0, value)

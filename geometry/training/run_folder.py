@@ -71,7 +71,7 @@ class RunFolder:
     def _go_on(self) -> None:
         if not self._about.is_file():
             raise TrainingError(
-                f"{self.folder} is not empty, and no training run's.", "Choose another folder."
+                f"{self.folder} is not empty and not a training run.", "Choose another folder."
             )
         damaged = "Choose another folder, or remove this one."
         try:
@@ -94,7 +94,7 @@ class RunFolder:
         elif difference:
             raise TrainingError(
                 f"The run in {self.folder} has {difference}.",
-                "Go on with its settings, or choose another folder.",
+                "Continue with its settings, or choose another folder.",
             )
 
     def _note(self, *, finished: bool) -> None:
@@ -139,8 +139,8 @@ class RunFolder:
             return
         if steps <= step:
             raise TrainingError(
-                f"The run in {self.folder} has done {step:,} steps already.",
-                "Give more steps than that.",
+                f"The run in {self.folder} has already done {step:,} steps.",
+                "Set a larger number of steps.",
             )
         self.schedules.append([step, steps])
         self._note(finished=False)

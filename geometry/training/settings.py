@@ -106,13 +106,13 @@ class TrainingSettings:
             raise TrainingError("The growth must be above 0 and at most 1.")
         if not SMALLEST_VOCABULARY <= self.vocabulary <= LARGEST_VOCABULARY:
             raise TrainingError(
-                f"A vocabulary of {self.vocabulary:,} tokens is out of bounds.",
-                f"It takes {SMALLEST_VOCABULARY} (bytes) to {LARGEST_VOCABULARY:,} tokens.",
+                f"A vocabulary of {self.vocabulary:,} tokens is not possible.",
+                f"Use {SMALLEST_VOCABULARY} (bytes) to {LARGEST_VOCABULARY:,} tokens.",
             )
         if self.width % self.heads:
             raise TrainingError(
                 f"A width of {self.width} does not divide into {self.heads} heads.",
-                "Choose a width that is a multiple of the heads.",
+                "Choose a width that is a multiple of the number of heads.",
             )
 
     def _at_least(self, name: str, least: float) -> None:

@@ -82,5 +82,5 @@ def read_state(
         return memory, step, float(tensors["decay"])
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
         raise TrainingError(
-            f"{path} is damaged: {error}.", "Remove its folder to begin anew."
+            f"{path} is damaged: {error}.", "Remove its folder to start again."
         ) from error

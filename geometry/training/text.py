@@ -29,11 +29,11 @@ class Corpus:
 
     def __init__(self, folder: Path, seed: int) -> None:
         if not folder.is_dir():
-            raise TrainingError(f"There is no folder {str(folder)!r}.", "Check --corpus.")
+            raise TrainingError(f"The folder {str(folder)!r} does not exist.", "Check --corpus.")
         files = sorted(path for path in folder.rglob("*.txt") if path.is_file())
         self._files = [path for path in files if path.stat().st_size]
         if not self._files:
-            raise TrainingError(f"There is no text in {str(folder)!r}: it holds no .txt file.")
+            raise TrainingError(f"The folder {str(folder)!r} contains no .txt file.")
         self._folder = folder
         self.order = np.random.default_rng(seed).permutation(len(self._files))
 

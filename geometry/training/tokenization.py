@@ -50,7 +50,7 @@ def learn_tokens(corpus: Corpus, vocabulary: int) -> Any:
         raise TrainingError(
             f"The text is too short for a vocabulary of {vocabulary:,} tokens: it makes "
             f"{tokenizer.get_vocab_size():,}.",
-            "Give more text, or a smaller vocabulary.",
+            "Use more text or a smaller vocabulary.",
         )
     return tokenizer
 
@@ -100,7 +100,7 @@ def write_tokens(
         raise TrainingError(
             f"The text is too short: {n_tokens:,} tokens do not fill {_LEAST_WINDOWS} windows of "
             f"{settings.positions:,} positions.",
-            "Give more text, or fewer positions.",
+            "Use more text or fewer positions.",
         )
     # Piece by piece: one array of all would take the memory twice, and a full disk would end a
     # process that writes into a memory map.

@@ -120,7 +120,7 @@ class Application(QObject):
             self.controller.open_first(source, self.settings.last_source, positions)
         if damaged:
             kept = ", ".join(str(file) for file in damaged)
-            text = "Unsaved work of the last time is damaged and cannot be shown."
+            text = "The unsaved work of the last session is damaged and cannot be restored."
             self._notices.append(Notice(text, f"It is kept as {kept}."))
         return left
 
@@ -136,11 +136,11 @@ class Application(QObject):
             if unsaved:
                 parts.append("unsaved work")
                 kept = unsaved[0] if len(unsaved) == 1 else unsaved[0].parent
-                advice = f"The unsaved work is kept in {kept}, for File › Open work…"
+                advice = f"The unsaved work is kept in {kept}; open it with File › Open project…"
         if not parts:
             return None
         what = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-        return Notice(f"The last start failed, so this one leaves out {what}.", advice)
+        return Notice(f"The last start failed, so this start omits {what}.", advice)
 
     # ---- the end of the start ------------------------------------------------------------
 
@@ -440,6 +440,6 @@ def _report(
         note(details)
     session.notice = Notice(
         f"Something went wrong: {kind.__name__}: {error}",
-        "This is a fault of Helixscope; the details help to mend it.",
+        "This is an error in Helixscope; please report it with the details.",
         details,
     )

@@ -54,26 +54,27 @@ Positions = Annotated[
 ]
 Colors = Annotated[
     ColorsName,
-    typer.Option("--colours", help="What they span: the whole table, or the shown range."),
+    typer.Option("--colours", help="Span of the colours: the whole table or the shown range."),
 ]
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Send no request: open what is on this machine.")
+    bool,
+    typer.Option("--offline", help="Make no network requests: open only what is on this machine."),
 ]
 Whole = Annotated[
     bool,
-    typer.Option("--whole", help="Download whole files from a server that sends no parts of them."),
+    typer.Option("--whole", help="Allow whole files from a server that cannot send parts of them."),
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Ask the Hub which commit a branch or tag is now."),
+    typer.Option("--fresh", help="Ask the Hub for the current commit of a branch or tag."),
 ]
 Table = Annotated[
     str | None,
-    typer.Option(metavar="TENSOR", help="Tensor that holds the positions (unknown models)."),
+    typer.Option(metavar="TENSOR", help="Name of the position tensor (for unknown models)."),
 ]
 
 FIGURES = {
-    "helix": "the curve in 3D; as .png the view of the window",
+    "helix": "the curve in 3D; the .png is the window's 3D view",
     "spectrum": "singular values of P",
     **{name: words for entry in PANELS.values() for name, words in entry.figures.items()},
 }
@@ -86,7 +87,8 @@ REPORT_HELP = f"""Write report.json and the figures.
 Figures, each as .png and .svg:
 {_LISTED}
 
-What a model lacks is left out, and named with the reason in report.json under figures.skipped.
+Figures that a model does not support are left out; report.json lists them with the reason under
+figures.skipped.
 """
 
 
@@ -130,7 +132,7 @@ def parse_positions(text: str | None) -> tuple[int, int] | None:
         shown = int(first), int(last if dash else first)
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is no range such as 1-1023", param_hint="--positions"
+            f"{text!r} is not a range such as 1-1023", param_hint="--positions"
         ) from None
     if shown[0] > shown[1]:
         raise typer.BadParameter(f"{text!r} ends before it starts", param_hint="--positions")
@@ -152,7 +154,7 @@ def parse_size(text: str) -> tuple[int, int]:
     """Parse "1600x1200" as width and height."""
     numbers = [int(part) if part.isdecimal() else 0 for part in text.lower().split("x")]
     if len(numbers) != 2 or min(numbers) < 1:
-        raise typer.BadParameter(f"{text!r} is no size such as 1600x1200", param_hint="--size")
+        raise typer.BadParameter(f"{text!r} is not a size such as 1600x1200", param_hint="--size")
     return numbers[0], numbers[1]
 
 

@@ -55,27 +55,28 @@ def export(
     ],
     positions: Positions = None,
     components: Annotated[
-        int, typer.Option(min=1, help="How many principal components, in a table.")
+        int, typer.Option(min=1, help="Number of principal components in a table.")
     ] = 10,
     axes: Annotated[
-        str, typer.Option(help="Principal components on the three axes, in a scene or a film.")
+        str, typer.Option(help="Principal components on the three axes of a scene or film.")
     ] = "1,2,3",
     view: Annotated[
-        ViewName, typer.Option(help="Where the camera is, in .html, or at a film's beginning.")
+        ViewName, typer.Option(help="Camera position in .html, or at the start of a film.")
     ] = ViewName.article,
     theme: Annotated[
-        ThemeName, typer.Option(help="Colours, in a scene or a film.")
+        ThemeName, typer.Option(help="Colour map of a scene or film.")
     ] = ThemeName.light,
     colors: Colors = ColorsName.table,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
     seconds: Annotated[
-        float, typer.Option(min=1, max=60, help="How long a film's one turn takes.")
+        float, typer.Option(min=1, max=60, help="Seconds per turn of a film.")
     ] = 8.0,
-    fps: Annotated[float, typer.Option(min=5, max=50, help="Frames a second in a film.")] = 25.0,
+    fps: Annotated[float, typer.Option(min=5, max=50, help="Frames per second of a film.")] = 25.0,
     about: Annotated[
-        AboutName, typer.Option(help="What a film turns about: up on the screen, or an axis.")
+        AboutName,
+        typer.Option(help="Axis of rotation of a film: up on the screen, or a component."),
     ] = AboutName.up,
     table: Table = None,
     offline: Offline = False,

@@ -117,11 +117,11 @@ def for_command_line(*, offline: bool) -> Iterator[None]:
     try:
         yield
     except WholeDownload as error:
-        error.advice = "--whole allows it."
+        error.advice = "Allow it with --whole."
         raise
     except Offline as error:
         if offline:
-            error.advice = "Leave out --offline to use the network."
+            error.advice = "Omit --offline to use the network."
         raise
 
 

@@ -58,7 +58,7 @@ def open_in_step(
     from gui.commands.headless import open_for_command
 
     if offline and fresh:
-        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
+        raise typer.BadParameter("cannot be combined with --offline", param_hint="--fresh")
     work = partial(
         open_for_command, source, table,
         offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,

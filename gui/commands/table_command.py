@@ -39,11 +39,13 @@ def table(
     ] = None,
     positions: Positions = None,
     components: Annotated[
-        str, typer.Option(help="Three principal components in which the curve is looked at.")
+        str, typer.Option(help="Three principal components in which the curve is measured.")
     ] = "1,2,3",
     sort: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Sort by a number, as .csv names it, the largest first."),
+        typer.Option(
+            metavar="NAME", help="Sort by a quantity, named as in the .csv, largest first."
+        ),
     ] = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -60,7 +62,7 @@ def table(
     span, axes = parse_positions(positions), parse_components(components)
     keys = [quantity.key for quantity in QUANTITIES]
     if sort is not None and sort not in keys:
-        raise typer.BadParameter(f"{sort!r} is none of {', '.join(keys)}", param_hint="--sort")
+        raise typer.BadParameter(f"{sort!r} is not one of {', '.join(keys)}", param_hint="--sort")
     if out is not None:
         check_ending(out, ENDINGS, "--out")
     lines = []

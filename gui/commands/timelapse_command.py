@@ -31,18 +31,20 @@ def timelapse(
     source: Source,
     out: Annotated[Path, typer.Option(help="File to write: .mp4, .gif or .npz.")],
     basis: Annotated[
-        BasisName, typer.Option(help="The last step's components, or each step's own, turned.")
+        BasisName, typer.Option(help="The last step's components, or each step's own, aligned.")
     ] = BasisName.frozen,
     positions: Positions = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Steps, log-spaced; default: 40 checkpoints, or all of a file."),
+        typer.Option(
+            min=1, help="Number of log-spaced steps; default: 40 checkpoints, or all of a file."
+        ),
     ] = None,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
-    fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps a second in a film.")] = 6.0,
-    theme: Annotated[ThemeName, typer.Option(help="Colours of a film.")] = ThemeName.light,
+    fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps per second of a film.")] = 6.0,
+    theme: Annotated[ThemeName, typer.Option(help="Colour map of a film.")] = ThemeName.light,
     colors: Colors = ColorsName.table,
     table: Table = None,
     offline: Offline = False,

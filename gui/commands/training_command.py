@@ -16,54 +16,61 @@ _USUAL = TrainingSettings()
 
 
 def train(
-    corpus: Annotated[Path, typer.Option(help="Folder of the text: .txt files, each a document.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of .txt files, each a document.")],
     out: Annotated[
-        Path, typer.Option(help="Folder for the model; a run interrupted there goes on.")
+        Path, typer.Option(help="Folder for the model; an interrupted run there is resumed.")
     ],
-    positions: Annotated[int, typer.Option(help="Positions.")] = _USUAL.positions,
-    layers: Annotated[int, typer.Option(help="Layers.")] = _USUAL.layers,
-    heads: Annotated[int, typer.Option(help="Heads of each layer.")] = _USUAL.heads,
+    positions: Annotated[int, typer.Option(help="Number of positions.")] = _USUAL.positions,
+    layers: Annotated[int, typer.Option(help="Number of layers.")] = _USUAL.layers,
+    heads: Annotated[int, typer.Option(help="Attention heads per layer.")] = _USUAL.heads,
     width: Annotated[int, typer.Option(help="d_model.")] = _USUAL.width,
     vocabulary: Annotated[
-        int, typer.Option(help="Tokens of the byte-level BPE; 257: bytes.")
+        int, typer.Option(help="Vocabulary size of the byte-level BPE; 257: bytes.")
     ] = _USUAL.vocabulary,
-    batch: Annotated[int, typer.Option(help="Windows of text in each step.")] = _USUAL.batch,
+    batch: Annotated[int, typer.Option(help="Batch size, in windows of text.")] = _USUAL.batch,
     steps: Annotated[
-        int | None, typer.Option(help=f"Steps; default: {_USUAL.steps}.", show_default=False)
+        int | None,
+        typer.Option(help=f"Number of steps; default: {_USUAL.steps}.", show_default=False),
     ] = None,
     tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens to see, instead of --steps.")
+        int | None, typer.Option(min=1, help="Training tokens, instead of --steps.")
     ] = None,
     learning_rate: Annotated[
-        float, typer.Option(help="The highest; then a cosine to 5 % of it.")
+        float, typer.Option(help="Peak learning rate; decays as a cosine to 5 % of it.")
     ] = _USUAL.learning_rate,
-    warm_up: Annotated[int, typer.Option(help="Steps up to it.")] = _USUAL.warm_up,
+    warm_up: Annotated[int, typer.Option(help="Warm-up steps.")] = _USUAL.warm_up,
     weight_decay: Annotated[
-        float, typer.Option(help="Of matrices and embeddings.")
+        float, typer.Option(help="Weight decay of matrices and embeddings.")
     ] = _USUAL.weight_decay,
     position_decay: Annotated[
-        float | None, typer.Option(help="Of the positions; default: as of matrices.")
+        float | None, typer.Option(help="Weight decay of positions; default: as for matrices.")
     ] = None,
     factored: Annotated[
-        bool, typer.Option("--factored", help="Train the positions as a product of two matrices.")
+        bool,
+        typer.Option("--factored", help="Train the position table as a product of two matrices."),
     ] = False,
     first_window: Annotated[
-        int, typer.Option(help="Tokens of the first windows, which grow to all positions; 0: all.")
+        int,
+        typer.Option(
+            help="Length of the first windows, which grow to all positions; 0: full length."
+        ),
     ] = _USUAL.first_window,
     growth: Annotated[
-        float, typer.Option(help="Share of the steps over which windows grow.")
+        float, typer.Option(help="Share of the steps during which windows grow.")
     ] = _USUAL.growth,
     position_std: Annotated[
-        float, typer.Option(help="Spread of the first positions.")
+        float, typer.Option(help="Standard deviation of the initial positions.")
     ] = _USUAL.position_std,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = _USUAL.seed,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = _USUAL.seed,
     snapshots: Annotated[
-        int, typer.Option(help="How often the positions are kept, in log-spaced steps.")
+        int, typer.Option(help="Number of log-spaced snapshots of the positions.")
     ] = _USUAL.snapshots,
     half: Annotated[bool, typer.Option("--half", help="Write the weights as float16.")] = False,
     bfloat16: Annotated[
         bool | None,
-        typer.Option("--bfloat16/--float32", help="Products; default: what is faster here."),
+        typer.Option(
+            "--bfloat16/--float32", help="Precision of matrix products; default: the faster one."
+        ),
     ] = None,
 ) -> None:
     """Train a small GPT-2 on a text, and keep its positions as they form.
@@ -99,4 +106,4 @@ def train(
     )
     with training_bar(settings.tokens_per_step) as tell:
         worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=tell)
-    say(f"Wrote the model to {out}." if worked else f"The model in {out} is trained already.")
+    say(f"Wrote the model to {out}." if worked else f"The model in {out} is already trained.")

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from geometry.hub.network import Network
     from geometry.models.model import PositionalModel
 
-ADVICE = "A folder of checkpoint-N has one, a model on the Hub with such branches, and “sample”."
+ADVICE = (
+    "Training histories come with a folder of checkpoint-N folders, a Hub model with such "
+    "branches, and “sample”."
+)
 
 
 def history_for_command(
@@ -55,7 +58,7 @@ def history_for_command(
     """
     origin = find_history(model)
     if origin is None:
-        raise NoHistory(f"{model.name} comes without a history of its training", ADVICE)
+        raise NoHistory(f"{model.name} has no training history", ADVICE)
     if origin.kind == "file":
         history = read_history(Path(origin.source), name=origin.name, shape=origin.shape)
         return history if count is None else history.only(log_spaced(history.steps.tolist(), count))
@@ -73,7 +76,7 @@ def plan_of(origin: Origin, count: int | None, network: Network | None) -> Gathe
     snapshots = list_snapshots(origin, network)
     if not snapshots:
         known = network is not None and network.hub.offline
-        why = "none has been fetched" if known else "the Hub has none"
+        why = "none are on this machine" if known else "the Hub has none"
         raise NoHistory(f"{origin.name} has no checkpoints of its training: {why}", ADVICE)
     return Gathering(plan_history(origin, snapshots, count or DEFAULT_COUNT), network)
 
@@ -110,7 +113,7 @@ def _fetch(
         history = gathering.run(transfer, tell)
         wait_until_kept(cache.root)
         for one in gathering.skipped:
-            say(f"Step {one.step} is left out: {one.why}")
+            say(f"Step {one.step} was left out: {one.why}")
         return history
 
     return interruptible(transfer, work)

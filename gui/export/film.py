@@ -195,7 +195,7 @@ def _program() -> str:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError as error:
         raise FilmError(
-            "There is no ffmpeg for this machine, so no film can be made",
+            "No ffmpeg was found, so films cannot be saved",
             "Install ffmpeg, or save the numbers (NPZ) instead.",
         ) from error
 
@@ -210,4 +210,4 @@ def _unseen() -> int:
 def _first_line(said: str) -> str:
     """Return ffmpeg's first line of output, which names the error; the others are consequences."""
     line = said.strip().partition("\n")[0]
-    return re.sub(r"^(\[[^]]*\] )+", "", line) or "ffmpeg ended before its time"
+    return re.sub(r"^(\[[^]]*\] )+", "", line) or "ffmpeg ended unexpectedly"

@@ -29,8 +29,8 @@ from gui.widgets.tooltips import wrapped
 FASTEST, SLOWEST = 50.0, 0.5
 """Bounds of snapshots per second; GIF supports no higher rate."""
 _FORMATS = (
-    ("mp4", "MP4", "H.264: for slides, web pages and players; small, and sharp"),
-    ("gif", "GIF", "Plays anywhere by itself, over and over; 256 colours"),
+    ("mp4", "MP4", "H.264, for slides, web pages and players; small and sharp"),
+    ("gif", "GIF", "Plays anywhere in a loop; 256 colours"),
 )
 _HEIGHTS = tuple(
     (str(n), f"{n} lines", f"{n} pixels from top to bottom; the width follows the viewport’s")
@@ -111,11 +111,11 @@ class FilmDialog(FilmForm):
     ) -> None:
         super().__init__("Save time-lapse", options, viewport, parent)
         self._n = n_snapshots
-        self.fps = number("Steps a second", SLOWEST, FASTEST)
+        self.fps = number("Steps per second", SLOWEST, FASTEST)
         self.seconds = number("Seconds", n_snapshots / FASTEST, n_snapshots / SLOWEST)
-        self.fps.setToolTip(wrapped("How many steps of the training are shown in a second"))
-        self.seconds.setToolTip(wrapped("How long the film is, with every step in it once"))
-        speed = in_a_row(self.fps, "steps a second,", self.seconds, "seconds")
+        self.fps.setToolTip(wrapped("Number of training steps shown per second"))
+        self.seconds.setToolTip(wrapped("Length of the film, showing every step once"))
+        speed = in_a_row(self.fps, "steps per second,", self.seconds, "seconds")
         self._lay_out((("Speed", speed),))
         self.fps.valueChanged.connect(self._on_fps)
         self.seconds.valueChanged.connect(self._on_seconds)
@@ -193,10 +193,10 @@ def _show(field: QDoubleSpinBox, value: float) -> None:
 
 
 _VIEWS = (
-    ("one", "The open model", "Its view alone, with its caption"),
-    ("all", "All side by side", "Every view, under its name; all turn alike"),
+    ("one", "The open model", "Only its view, with its caption"),
+    ("all", "All side by side", "Every view with its name; all rotate together"),
 )
-_UPRIGHT = ("up", "Upright", "About what is up on the screen now")
+_UPRIGHT = ("up", "Upright", "About the vertical direction of the screen")
 
 
 class TurntableDialog(FilmForm):
@@ -222,16 +222,16 @@ class TurntableDialog(FilmForm):
             (axis, f"PC {k}", f"About the {axis} axis, component {k}")
             for axis, k in zip("xyz", components, strict=True)
         ]
-        self.about = Segmented((_UPRIGHT, *axes), "Turn about")
+        self.about = Segmented((_UPRIGHT, *axes), "Rotate about")
         self.about.show_value(turn.about)
-        self.seconds, self.fps = number("Seconds", 1, 60), number("Frames a second", 5, 50)
-        self.seconds.setToolTip(wrapped("How long one turn takes; then it begins again"))
-        self.fps.setToolTip(wrapped("The more, the smoother, and the larger the file"))
+        self.seconds, self.fps = number("Seconds", 1, 60), number("Frames per second", 5, 50)
+        self.seconds.setToolTip(wrapped("Duration of one full turn"))
+        self.fps.setToolTip(wrapped("More frames make the film smoother and the file larger"))
         self.seconds.setValue(turn.seconds)
         self.fps.setValue(options.fps)
-        speed = in_a_row(self.seconds, "seconds a turn,", self.fps, "frames a second")
+        speed = in_a_row(self.seconds, "seconds per turn,", self.fps, "frames per second")
         several = (("Views", self.views),) if grid is not None else ()
-        self._lay_out((*several, ("Turn about", self.about), ("Speed", speed)))
+        self._lay_out((*several, ("Rotate about", self.about), ("Speed", speed)))
         for field in (self.seconds, self.fps):
             field.valueChanged.connect(self._say)
         self.views.show_value("one" if grid is None else "all")

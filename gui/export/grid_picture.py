@@ -40,7 +40,7 @@ def picture_of_viewport(
     """
     state = resolve_scene(viewport.session)
     if state is None:
-        raise PictureError("There is nothing to picture yet", "Open a model first.")
+        raise PictureError("There is nothing to save yet", "Open a model first.")
     interactor = viewport.interactor
     pixels = render_scene(
         state,

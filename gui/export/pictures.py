@@ -124,7 +124,7 @@ class OffScreen:
         pixels = (round(size[0] * scale), round(size[1] * scale))
         if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
             raise PictureError(
-                f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
+                f"A picture of {pixels[0]} × {pixels[1]} pixels is not possible",
                 f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
             )
         self._aspect = size[0] / size[1]

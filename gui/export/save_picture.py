@@ -30,16 +30,16 @@ _KINDS = {"png": "PNG picture (*.png)"}
 _PICTURES = QStandardPaths.StandardLocation.PicturesLocation
 _WHAT = (
     ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
-    ("window", "Whole window", "The window with its panels, as it is on the screen"),
+    ("window", "Whole window", "The window with its panels, as on the screen"),
 )
 _SCALES = tuple(
-    (str(n), f"{n}×", f"{n} pixel{'' if n == 1 else 's'} for each on the screen, each way")
+    (str(n), f"{n}×", f"{n} pixel{'' if n == 1 else 's'} per screen pixel in each direction")
     for n in (1, 2, 3, 4)
 )
 _BACKGROUNDS = (
     ("theme", "As on screen", "The colours of the theme"),
     ("white", "White", "The colours of the light theme, for papers"),
-    ("transparent", "Transparent", "The colours of the light theme, on nothing"),
+    ("transparent", "Transparent", "The colours of the light theme, without background"),
 )
 
 

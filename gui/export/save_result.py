@@ -189,7 +189,7 @@ def _with_ending(path: Path, kinds: Mapping[str, str], chosen: str) -> Path:
 
 
 def _may_replace(path: Path, parent: QWidget, title: str) -> bool:
-    box = message_box(parent, title, f"{path.name} is there already. Replace it?")
+    box = message_box(parent, title, f"{path.name} already exists. Replace it?")
     yes = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
     box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
     box.exec()

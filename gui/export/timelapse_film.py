@@ -80,8 +80,8 @@ class TimelineFrames:
         timeline = self._session.shown_timeline
         if timeline is None:
             raise HelixscopeError(
-                "There is no time-lapse of what is shown now",
-                "Save it when Training shows the one of this range.",
+                "There is no time-lapse of the current view",
+                "Open the Training panel for this range first.",
             )
         self._timeline = timeline
         self._off_screen = off_screen(look)

@@ -86,7 +86,7 @@ class TurnFrames:
     ) -> None:
         state = resolve_scene(replace(session, hover=None))
         if state is None:
-            raise HelixscopeError("There is nothing to film yet", "Open a model first.")
+            raise HelixscopeError("There is nothing to save yet", "Open a model first.")
         self._state, self._count = state, turn.frames(look.fps)
         first, last = state.positions
         shown = state.coordinates[first : last + 1] @ state.turn.T

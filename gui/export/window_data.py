@@ -75,7 +75,9 @@ def model_data(session: Session) -> ModelData | None:
     if session.aligned is not None and session.guides.get(ALIGNED) in state.guides:
         data.update(_of_aligned(session.aligned))
     data["color"] = Datum(
-        state.scale.values, f"what colours the point: {state.scale.title}", column=_color(session)
+        state.scale.values,
+        f"the quantity that sets the colour: {state.scale.title}",
+        column=_color(session),
     )
     return ModelData(model, said, data)
 
@@ -94,18 +96,20 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
         "position": Datum(position, "row of the table, from 0", column="position"),
         "in_range": Datum(
             (position >= first) & (position <= last),
-            "whether the components were fitted to it",
+            "whether the position is in the range to which the components are fitted",
             column="in_range",
         ),
         "selected": Datum(
-            np.isin(position, session.selection), "whether it is selected", column="selected"
+            np.isin(position, session.selection),
+            "whether the position is selected",
+            column="selected",
         ),
-        "token": Datum(tokens, "the prompt’s token there; empty for none", column="token"),
+        "token": Datum(tokens, "the prompt’s token at the position; empty if none", column="token"),
         "coordinates": Datum(
             coordinates,
             "the row minus the range’s mean, along the shown components"
             if timeline is None
-            else f"as the curve was at {_snapshot(session)}",
+            else f"coordinates at {_snapshot(session)}",
             _TABLE,
             names,
         ),
@@ -113,14 +117,14 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     if timeline is not None:
         assert session.snapshot is not None
         norms = timeline.timelapse.norms[session.snapshot]
-        return {**rows, "norm": Datum(norms, "length of the row then", _TABLE, "norm")}
+        return {**rows, "norm": Datum(norms, "length of the row at that step", _TABLE, "norm")}
     if session.norms is not None:
         centred = session.norms.centred
         what = "length of the row, centred over its entries" if centred else "length of the row"
         rows["norm"] = Datum(session.norms.values, what, _TABLE, "norm")
     rows["residual"] = Datum(
         curve.residual,
-        "share of the centred row that lies outside the shown components",
+        "share of the centred row’s length outside the shown components",
         "0 to 1",
         "residual",
     )
@@ -132,9 +136,9 @@ def _of_aligned(aligned: AlignedCurve) -> dict[str, Datum]:
     return {
         "laid_position": Datum(
             np.arange(aligned.positions[0], aligned.positions[1] + 1),
-            "row of the other table that each row of laid_coordinates is",
+            "position in the overlaid table of each row of laid_coordinates",
         ),
-        "laid_matched": Datum(aligned.matched, "position whose colour it has"),
+        "laid_matched": Datum(aligned.matched, "matched position, whose colour it has"),
         "laid_coordinates": Datum(
             aligned.coordinates, caption(aligned).replace("\n", " · "), _TABLE
         ),
@@ -165,7 +169,7 @@ def _of_basis(session: Session) -> dict[str, Datum]:
             pca.explained_variance_ratio, "each component’s share of the range’s variance", "0 to 1"
         ),
         "singular_values": Datum(
-            pca.singular_values, "of the range’s rows minus their mean", _TABLE
+            pca.singular_values, "singular values of the range’s rows minus their mean", _TABLE
         ),
     }
 

@@ -129,16 +129,19 @@ class CapturePanel(PanelSpec[Choices, Captures]):
     explanation = (
         "Π projects onto the k strongest directions of P, and vⱼ is the j-th strongest direction "
         "of the other matrix, so this is the share of vⱼ that positions occupy. Values below the "
-        "dashed line, k over d_model, mean that the two keep out of each other's way."
+        "dashed line, k over d_model, mean that the two subspaces overlap less than by chance."
     )
-    empty = "Open a model to see which directions of its token embeddings its positions occupy."
-    instead = "Another matrix may be chosen above."
+    empty = (
+        "Open a model to see which directions of its token embeddings are occupied by its "
+        "positions."
+    )
+    instead = "Choose another matrix above."
     defaults = Choices()
     controls = (
         Choice(
             field="name",
-            label="Whose directions",
-            tip="Whose directions are captured",
+            label="Matrix",
+            tip="The matrix whose directions are captured",
             options=tuple(Option(name, f"of {name}") for name in NAMES[1:]),
             listed=True,
         ),
@@ -156,8 +159,8 @@ class CapturePanel(PanelSpec[Choices, Captures]):
         Toggle(
             field="centred",
             text="Centre P",
-            tip="Subtract the mean row of P before its directions: what all positions have in "
-            "common is captured no longer",
+            tip="Subtract the mean row of P before its decomposition, so that the part common to "
+            "all positions is not counted",
         ),
     )
     claims = {f"capture.{which}": {"name": "E"} for which in ("weak", "strong", "first")}

@@ -258,9 +258,13 @@ RANDOM = Choice(
     field="random",
     label="Random",
     options=(
-        Option("process", "Smooth", "Draw the band of random curves as smooth as these positions"),
-        Option("walk", "Walks", "Draw the band of random walks with the steps of these positions"),
-        Option("none", "None", "Draw no band"),
+        Option("process", "Smooth", "Show the band of random curves as smooth as these positions"),
+        Option(
+            "walk",
+            "Walks",
+            "Show the band of random walks with the step lengths of these positions",
+        ),
+        Option("none", "None", "Show no band"),
     ),
 )
 """Which random curves are drawn behind a quantity; all count in what it is worth."""

@@ -160,7 +160,7 @@ class ComparedChip(QToolButton):
         lines = [curve.name if curve.model is None else _ranged(curve)]
         lines.append(why or text_of(curve))
         if not why or curve.result is not None:
-            lines.append(f"Press to {verb.lower()} its curve")
+            lines.append(f"Click to {verb.lower()} its curve")
         self.setToolTip(wrapped("\n".join(line for line in lines if line)))
         self.setAccessibleName(f"{verb} {text}")
 
@@ -212,14 +212,14 @@ def _state(curve: ComparedCurve) -> tuple[str, str]:
     if curve.failed:
         return "–", curve.failed
     if curve.model is None:
-        return "…", "The model is being read."
+        return "…", "The model is loading."
     if answer is None or answer.state == "working":
-        return "…", "Its curve is being worked out."
+        return "…", "Its curve is being computed."
     if answer.state == "to fetch":
         size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
-        return f"↓ {size}".rstrip(), f"Press to fetch {size or 'what it takes'} from the Hub."
+        return f"↓ {size}".rstrip(), f"Click to fetch {size or 'the data it needs'} from the Hub."
     if answer.state == "cancelled":
-        return "–", "This was cancelled. Press to work it out."
+        return "–", "Cancelled. Click to compute it."
     if answer.state == "impossible":
         return "–", answer.why
     return "", ""

@@ -85,7 +85,7 @@ class ControlRow:
                 why = control.unavailable(model)
                 widget.setEnabled(not why)
                 widget.setToolTip(
-                    wrapped(f"{control.tip} (not here: {why})" if why else control.tip)
+                    wrapped(f"{control.tip} (not available: {why})" if why else control.tip)
                 )
 
     def follow_view(self, view: AnyView) -> None:

@@ -29,10 +29,16 @@ GOOD = 0.8
 """Minimum R² of a good sinusoid."""
 COLUMNS = (
     Column("entry", "Index of the entry in the rows of P, from 0", 48),
-    Column("variance", "Of the entry over the shown range, before projection, in units of P²", 64),
-    Column("cycles", "Periods of the best sinusoid in the shown range", 52),
-    Column("R² wave", "Share of the variance that the best sinusoid explains", 58),
-    Column("R² PCs", "Share that is left after projection on the shown components", 58),
+    Column(
+        "variance",
+        "Variance of the entry over the shown range, before projection, in units of P²",
+        64,
+    ),
+    Column("cycles", "Periods of the best-fitting sinusoid over the shown range", 52),
+    Column("R² wave", "Share of the variance explained by the best-fitting sinusoid", 58),
+    Column(
+        "R² PCs", "Share of the variance that remains after projection on the shown components", 58
+    ),
 )
 
 
@@ -165,17 +171,17 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
     formula = "Pᵢ[d]"
     meaning = "single entries over position"
     explanation = (
-        "One entry d of every row of P against position, and, dashed, the mean plus one sinusoid "
-        "that explains it best by least squares. After projection on the shown components an "
-        "entry is a shadow of the helix, so that what is left of it there, the helix explains."
+        "One entry d of every row of P against position and, dashed, the least-squares fit of a "
+        "mean plus one sinusoid. After projection on the shown components an entry is a "
+        "projection of the helix, so that what remains of it is explained by the helix."
     )
-    empty = "Open a model to see single entries of its embeddings as waves over position."
+    empty = "Open a model to see single entries of its embeddings over position."
     defaults = Choices()
     controls = (
         Number(
             field="dimensions",
             text="entry",
-            tip="The entry that is drawn: an index into the rows of P, from 0",
+            tip="The plotted entry: an index into the rows of P, from 0",
             least=0,
             most=lambda result: len(result.variance) - 1,
             slider=False,
@@ -188,9 +194,9 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             label="Order of the entries",
             options=(
                 Option(
-                    "size", "By size", "The entries of the greatest variance over the range first"
+                    "size", "By variance", "Entries with the largest variance over the range first"
                 ),
-                Option("fit", "By fit", "The entries that their sinusoid explains best first"),
+                Option("fit", "By fit", "Entries best explained by their sinusoid first"),
             ),
         ),
         Choice(
@@ -201,7 +207,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 Option(
                     "projected",
                     "Projected",
-                    "Entries after projection on the shown components; dotted, as they are stored",
+                    "Entries after projection on the shown components; dotted: as stored",
                 ),
             ),
         ),
@@ -272,7 +278,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 colors,
                 chooses="dimensions",
                 most=MOST,
-                tip="Click draws entry {position}, Shift-click adds it or takes it out",
+                tip="Click to plot entry {position}; Shift-click to add or remove it",
                 spare=(1, 2),
                 in_sight=entries[0],
             ),

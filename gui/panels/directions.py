@@ -192,20 +192,28 @@ DirectionsView = View[Choices, TopDirections]
 
 COLUMNS = (
     Column(
-        "i", "The direction of P, from the strongest; last, the mean of as many random ones", 66
+        "i",
+        "The direction of P, strongest first; last row: the mean of as many random directions",
+        66,
     ),
     Column("σ", "Singular value, in the units of P", 46),
     Column("> 0.1", "Entries of magnitude above 0.1", 40),
-    Column("PR", "Participation ratio 1/Σv⁴: how many entries carry the direction", 46),
-    Column("top 40", "Σv² of the 40 entries of largest magnitude", 78),
-    Column("90 %", "How many of its largest entries have 90 % of Σv²", 64),
     Column(
-        "cycles",
-        "Of the best sinusoid over all positions but the first and the last; ½ is the lowest that "
-        "is looked for, and so it may be a slower wave or none",
+        "PR",
+        "Participation ratio 1/Σv⁴: the effective number of entries that carry the direction",
         46,
     ),
-    Column("R²", "Share of the direction's variance there that the sinusoid explains", 40),
+    Column("top 40", "Σv² of the 40 entries of largest magnitude", 78),
+    Column("90 %", "How many of its largest entries account for 90 % of Σv²", 64),
+    Column(
+        "cycles",
+        "Frequency of the best-fitting sinusoid over all positions but the first and the last. ½ "
+        "is the lowest frequency searched, so it may also be a slower wave or none",
+        46,
+    ),
+    Column(
+        "R²", "Share of the direction's variance over these positions explained by the sinusoid", 40
+    ),
 )
 
 
@@ -216,39 +224,40 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     formula = "P = Σ σᵢ uᵢ vᵢᵀ"
     meaning = "strongest directions"
     explanation = (
-        "The strongest singular directions of P: at the left how much of each is in the row of "
-        "every position, at the right which entries of the embedding it takes. A random direction "
-        "takes nearly all entries a little, one that is sparse takes few, and a click on one of "
-        "these opens it in Dimensions."
+        "The strongest singular directions of P: on the left, how much of each is in every "
+        "position's row; on the right, which entries of the embedding it uses. A random direction "
+        "uses nearly all entries a little, a sparse one uses few; click an entry to open it in "
+        "Dimensions."
     )
-    empty = "Open a model to see its strongest directions over position and embedding index."
-    instead = "Without E above, the directions themselves are shown."
+    empty = (
+        "Open a model to see its strongest directions over positions and over embedding entries."
+    )
+    instead = "Without “Share of E”, the directions themselves are shown."
     defaults = Choices()
     controls = (
         Saved(field="directions", check=whole_numbers(1, fewest=1)),
         Toggle(
             field="E",
             text="Share of E",
-            tip="Read the token embeddings, to tell how much of them lives on the entries that"
-            " are large",
+            tip="Read the token embeddings to measure how much of them lies in the large entries",
         ),
         Choice(
             field="entries",
             label="Entries",
             options=(
-                Option("index", "By index", "The entries of each direction, as they are stored"),
+                Option("index", "By index", "The entries of each direction in stored order"),
                 Option(
                     "use",
                     "By use",
-                    "Entries sorted by how much the drawn directions use them, and how much tokens "
-                    "use the same",
+                    "Entries sorted by how much the plotted directions use them, beside how much "
+                    "tokens use the same entries",
                 ),
             ),
         ),
         Toggle(
             field="bulk",
-            text="Bulk",
-            tip="Show most positions at full height; the few that stand out go beyond the plot",
+            text="Clip outliers",
+            tip="Scale the plot to most positions; the few outliers extend beyond it",
         ),
     )
     figures = {"directions": {"E": False}}
@@ -328,7 +337,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                 colors,
                 chooses="directions",
                 most=TOP,
-                tip="Click draws this direction alone, Shift-click adds it or takes it out",
+                tip="Click to plot only this direction; Shift-click to add or remove it",
                 spare=(3, 1, 7, 5, 6, 4),
                 fixed=(RANDOM,),
             ),
@@ -441,7 +450,7 @@ def _by_use(view: DirectionsView) -> Plot:
 
     return Plot(
         "Entries by use",
-        Axis("entries by use", whole=True, printed="entries, the most used first"),
+        Axis("entries by use", whole=True, printed="entries, most used first"),
         Axis(
             "share × d",
             log=True,

@@ -23,10 +23,10 @@ from gui.style.theme import SERIES, format_number
 from gui.widgets.table_text import Column, Row
 
 COLUMNS = (
-    Column("j", "The direction of P, from the strongest", 30),
-    Column("cycles", "Periods of its best sinusoid in the shown range", 56),
-    Column("period", "The same in tokens", 56),
-    Column("R²", "Share of the direction's variance that the sinusoid explains", 48),
+    Column("j", "The direction of P, strongest first", 30),
+    Column("cycles", "Periods of its best-fitting sinusoid over the shown range", 56),
+    Column("period", "The period in tokens", 56),
+    Column("R²", "Share of the direction's variance explained by the sinusoid", 48),
 )
 
 
@@ -71,11 +71,12 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     formula = "Σᵢ Pᵢ e^(−iωi)"
     meaning = "· frequencies over position"
     explanation = (
-        "How much of each frequency is in the columns of P over the shown range, and the sinusoid "
-        "that fits each of its strongest directions best. At the right, how many tokens each "
-        "head's queries are behind its keys, at the frequency that the two share most of."
+        "The amplitude of each frequency in the columns of P over the shown range, and the "
+        "best-fitting sinusoid of each of its strongest directions. On the right, how many tokens "
+        "each head's queries lag behind its keys, at the frequency that the two share most "
+        "strongly."
     )
-    empty = "Open a model to see which frequencies its positions are made of."
+    empty = "Open a model to see the frequencies in its positions."
     defaults = Choices()
     controls = (
         Saved(field="directions", check=whole_numbers(1, fewest=1)),
@@ -104,7 +105,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     def plots(self, view: FourierView) -> Sequence[Part]:
         table = Table(
             "Directions", COLUMNS, _rows(view), _colors(view), chooses="directions", most=TOP,
-            tip="Click draws this direction alone, Shift-click adds it or takes it out",
+            tip="Click to plot only this direction; Shift-click to add or remove it",
         )  # fmt: skip
         shifts = view.result.shifts
         heads = [] if shifts is None else [_heads(view, shifts)]

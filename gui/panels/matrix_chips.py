@@ -31,7 +31,7 @@ class MatrixChips(QWidget):
         super().__init__()
         self.chips: dict[Name, QToolButton] = {}
         self.layer = DropDown()
-        self.layer.setToolTip(wrapped("The layer whose weights the buttons beside it stand for"))
+        self.layer.setToolTip(wrapped("The layer of the weights selected by the buttons"))
         self.layer.setAccessibleName("Layer")
         self._subjects: tuple[Subject, ...] = ()
         self._missing: Mapping[str, str] = {}

@@ -40,27 +40,26 @@ TITLES: dict[tuple[Quantity, bool], tuple[str, str]] = {
 """Formula and meaning, by quantity and whether rows are centred."""
 MEANINGS: dict[Quantity, str] = {
     "norm": "‖Pᵢ‖₂, the Euclidean length of each row, in the table’s units",
-    "step": "‖Pᵢ₊₁ − Pᵢ‖₂, the distance from each row to the next, in the table’s units: how far"
-    " apart neighbours are",
+    "step": "‖Pᵢ₊₁ − Pᵢ‖₂, the distance from each row to the next, in the table’s units",
     "residual": "‖xᵢ⊥‖₂ / ‖xᵢ‖₂, xᵢ the row minus the range’s mean and xᵢ⊥ its part outside the"
-    " shown components: the share of its length that is not seen (“fraying”), from 0 to 1",
+    " shown components: the share of its length that is not shown (“fraying”), from 0 to 1",
 }
 EXPLANATIONS: dict[Quantity, str] = {
     "norm": (
         "The norm is the Euclidean length of a position's row: where it hardly varies, positions "
-        "differ in direction only. Rings mark outliers, whose norm differs from the median of the "
+        "differ only in direction. Rings mark outliers, whose norm differs from the median of the "
         f"{NEIGHBOURS} nearest other positions by more than {OUTLIER_LOG_RATIO} in natural "
-        f"logarithm, or whose norm about the mean row does by more than {ABOUT_MEAN_LOG_RATIO}: "
-        "a vector that all rows have in common cannot hide them."
+        f"logarithm, or whose norm about the mean row does by more than {ABOUT_MEAN_LOG_RATIO}, "
+        "so that a vector common to all rows cannot hide them."
     ),
     "step": (
         "The step is the distance from a position's row to the next one's. Where the first steps "
-        "are longer than the later ones, early tokens are spaced out."
+        "are longer than later ones, early positions are farther apart."
     ),
     "residual": (
         "The residual is the share of a row's length, counted from the mean of the shown range, "
-        "that lies outside the shown components. Where it is large the curve frays: what is drawn "
-        "is not where the row is. It follows the range and the components."
+        "that lies outside the shown components. Where it is large the curve frays: the drawn "
+        "point is far from the row. It depends on the range and the components."
     ),
 }
 UNITS: dict[Quantity, str] = {"norm": "units of P", "step": "units of P", "residual": "share"}
@@ -71,15 +70,17 @@ OUTLIER_RULE = (
 )
 ABOUT_MEAN = "‖Pᵢ − mean row‖₂"
 AFTER_TIP = (
-    "Mean, std and cv are measured from this position to the last but one. Type it here, or drag"
-    f" the dashed line; a double-click on the line is {AFTER} again."
+    "Mean, std and cv are measured from this position to the last but one. Type it here, or drag "
+    f"the dashed line; double-click the line to reset it to {AFTER}."
 )
-ONE_ROW = "there is one position, and no step from it to another"
+ONE_ROW = "there is only one position, so there is no step"
 OUTLIERS_LISTED = 8
 LONGEST_TOKEN = 24
 COLUMNS = (
-    Column("model", "The open model first, then those that are drawn with it", 148, left=True),
-    Column("mean", f"{AFTER_TIP.partition('. ')[0]}; over all where there are too few", 64),
+    Column("model", "The open model first, then the overlaid models", 148, left=True),
+    Column(
+        "mean", f"{AFTER_TIP.partition('. ')[0]}; over all positions where there are too few", 64
+    ),
     Column("cv", "Standard deviation over the mean, over the same positions", 64),
 )
 
@@ -159,7 +160,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
     formula, meaning = TITLES["norm", False]
     explanation = EXPLANATIONS["norm"]
     empty = "Open a model to see the norm of every row of its position table."
-    instead = "Norms and residuals are there for any table."
+    instead = "Norms and residuals are defined for any table."
     defaults = Choices()
     follows_drag = True
     controls = (
@@ -174,7 +175,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
             shared=True,
             text="Centred",
             works=lambda view: view.choices.norms_quantity != "residual",
-            tip="Of the rows, each minus its mean over d_model, which LayerNorm removes anyway",
+            tip="Subtract each row's mean over d_model first, which LayerNorm removes anyway",
         ),
         Number(
             field="norms_after",
@@ -190,35 +191,36 @@ class NormsPanel(PanelSpec[Choices, Values]):
             shared=True,
             text="Relative",
             works=lambda view: bool(view.others),
-            tip="With other models: each over its own mean in the stretch, so that models of "
-            "other widths can be compared",
+            tip="Divide each model's values by its own mean over the measured positions, so that "
+            "models of different widths can be compared",
         ),
         Toggle(
             field="about_mean",
             text="About mean",
             works=lambda view: view.choices.norms_quantity == "norm",
-            tip=f"Draw {ABOUT_MEAN} beside the norms, dotted: how far each row is from the mean of "
-            "all rows. A vector that all rows have in common changes the norms, and not these",
+            tip=f"Draw {ABOUT_MEAN} beside the norms, dotted: the distance of each row from the "
+            "mean of all rows. A vector common to all rows changes the norms but not these "
+            "distances",
         ),
         Toggle(
             field="sphere",
             shared=True,
             text="Sphere",
-            tip="Draw in the 3D view where rows of the mean norm lie: the sphere around the "
-            "origin, cut by the shown components. Its caption says how large it is there (N)",
+            tip="Draw in the 3D view where rows of mean norm lie: the section of the sphere around "
+            "the origin by the shown components. The caption gives its size there (N)",
         ),
         Toggle(
             field="bulk",
             kept=False,
-            text="Bulk",
-            tip="Stretch the axis to the values apart from outliers and from the first positions; "
-            "arrows at the edge mark outliers beyond it",
+            text="Clip outliers",
+            tip="Scale the axis to the values without outliers and first positions; arrows at the "
+            "edge mark outliers beyond it",
         ),
     )
     buttons = (
         Button(
             "Overlay…",
-            "Lay the norms of other models that are on this machine over these, as thin lines",
+            "Overlay the norms of other models on this machine, as thin lines",
             lambda at: AddModel(at, in_grid=False),
         ),
     )
@@ -382,7 +384,7 @@ def _table(view: NormsView) -> Table:
         for key, (one, of) in enumerate(zip(models, found, strict=True))
     ]
     colors = {key: one.color or view.theme.text for key, one in enumerate(models)}
-    return Table("Stability of the models", COLUMNS, rows, colors, spare=(2,))
+    return Table("Stability of norms by model", COLUMNS, rows, colors, spare=(2,))
 
 
 def summary(view: NormsView) -> str:
@@ -478,7 +480,7 @@ def _early(found: Stretch, early: float) -> str:
     text = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
     if found.mean <= 0.0:
         return text
-    return f"{text}, {format_number(early / found.mean, 2)} times that"
+    return f"{text}, {format_number(early / found.mean, 2)} times the mean"
 
 
 def _list_outliers(outliers: tuple[int, ...]) -> str:

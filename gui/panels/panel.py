@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from gui.plots.qt_painter import PaintedRow
     from gui.state.guides import Guide
 
-CANCELLED = "This was cancelled before it was done."
-DRAWING = "Drawing random tables to compare with…"
+CANCELLED = "Cancelled before it was complete."
+DRAWING = "Drawing random tables for comparison…"
 
 
 class PanelBody(QWidget):
@@ -763,7 +763,7 @@ class ResultPanel(Panel):
             self._show_cancelled(answer)
         else:
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
-            why = answer.why or f"This takes {size} from the Hub."
+            why = answer.why or f"This needs {size} from the Hub."
             verb = "Download" if answer.why else "Fetch"
             self._show_words(why, self.spec.instead, f"{verb} {size}".rstrip())
 

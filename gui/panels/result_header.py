@@ -21,7 +21,7 @@ from gui.widgets.opening_row import FixedText
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
-MENU_TIP = "Save the figure or its numbers, or copy them (right-click does the same)"
+MENU_TIP = "Save or copy the figure or its numbers (also by right-click)"
 
 
 class Arrangement(NamedTuple):

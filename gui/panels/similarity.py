@@ -148,22 +148,25 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     formula = "cos(Pᵢ, Pⱼ)"
     meaning = "similarity of positions"
     explanation = (
-        "The cosine of the angle between the rows of every two positions of the range, and beside "
-        "it the mean over all pairs that are Δ apart. What is still periodic after the rows are "
-        "projected on the shown components, the helix explains."
+        "The cosine of the angle between the rows of every two positions of the range and, beside "
+        "it, the mean over all pairs Δ apart. A period that remains after the rows are projected "
+        "on the shown components is explained by the helix."
     )
-    empty = "Open a model to see how similar every two of its positions are."
+    empty = "Open a model to see how similar its positions are to each other."
     defaults = Choices()
     controls = (
         Choice(
             field="rows",
             label="Rows",
             options=(
-                Option("raw", "Raw rows", "Rows as they are stored"),
+                Option("raw", "Raw rows", "Rows as stored"),
                 Option(
                     "projected",
                     "Projected",
-                    "Rows projected on the shown components: the range's mean and these alone",
+                    (
+                        "Rows projected on the shown components: only the range's mean and these "
+                        "remain"
+                    ),
                 ),
             ),
         ),

@@ -153,27 +153,27 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
     formula = "σᵢ(A)"
     meaning = "singular values"
     explanation = (
-        "A matrix stretches some directions of the residual stream more than others: singular "
-        "value σᵢ says how far, the strongest first. A few large ones mean that the matrix lives "
-        "in few dimensions; a Gaussian matrix of the same shape and norm shows what is chance."
+        "A matrix scales some directions of the residual stream more than others, by the singular "
+        "values σᵢ, largest first. A few large values mean that the matrix is close to low rank; "
+        "a Gaussian matrix of the same shape and norm shows what to expect by chance."
     )
     empty = "Open a model to see the singular values of its position table and weights."
-    instead = "Choose P above: the position table is always there."
+    instead = "Choose P above: the position table is always available."
     defaults = Choices()
     controls = (
         Matrices(field="subjects"),
         Number(
             field="k",
             text="k",
-            tip="How many of the first singular values the share of Σσ² is summed over",
+            tip="Number of leading singular values in the share of Σσ²",
             most=lambda spectra: spectra.longest,
             slider=False,
         ),
         Toggle(
             field="chance",
             text="Chance",
-            tip="Draw, dashed, the singular values of a random Gaussian matrix of the same shape"
-            " and norm",
+            tip="Show the singular values of a random Gaussian matrix of the same shape and norm, "
+            "dashed",
         ),
     )
     figures = {"spectra-weights": {"chance": False}}
@@ -259,7 +259,10 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
                     Rule(
                         k,
                         "x",
-                        tip="Drag to change k, how many of the first singular values are summed",
+                        tip=(
+                            "Drag to change k, the number of leading singular values that are "
+                            "summed"
+                        ),
                         drags="k",
                         style="solid",
                     )

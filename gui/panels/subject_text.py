@@ -12,11 +12,11 @@ TABLES = ("P", "E")
 WORDS = {
     "P": "Position embeddings, one row for each position",
     "E": "Token embeddings, one row for each token",
-    "W_Q": "Queries: what attention asks with",
-    "W_K": "Keys: what attention is found by",
-    "W_V": "Values: what attention carries on",
-    "W_O": "Output of attention: what it writes to the residual stream",
-    "W_in": "First matrix of the MLP: what it reads",
+    "W_Q": "Query weights of attention",
+    "W_K": "Key weights of attention",
+    "W_V": "Value weights of attention",
+    "W_O": "Output weights of attention, which write to the residual stream",
+    "W_in": "First matrix of the MLP, which reads the residual stream",
 }
 """Descriptions of the matrices."""
 

@@ -82,7 +82,7 @@ PANELS = {
         ),
         PanelEntry(
             "shape", "Shape", "Shape", "shape.spec:ShapePanel",
-            {"shape": "the curve that positions follow"},
+            {"shape": "the curve that the positions follow"},
         ),
         PanelEntry("experiment", "Line or helix", "Shape", "experiment.spec:ExperimentPanel"),
         PanelEntry(
@@ -115,19 +115,19 @@ PANELS = {
         PanelEntry(
             "layernorm", "LayerNorm", "Spaces", "layernorm.spec:LayerNormPanel",
             {
-                "layernorm": "what it costs to take token and position apart",
+                "layernorm": "the error of treating token and position separately",
                 "interference": "two sums of token and position among random ones",
             },
         ),
         PanelEntry(
             "kernels", "Kernels", "Attention", "kernels.spec:KernelsPanel",
-            {"kernels": "where the layer's heads look by position alone"},
+            {"kernels": "attention by position alone of the layer's heads"},
         ),
         PanelEntry("training", "Training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "Models", "compare.spec:ComparePanel"),
         PanelEntry(
             "claims", "Claims", "Claims", "claims.spec:ClaimsPanel",
-            {"claims": "the ledger; as .md and .csv too"},
+            {"claims": "the ledger; also as .md and .csv"},
         ),
     )
 }  # fmt: skip

@@ -26,7 +26,7 @@ from gui.style.theme import GRID, SMALL, Theme, format_level
 from gui.widgets.tooltips import wrapped
 
 BAR, WIDTH = 12, 72
-TIP = "Drag its upper or lower half to change the value at that end; double-click resets."
+TIP = "Drag the upper or lower half to change the value at that end; double-click to reset."
 STEP = 1.25
 """Factor by which one key press, or a drag over a quarter of the bar, changes the span."""
 

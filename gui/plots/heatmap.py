@@ -115,7 +115,7 @@ SMALLEST_SPAN = 8.0
 """Minimum number of visible cells along each side."""
 MARGINS = (0, 4, 16, 0)
 """Margins around the axes in pixels; enlarged where necessary for square cells."""
-ZOOMING = "Wheel zooms, drag pans, double-click or F shows everything."
+ZOOMING = "Wheel zooms, drag pans, double-click or F resets the zoom."
 
 
 class Heatmap(PlotWidget):

@@ -32,7 +32,7 @@ WHEEL_STEP = 0.8
 """Factor of the visible span for one notch of the wheel."""
 GESTURES = (
     "Click selects, Shift-click adds or removes, drag with Shift selects a range.\n"
-    "Wheel zooms (over the y axis: along y), drag pans, double-click or F shows everything."
+    "Wheel zooms (over the y axis: along y), drag pans, double-click or F resets the zoom."
 )
 _KEYS = {
     Qt.Key.Key_F,

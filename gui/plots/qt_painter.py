@@ -406,8 +406,8 @@ class PaintedLegend(ScrollColumn):
         button = QToolButton()
         button.setText("✕")
         button.setProperty("role", "title button")
-        button.setToolTip(wrapped(f"Take {entry.name} out"))
-        button.setAccessibleName(f"Take {entry.name} out")
+        button.setToolTip(wrapped(f"Remove {entry.name}"))
+        button.setAccessibleName(f"Remove {entry.name}")
         button.clicked.connect(lambda: self.chosen.emit(self._legend.removes, entry.without))
         grid.addWidget(button, row, 2 + titles)
 

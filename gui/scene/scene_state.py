@@ -40,14 +40,14 @@ def norm_sphere(session: Session) -> NormSphere | None:
         return None
     shown = {k for k in curve.components if k <= len(curve.pca.components)}
     if len(shown) != 3:
-        return NormSphere(None, f"no sphere of mean norm: it takes 3 components, not {len(shown)}")
+        return NormSphere(None, f"no sphere of mean norm: it needs 3 components, not {len(shown)}")
     basis = curve.pca.components[[k - 1 for k in curve.components]]
     section = sphere_section(curve.pca.mean, basis, norms.mean, centred=norms.centred)
     kind = "row-centred norm" if norms.centred else "norm"
     mean = format_number(norms.mean)
     if section.axes is None:
         least = format_number(section.distance)
-        return NormSphere(None, f"no sphere: {kind}s begin at {least} here, their mean is {mean}")
+        return NormSphere(None, f"no sphere: the smallest {kind} here is {least}, the mean {mean}")
     stretch = measure_stretch(norms.values, norms.after)
     over = "all" if stretch.whole else f"{stretch.first}–{stretch.last}"
     longest, *_, shortest = (format_number(radius) for radius in section.radii)

@@ -49,8 +49,8 @@ this curve from the shown one. A tangled line is pale, so its points may be more
 """
 TANGLED = 24
 """A line longer than this multiple of its extent counts as tangled."""
-WAITING = "Working it out…"
-NO_STEPS = "The steps of its training have not been read: open Training once."
+WAITING = "Computing…"
+NO_STEPS = "Its training steps have not been read: open the Training panel first."
 
 
 _Key = tuple[Hashable, ...]
@@ -159,7 +159,7 @@ class CurveAligner:
         if other is None or theirs is None or theirs.model is None or theirs.curve is None:
             name = "It" if other is None else other.name
             failed = other is not None and other.failed
-            raise NotAligned(f"{name} could not be opened." if failed else f"{name} is being read…")
+            raise NotAligned(f"{name} could not be opened." if failed else f"{name} is loading…")
         shown = theirs.curve
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
 
@@ -205,7 +205,7 @@ class CurveAligner:
         )
 
     def _on_failed(self, error: Exception) -> None:
-        log.error("A curve could not be laid over the shown one", exc_info=error)
+        log.error("The curve could not be overlaid", exc_info=error)
         self._show(None, as_sentence(str(error)))
 
     def _give_up(self) -> None:

@@ -23,7 +23,7 @@ def caption(aligned: AlignedCurve) -> str:
         return f"{what}\n{_moved(aligned)} · {_fit(aligned)}"
     share = ""
     if aligned.more is not None and aligned.more.held is not None:
-        share = f"{shown(aligned)} hold {format_percent(aligned.more.held)} of its variance · "
+        share = f"{shown(aligned)} explain {format_percent(aligned.more.held)} of its variance · "
     return f"{what} in the same components\n{share}{_middle(aligned)}"
 
 
@@ -33,7 +33,7 @@ def readout(aligned: AlignedCurve) -> str:
     if aligned.alignment is None:
         if more is None or more.held is None:
             return "…"
-        said = f"{shown(aligned)} hold {format_percent(more.held)} of its variance"
+        said = f"{shown(aligned)} explain {format_percent(more.held)} of its variance"
         if more.own is not None:
             said += f", its own {format_percent(more.own)}"
         if more.angles is not None:
@@ -62,7 +62,7 @@ def _what(aligned: AlignedCurve) -> str:
 
 def _moved(aligned: AlignedCurve) -> str:
     assert aligned.alignment is not None
-    moved = "mirrored and turned" if aligned.alignment.mirrors else "turned"
+    moved = "reflected and rotated" if aligned.alignment.mirrors else "turned"
     if aligned.wanted.how == "scaled":
         moved = f"{moved.replace(' and ', ', ')}, scaled × {_scale(aligned.alignment.scale)}"
     if aligned.onto == aligned.positions:

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 256_000_000
 """Size limit of the results kept in memory."""
-FAULT = "This is a fault of Helixscope; its log has the details."
+FAULT = "This is an error in Helixscope; see the log for details."
 
 
 @dataclass(eq=False, slots=True)

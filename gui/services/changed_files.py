@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SLOT = "changed files"
-ADVICE = (
-    "What is shown was computed before. The file is not read any more until it is opened again."
-)
+ADVICE = "What is shown was computed from the earlier file. Open it again to read the new one."
 
 
 class ChangedFiles:

@@ -116,7 +116,7 @@ class CheckpointDownload:
             GATHER,
             lambda tell: gathering.run(transfer, tell),
             lambda history: self._end(history=history),
-            lambda error: self._fail(error, "The checkpoints could not be gathered"),
+            lambda error: self._fail(error, "The checkpoints could not be loaded"),
             on_progress=on_progress,
             stop=transfer.cancel,
         )
@@ -206,7 +206,7 @@ class CheckpointDownload:
             SO_FAR,
             lambda: gathering.history,
             self._show_so_far,
-            lambda error: log.error("What has come cannot be shown", exc_info=error),
+            lambda error: log.error("The loaded checkpoints cannot be shown", exc_info=error),
         )
 
     def _show_so_far(self, history: History | None) -> None:
@@ -244,7 +244,10 @@ def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
     if origin is None or origin.kind != "hub":
         return "This model comes without checkpoints of its training.", ""
     if session.offline:
-        return "No checkpoints of this model have been fetched, and Helixscope is offline.", ONLINE
+        return (
+            "No checkpoints of this model are on this machine, and Helixscope is offline.",
+            ONLINE,
+        )
     return (
         f"{origin.source} has no checkpoints on the Hub: no branch or tag such as checkpoint-1000.",
         "",
@@ -253,7 +256,7 @@ def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
 
 def _gathered(come: int, skipped: int) -> str:
     """Describe the result of a gathering."""
-    text = f"Gathered {come} checkpoint{'' if come == 1 else 's'}"
+    text = f"Loaded {come} checkpoint{'' if come == 1 else 's'}"
     return f"{text}; {skipped} left out" if skipped else text
 
 

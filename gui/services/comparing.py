@@ -174,9 +174,11 @@ class Comparing:
         session = self._session
         if not self.room:
             session.notice = (
-                Notice(f"There is room for {MOST} models at once.", "Close one of them first.")
+                Notice(
+                    f"At most {MOST} models can be compared at once.", "Close one of them first."
+                )
                 if session.model is not None
-                else Notice("There is nothing yet to compare with.", "Open a model first.")
+                else Notice("There is nothing to compare yet.", "Open a model first.")
             )
             return None
         self._newest = key = self._newest + 1

@@ -77,7 +77,7 @@ def list_kept(cache: Cache) -> Kept:
     except OSError as error:
         raise HelixscopeError(
             f"{cache.root} cannot be read: {error.strerror or error}.",
-            "What you open meanwhile is fetched, and not kept.",
+            "Models opened meanwhile are downloaded but not cached.",
         ) from error
     writable = os.access(cache.root, os.W_OK | os.X_OK)
     return Kept(cache.commits(), cache.usage(), folder_exists=True, writable=writable)
@@ -112,7 +112,7 @@ def _removed(kept: Kept, freed: int, wanted: Sequence[CachedCommit]) -> Removed:
     if not still:
         return Removed(kept, freed, _freed(freed))
     what = short_name(still[0]) if len(still) == 1 else f"{len(still)} models"
-    return Removed(kept, freed, f"{what} could not be removed: the log says why.")
+    return Removed(kept, freed, f"{what} could not be removed; see the log for details.")
 
 
 def _freed(nbytes: int) -> str:

@@ -11,10 +11,10 @@ from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.services.loading import short_name
 from gui.state.values import Notice
 
-ONLINE = "Switch off “Work offline” in the File menu, then try again."
+ONLINE = "Turn off “Work offline” in the File menu and try again."
 """Advice about the offline switch, with the menu's words."""
 _ARTICLES = frozenset({"A", "No", "The", "There", "This"})
-UNSET = "Unset HF_HUB_OFFLINE and start Helixscope again."
+UNSET = "Unset HF_HUB_OFFLINE and restart Helixscope."
 
 
 def is_offline_by_environment() -> bool:
@@ -40,7 +40,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     if not isinstance(error, HelixscopeError):
         return Notice(
             f"{what}: {type(error).__name__}: {error}",
-            "This is a fault of Helixscope; the details help to mend it.",
+            "This is an error in Helixscope; please report it with the details.",
             details,
         )
     candidates = tuple(info.name for info in getattr(error, "candidates", ()))

@@ -133,8 +133,8 @@ class Opening:
             return
         if session.offline:
             session.notice = Notice(
-                "The Hub cannot be asked for a newer version: Helixscope is offline.",
-                "Switch off “Work offline” in the File menu, then check again.",
+                "Cannot check for a newer version: Helixscope is offline.",
+                "Turn off “Work offline” in the File menu and check again.",
             )
             return
         self.open(replace(shown, positions=session.positions, fresh=True))
@@ -180,8 +180,8 @@ class Opening:
         self._on_opened(wanted, opened)
         if old and commit and session.notice is None:
             session.notice = Notice(
-                f"The Hub has a newer version of {name}: commit {commit[:SHORT_COMMIT]} "
-                f"is open now in place of {old[:SHORT_COMMIT]}."
+                f"Updated {name} to the newer commit {commit[:SHORT_COMMIT]}; it was "
+                f"{old[:SHORT_COMMIT]}."
             )
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:

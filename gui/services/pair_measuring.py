@@ -100,7 +100,7 @@ def pair_text(pair: PairDistance) -> str:
     steps = abs(pair.steps)
     return (
         f"{first} and {second}, {format_count(steps)} step{'' if steps == 1 else 's'}: "
-        f"{format_number(pair.shown)} apart as shown, {format_number(pair.distance)} "
+        f"{format_number(pair.shown)} apart in view, {format_number(pair.distance)} "
         f"in all {format_count(pair.d_model)} dimensions, in the table’s units"
         f" · cosine\N{NO-BREAK SPACE}{format_number(pair.cosine)}"
     )

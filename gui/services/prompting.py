@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel, TokenizedPrompt
 
 MISHAP = "The prompt could not be split into tokens"
-CANCELLED = "Fetching the tokenizer was cancelled; change the text to fetch it after all."
+CANCELLED = "The download of the tokenizer was cancelled; edit the text to start it again."
 
 
 class Prompting:

@@ -140,7 +140,7 @@ def align_curve(
     try:
         found = align(own, target, scaled=wanted.how == "scaled", mirrored=wanted.mirrored)
     except ValueError:
-        raise NotAligned("Two positions that differ are the least that can be aligned.") from None
+        raise NotAligned("An alignment needs at least two positions that differ.") from None
     return AlignedCurve(wanted, above, curve, positions, onto, _each(onto), found.carry(own), found)
 
 
@@ -150,8 +150,8 @@ def _in_shown_basis(
     width, wide = above.table.shape[1], curve.pca.mean.size
     if width != wide:
         raise NotAligned(
-            f"{above.name} is {width} wide and the shown model {wide}: only tables of one width "
-            "can be seen in the same components. Rigid or Scaled can align them."
+            f"{above.name} has width {width}, the shown model {wide}: only tables of equal width "
+            "can be shown in the same components. Use Rigid or Scaled to align them."
         )
     try:
         positions = common_positions(above.pca.positions, (0, n_positions - 1))

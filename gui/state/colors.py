@@ -142,7 +142,7 @@ def own_scale(session: Session) -> ColorScale:
     if session.color_span == "range":
         first, last = session.curve.pca.positions
     spanned = slice(first, last + 1)
-    now = "" if session.shown_timeline is None else " (as it is now)"
+    now = "" if session.shown_timeline is None else " (final model)"
     if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
         values = np.arange(n_positions, dtype=np.float32)
         return ColorScale(

@@ -75,7 +75,7 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
     read: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise BadSetup(f"a setup has no “{key}”{nearest(key, known)}", key)
+            raise BadSetup(f"a setup has no option “{key}”{nearest(key, known)}", key)
         try:
             read[key] = _READ[key](value)
             if key == "needs":
@@ -107,7 +107,7 @@ def parse_condition(words: str) -> Condition:
     for part in words.removeprefix("if").split(" and "):
         found = re.fullmatch(r"(not )?([a-z][a-z_]*)(?: (\S.*))?", part.strip())
         if found is None:
-            raise BadSetup(f"“{words}” is no condition, such as “if tokens and not helix”")
+            raise BadSetup(f"“{words}” is not a condition, such as “if tokens and not helix”")
         if found[3]:
             check_rule(found[3])
         terms.append(ConditionTerm(found[2], found[3] or "", bool(found[1])))
@@ -121,7 +121,7 @@ def check_rule(rule: str) -> str:
     """
     for part in rule.split(" or "):
         if _RANGE.fullmatch(part) is None:
-            raise BadSetup(f"“{part}” is no range, such as 1-last, 100-last or 20%-last")
+            raise BadSetup(f"“{part}” is not a range, such as 1-last, 100-last or 20%-last")
     return rule
 
 
@@ -164,7 +164,7 @@ def position_of(place: str, n_positions: int) -> int:
 def _one_of(*known: str) -> Callable[[object], str]:
     def read(value: object) -> str:
         if value not in known:
-            raise BadSetup(f"“{value}” is none of {', '.join(known)}")
+            raise BadSetup(f"“{value}” is not one of {', '.join(known)}")
         return str(value)
 
     return read
@@ -195,7 +195,7 @@ def _places(value: object) -> tuple[str, ...]:
     places = value if isinstance(value, list) else [value]
     for place in places:
         if isinstance(place, bool) or re.fullmatch(_PLACE, str(place)) is None:
-            raise BadSetup(f"“{place}” is no position, such as 0, 50% or last")
+            raise BadSetup(f"“{place}” is not a position, such as 0, 50% or last")
     return tuple(str(place) for place in places)
 
 

@@ -114,10 +114,12 @@ def read_positions(text: str, n_positions: int) -> TypedPositions:
     for part in _parts(text):
         span = _RANGE.fullmatch(part)
         if span is None and _NUMBER.fullmatch(part) is None:
-            raise RangeError(f"“{part}” is no position: type 300, 10-20 or 5, 9, 100")
+            raise RangeError(f"“{part}” is not a position: type 300, 10-20 or 5, 9, 100")
         first, last = (int(span[1]), int(span[2])) if span else (int(part), int(part))
         if max(first, last) >= n_positions:
-            raise RangeError(f"There is no {max(first, last)}: positions 0–{n_positions - 1}")
+            raise RangeError(
+                f"There is no position {max(first, last)}; the table has 0–{n_positions - 1}"
+            )
         spans.append(_span(first, last))
     asked: dict[int, None] = {}
     for one in spans:

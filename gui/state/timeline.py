@@ -64,7 +64,7 @@ class TrainingTimeline:
             last = format_count(int(self.timelapse.steps[-1]))
             share = float(self.timelapse.frozen_variance_ratio[snapshot])
             held = format_percent(share)
-            return f"PC 1–3 of step {last} hold {held} of the variance at this step"
+            return f"PC 1–3 of step {last} explain {held} of the variance at this step"
         share = float(self.timelapse.top3[snapshot])
         return f"this step’s own PC 1–3, aligned  =  {format_percent(share)} of its variance"
 

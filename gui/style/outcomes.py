@@ -8,7 +8,7 @@ SHORT: dict[Outcome, str] = {
     "as any smooth curve": "as any smooth curve",
     "does not hold": "does not hold",
     "not applicable": "not applicable",
-    "cannot tell": "cannot be told",
+    "cannot tell": "undetermined",
 }
 """As a cell of a table."""
 SIGNS: dict[Outcome, str] = {
@@ -40,7 +40,7 @@ def long(outcome: Outcome, null: Null | None = None) -> str:
     if outcome != "as any smooth curve":
         return SHORT[outcome]
     curves = beside_curves(null)
-    return f"holds, as it would {'for any smooth curve' if curves else 'by chance'}"
+    return f"holds, as {'for any smooth curve' if curves else 'by chance'}"
 
 
 def outcome_color(outcome: Outcome, theme: Theme) -> str:

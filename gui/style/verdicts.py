@@ -36,7 +36,7 @@ def null_text(verdict: Verdict) -> str:
     k, (low, high) = null.reached(verdict.value, side), null.interval_from(verdict.value, side)
     reach = "1 of them reaches" if k == 1 else f"{k or 'None'} of them reach"
     share = f"{100 * low:.0f} to {100 * high:.0f} %"
-    return f"{text} {reach} the number: {share} of all such, with 95 % confidence."
+    return f"{text} {reach} the measured value: {share} of all such tables, with 95 % confidence."
 
 
 def measured(verdict: Verdict) -> str:

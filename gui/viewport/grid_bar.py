@@ -29,20 +29,20 @@ class GridBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.count = label(role="muted")
         self.add = QPushButton("Add model…")
-        self.add.setToolTip("Show another model beside these")
-        self.cameras = QCheckBox("Same view")
+        self.add.setToolTip("Add another model for comparison")
+        self.cameras = QCheckBox("Link cameras")
         self.cameras.setToolTip(
-            wrapped("Look at all curves from the same side: one that is turned turns the others.")
+            wrapped("Show all curves from the same direction: rotating one rotates the others.")
         )
-        self.ranges = QCheckBox("Same positions and components")
+        self.ranges = QCheckBox("Link positions and components")
         self.ranges.setToolTip(
             wrapped(
-                "Show of every model the positions and components that are chosen in the panels,"
-                " as far as it has them."
+                "Show the range and components chosen in the panels for every model, as far as it "
+                "has them."
             )
         )
-        self.clear = QPushButton("Close the others")
-        self.clear.setToolTip("Close all views but the one that the panels are about")
+        self.clear = QPushButton("Close others")
+        self.clear.setToolTip("Close all views except the one that the panels analyse")
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
         row.setSpacing(GRID)

@@ -23,9 +23,9 @@ LEAST_NAME = 40
 """Minimum width of a view's name in logical pixels: a few letters."""
 LEAST = (160, 120)
 """Minimum size of a view in logical pixels."""
-MAIN_TIP = "The panels are about this model"
-OTHER_TIP = "Click to let the panels be about this model; drag it onto another to change places"
-FILL_TIP, FILLED_TIP = "Fill the grid with this view", "Show all views again"
+MAIN_TIP = "The panels analyse this model"
+OTHER_TIP = "Click to analyse this model in the panels; drag it onto another view to swap places"
+FILL_TIP, FILLED_TIP = "Maximise this view", "Show all views again"
 DRAG_SLACK = 8
 """A press that moved less than this (logical pixels) before its release is a click."""
 
@@ -88,7 +88,9 @@ class GridCell(QWidget):
         self.name.setProperty("role", "view name")
         self.larger = self._button("⤢", FILL_TIP)
         self.larger.setCheckable(True)
-        self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
+        self.menu_button = self._button(
+            "⋯", "Menu of this view: move, close, analyse in the panels"
+        )
         self.close_button = self._button("✕", "Close this view")
         self.larger.clicked.connect(self.largerRequested)
         self.menu_button.clicked.connect(lambda: self.show_menu(self._under_button()))
@@ -191,15 +193,15 @@ class GridCell(QWidget):
         # The cell is within a native window of the window, to which Qt cannot relate a menu.
         menu = QMenu(self.window())
         self.destroyed.connect(menu.deleteLater)
-        main = menu.addAction("Show in the panels")
+        main = menu.addAction("Analyse in the panels")
         main.setEnabled(not self._main and self.session.model is not None)
         main.triggered.connect(self.mainRequested)
         if self._failed:
             menu.addAction("Try again").triggered.connect(self.retryRequested)
-        larger = "Show all views" if self.larger.isChecked() else "Fill the grid"
+        larger = "Show all views" if self.larger.isChecked() else "Maximise"
         menu.addAction(larger).triggered.connect(self.largerRequested)
         menu.addSeparator()
-        steps = (("Move one place back", -1), ("Move one place forward", 1))
+        steps = (("Move back", -1), ("Move forward", 1))
         for (text, step), possible in zip(steps, self._neighbours, strict=True):
             move = menu.addAction(text)
             move.setEnabled(possible)
@@ -230,7 +232,7 @@ class GridCell(QWidget):
         self.larger.setVisible(not narrow)
         self.close_button.setVisible(not narrow)
         for button, what in (
-            (self.larger, "Fill the grid with"), (self.menu_button, "Menu of"),
+            (self.larger, "Maximise"), (self.menu_button, "Menu of"),
             (self.close_button, "Close"),
         ):  # fmt: skip
             button.setAccessibleName(f"{what} {self.name.text()}")

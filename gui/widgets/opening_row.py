@@ -32,7 +32,7 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
     if progress.total <= 0 and progress.done:  # unknown size
         return f"Fetching {progress.what}: {format_bytes(progress.done)} so far", ""
     if progress.total <= 0:
-        return f"Asking for {progress.what}…", ""
+        return f"Requesting {progress.what}…", ""
     if not is_measured(progress):
         return f"Reading {progress.what}…", ""
     text = format_part(progress.done, progress.total)
@@ -132,7 +132,7 @@ class OpeningRow(QWidget):
         self.bar.setFixedHeight(4)
         self.bar.setAccessibleName("Opening")
         self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Give up on what is being opened; what is open stays")
+        self.cancel.setToolTip("Cancel opening; the current model stays open")
         below = hbox((self.details, 1), self.cancel, spacing=GRID)
         vbox(self.name, self.bar, below, parent=self, spacing=GRID // 2)
         self.set_theme(theme)

@@ -132,6 +132,6 @@ class PositionRows(TitledRows):
                 return self.alignment(column)
             case Qt.ItemDataRole.ToolTipRole:
                 if text == REMOVE:
-                    return wrapped(f"Take position {row.position} out of the selection (Delete)")
+                    return wrapped(f"Remove position {row.position} from the selection (Delete)")
                 return wrapped(self._tip.format(position=row.position))
         return None

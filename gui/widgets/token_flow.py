@@ -158,10 +158,10 @@ class TokenFlow(QAbstractScrollArea):
         if position < len(self._ids):
             told += f" · token {self._ids[position]}"
         if has_bytes(text):
-            told += "\nPart of a character: the tokenizer splits rare ones into bytes"
+            told += "\nPart of a character: the tokenizer splits rare characters into bytes"
         if self._chips[position].special:
             told += (
-                "\nThe beginning-of-text token, which the tokenizer adds"
+                "\nThe beginning-of-text token, added by the tokenizer"
                 if position == 0
                 else "\nA control token"
             )

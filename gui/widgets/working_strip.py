@@ -10,7 +10,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.opening_row import FixedText
 
 WIDTH = 288
-CANCELLED = "Stopped before it was done"
+CANCELLED = "Stopped before it was complete"
 _STEPS = 1000
 
 
@@ -30,7 +30,7 @@ class WorkingStrip(QFrame):
         self.bar.setFixedHeight(4)
         self.bar.setAccessibleName("Progress")
         self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Give up on this figure (Esc); “Compute” begins anew")
+        self.cancel.setToolTip("Cancel this figure (Esc); “Compute” starts it again")
         self.cancel.clicked.connect(self.cancelRequested)
         self.again = QPushButton("Compute")
         self.again.setToolTip("Compute the whole figure")

@@ -49,13 +49,13 @@ class SaveQuestion:
         if not self._window.work.changes.any:
             return True
         text = f"Save the changes to {self._file} before opening {short_name(source)}?"
-        return self._ask(text, "Undo brings back what you do not save.")
+        return self._ask(text, "Unsaved changes can be restored with Undo.")
 
     @property
     def _file(self) -> str:
         return Path(self._window.session.work_file).name
 
-    def _ask(self, text: str, rest: str = "What you do not save is lost.") -> bool:
+    def _ask(self, text: str, rest: str = "Unsaved changes will be lost.") -> bool:
         box = message_box(self._window, "Helixscope", text)
         box.setIcon(QMessageBox.Icon.Question)
         box.setInformativeText(rest)

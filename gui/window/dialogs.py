@@ -32,12 +32,12 @@ VIEWPORT: Rows = (
     ("Ctrl-drag", "Roll"),
     ("Wheel, right-drag", "Zoom"),
     ("Click a point", "Select it"),
-    ("Shift-click a point", "Add it to the selection, or take it out"),
-    ("Ctrl-Shift-click a point", "Select everything up to it"),
+    ("Shift-click a point", "Add it to the selection or remove it"),
+    ("Ctrl-Shift-click a point", "Select all positions up to it"),
     ("Double-click a point", "Centre on it"),
-    ("Double-click elsewhere", "Frame the curve"),
-    ("B or L, then drag", "Select what is inside"),
-    ("… with Shift, Ctrl", "Add that, take it out"),
+    ("Double-click elsewhere", "Fit curve to view"),
+    ("B or L, then drag", "Select the points inside"),
+    ("… with Shift, Ctrl", "Add to the selection, remove from it"),
 )
 TURNING: Rows = (
     ("Shift ← → ↑ ↓", "Turn"),
@@ -48,31 +48,31 @@ TURNING: Rows = (
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),
-    ("Drag", "Pan; on an upright line, move that"),
-    ("Wheel", "Zoom; over the y axis, along y"),
-    ("Double-click, F", "Show everything"),
+    ("Drag", "Pan; on a vertical line, move the line"),
+    ("Wheel", "Zoom; over the y axis, zoom along y"),
+    ("Double-click, F", "Reset zoom"),
 )
 SLIDER: Rows = (
-    ("← →", "Move the end used last"),
+    ("← →", "Move the end last used"),
     ("Shift ← →", "Move the whole range"),
-    ("↑ ↓", "Choose the last end, the first end"),
+    ("↑ ↓", "Choose the last or the first end"),
 )
 TRAINING: Rows = (
     ("Space", "Play or pause"),
-    ("← →, Home, End", "Show another step, the first, the last"),
-    ("Esc", "Show the model as it is"),
+    ("← →, Home, End", "Next or previous, first, last step"),
+    ("Esc", "Show the final model"),
 )
 TABLE: Rows = (
-    ("Click a title", "Sort by it, the other way, not at all"),
-    ("Enter, double-click", "Make the model the open one"),
-    ("Delete", "Show the model no more"),
+    ("Click a column title", "Sort ascending, descending, unsorted"),
+    ("Enter, double-click", "Make it the open model"),
+    ("Delete", "Close model"),
     ("Ctrl+C", "Copy the table"),
 )
 ABOUT = (
     "A desktop microscope for positional embeddings.",
-    "The ideas it makes explorable: “GPT-2’s positional embedding matrix is a helix”, the norms "
-    "of positional embeddings that tame LayerNorm, “Insights into GPT-2’s positional encodings”, "
-    "and looking back N tokens as a rotation.",
+    "It makes the findings of several articles explorable: “GPT-2’s positional embedding matrix "
+    "is a helix”, “Insights into GPT-2’s positional encodings”, why stable norms of positional "
+    "embeddings simplify LayerNorm, and looking back N tokens as a rotation.",
 )
 
 
@@ -84,7 +84,7 @@ def show_shortcuts(parent: QWidget) -> None:
 def shortcuts_dialog(parent: QWidget) -> QDialog:
     """Create the dialog of keyboard and mouse commands, in three columns."""
     dialog = QDialog(parent)
-    dialog.setWindowTitle("Keys and gestures")
+    dialog.setWindowTitle("Keyboard and mouse reference")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
@@ -159,7 +159,7 @@ def _keys_of(menu: str) -> Rows:
 
 def is_step(command: Command) -> bool:
     """Return whether a command is one of those summarised in :data:`TURNING`."""
-    return command.menu.endswith("/Turn and move")
+    return command.menu.endswith("/Rotate and move")
 
 
 def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:

@@ -44,8 +44,8 @@ class DockTitle(QWidget):
         self._row.addWidget(name, 1)
         self._parts: list[QWidget] = [name]
         for sign, tip, slot in (
-            ("↗", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
-            ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
+            ("↗", f"Move {title} to its own window, or dock it again", self._toggle_floating),
+            ("✕", f"Close {title}; reopen it from the Panels menu", dock.close),
         ):
             button = QToolButton()
             button.setText(sign)

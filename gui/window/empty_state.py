@@ -20,10 +20,11 @@ EXPLANATION = (
     "in GPT-2, a helix."
 )
 HOW = (
-    "Choose a model from the list on the left, enter the id of any other on the Hugging Face Hub, "
-    "or open a model folder or a single tensor file; both can be dropped onto this window."
+    "Choose a model from the list on the left, enter the id of any model on the Hugging Face Hub, "
+    "or open a model folder or a single tensor file. Folders and files can also be dropped onto "
+    "this window."
 )
-LESSON = "New to this? Take the lesson, on the bundled model"
+LESSON = "New here? Start the lesson with the bundled model"
 WIDTH = 480
 """Width of the text in pixels, for readable lines."""
 
@@ -51,7 +52,7 @@ class EmptyState(Panel):
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             text.setFixedWidth(WIDTH)
         self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Give up on what is being opened (Esc)")
+        self.cancel.setToolTip("Stop opening the model (Esc)")
         buttons = (
             (QPushButton("Open from the Hub…"), self.hubRequested),
             (QPushButton("Open folder…"), self.folderRequested),

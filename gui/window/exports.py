@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gui.viewport.viewport import Viewport
     from gui.window.host import HostWindow
 
-_SCENES = {"html": "Web page that turns (*.html)", "glb": "glTF body (*.glb)"}
+_SCENES = {"html": "Interactive web page (*.html)", "glb": "glTF model (*.glb)"}
 _NUMBERS = {
-    "npz": "NumPy arrays, of everything (*.npz)",
-    "csv": "CSV table, of the curve (*.csv)",
+    "npz": "NumPy arrays, all data (*.npz)",
+    "csv": "CSV table, the curve (*.csv)",
 }
 
 
@@ -103,4 +103,4 @@ def copy_window(window: HostWindow) -> None:
     """Copy the script to the clipboard."""
     if window.session.model is not None and window.session.curve is not None:
         QGuiApplication.clipboard().setText(window_script(window))
-        window.session.status = "Copied the window as Python"
+        window.session.status = "Copied the view as Python"

@@ -268,7 +268,7 @@ class LessonPlayer(QObject):
             log.warning("A lesson's options", exc_info=error)
             self._session.notice = Notice(
                 f"The lesson {course.lesson.file}, line {course.step.line}: the panel “{name}” "
-                "cannot show what this step wants.",
+                "does not support this step's options.",
                 details=str(error),
             )
 

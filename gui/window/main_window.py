@@ -70,8 +70,11 @@ SWITCHES: dict[str, tuple[str, object]] = {
 """Commands that are switches: their session field, and its value when on."""
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by arrow key."""
-DRAWING = "Drag a {} around points. Shift adds them, Ctrl takes them out, Esc leaves."
-TWO_FIRST = "Select two positions to measure between: click one, Shift-click the other."
+DRAWING = (
+    "Drag a {} around points. Shift adds to the selection, Ctrl removes from it, Esc ends this "
+    "mode."
+)
+TWO_FIRST = "Select the two positions to measure between: click one, Shift-click the other."
 MESSAGE_MS = 8_000
 
 

@@ -32,7 +32,7 @@ class NoticeBar(Panel):
         self._advice = label(role="muted", selectable=True, wrap=True)
         self.whole_button = QPushButton()
         self.whole_button.setToolTip(
-            "Download the whole file; its tensors are kept, as far as there is room"
+            "Download the whole file; its tensors are cached if there is room"
         )
         self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
         self.retry_button = QPushButton("Try again")
@@ -82,7 +82,7 @@ class NoticeBar(Panel):
         name = choose(
             self,
             "Choose the position table",
-            "These tensors have two axes. Which one holds a row for each position?",
+            "These tensors have two axes. Which one has a row for each position?",
             notice.candidates,
         )
         if name is not None:

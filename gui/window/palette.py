@@ -89,7 +89,7 @@ def positions_meant(
 WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
 FROM_TOP = 72
 """Distance from the window's top to the palette, in pixels."""
-NOTHING = "Nothing is called so."
+NOTHING = "No matches."
 _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
@@ -103,7 +103,7 @@ class Palette(QFrame):
         self._window, self._items = window, items_of(window, bookmarks)
         self._muted = QColor(window.viewport.scene.theme.muted)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("A command, a panel, a model, or a position")
+        self.field.setPlaceholderText("Search commands, panels, models, positions")
         self.field.setAccessibleName("Command")
         self.field.textChanged.connect(self._show_matching)
         self.list = QTreeWidget()
@@ -115,7 +115,7 @@ class Palette(QFrame):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.list.setAccessibleName("What can be done")
+        self.list.setAccessibleName("Matching commands")
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

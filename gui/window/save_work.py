@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work
     from gui.window.host import HostWindow
 
-KIND = f"Helixscope work (*{ENDING})"
+KIND = f"Helixscope project (*{ENDING})"
 
 
 class WorkSaver:
@@ -105,12 +105,12 @@ class WorkSaver:
         if session.model is None:
             return False
         name = session.model.name.replace("/", "-")
-        path = ask_where(self._window, "Save work", name, {ENDING[1:]: KIND})
+        path = ask_where(self._window, "Save project", name, {ENDING[1:]: KIND})
         return path is not None and self._write(path)
 
     def open(self) -> None:
         """Ask for a file of saved work and open it."""
-        dialog = QFileDialog(self._window, "Open work", "", KIND)
+        dialog = QFileDialog(self._window, "Open project", "", KIND)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         accepted = dialog.exec() == QFileDialog.DialogCode.Accepted
         dialog.deleteLater()

@@ -63,7 +63,7 @@ class SideBySide:
             action.setEnabled(bool(comparing.room))
             action.triggered.connect(lambda _=False, source=source: self._add(source))
         menu.addSeparator()
-        menu.addAction("The nine GPT-2s of the article").triggered.connect(self.show_nine)
+        menu.addAction("The nine GPT-2 models of the article").triggered.connect(self.show_nine)
         menu.addSeparator()
         for text, slot in (("Folder…", self._add_folder), ("File…", self._add_file)):
             menu.addAction(text).triggered.connect(slot)
@@ -94,10 +94,10 @@ class SideBySide:
             else:
                 action.triggered.connect(lambda _=False, key=key: comparing.remove(key))
         if menu.isEmpty():
-            menu.addAction("No other model is on this machine: open one first").setEnabled(False)
+            menu.addAction("No other model on this machine; open one first").setEnabled(False)
         if drawn:
             menu.addSeparator()
-            away = menu.addAction("Take all out")
+            away = menu.addAction("Remove all")
             for key in drawn:
                 away.triggered.connect(lambda _=False, key=key: comparing.remove(key))
         return menu
@@ -109,8 +109,8 @@ class SideBySide:
         here = [row.entry.id for row in nine if row.state != "online" or not session.offline]
         if not here:
             session.notice = Notice(
-                "None of the nine GPT-2s is on this machine, and Helixscope is offline.",
-                "Switch off “Work offline” in the File menu, then try again.",
+                "None of the nine GPT-2 models is on this machine, and Helixscope is offline.",
+                "Turn off “Work offline” in the File menu and try again.",
             )
             return
         opened = "" if session.model is None else remembered_name(session.model.source)
@@ -162,7 +162,7 @@ class SideBySide:
         self.grid.show_alone(MAIN if self.grid.alone is None else None)
 
     def _add_folder(self) -> None:
-        title = "Show a Hugging Face model folder beside the open model"
+        title = "Add a Hugging Face model folder for comparison"
         folder = QFileDialog.getExistingDirectory(self._window, title)
         if folder:
             self._comparing.add(folder)
@@ -170,7 +170,7 @@ class SideBySide:
     def _add_file(self) -> None:
         from gui.window.host import FILE_FILTER
 
-        title = "Show a tensor file beside the open model"
+        title = "Add a tensor file for comparison"
         file, _ = QFileDialog.getOpenFileName(self._window, title, "", FILE_FILTER)
         if file:
             self._comparing.add(file)

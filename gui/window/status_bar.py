@@ -16,7 +16,9 @@ from gui.widgets.tooltips import wrapped
 _READY = Session().status
 HEIGHT = 3 * GRID
 """Height with the cancel button, used always, so that its appearance changes no layout."""
-OFFLINE = "No request leaves this machine. “Work offline” in the File menu switches this."
+OFFLINE = (
+    "Helixscope makes no network requests. Turn off “Work offline” in the File menu to go online."
+)
 
 
 class StatusBar(QStatusBar):
@@ -80,4 +82,4 @@ class StatusBar(QStatusBar):
 
     def _show_jobs(self) -> None:
         jobs = self._session.jobs
-        self.jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}")
+        self.jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}" if jobs else "")

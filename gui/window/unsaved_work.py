@@ -159,8 +159,11 @@ class UnsavedWork(QObject):
         self._failing = True
         log.error("what is shown cannot be kept", exc_info=error)
         session.notice = Notice(
-            f"Unsaved work cannot be kept: {reason(error)[0]}.",
-            "A crash would lose it. It is tried again every few seconds; or save it yourself.",
+            f"Unsaved work cannot be backed up: {reason(error)[0]}.",
+            (
+                "A crash would lose it. Helixscope tries again every few seconds; you can also "
+                "save the project."
+            ),
         )
 
     def _on_opened(self, work: Work | None) -> None:

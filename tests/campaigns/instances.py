@@ -229,7 +229,7 @@ def bookmarks(home: Path, n_processes: int, rng: random.Random) -> None:
                     del names[key]
                     gone.append(key)
             notice = session.notice
-            if notice is not None and "another window is writing them" not in notice.text:
+            if notice is not None and "another window is writing to it" not in notice.text:
                 raise Fault("sentence", notice.text)
         return names, gone
 

@@ -105,7 +105,7 @@ class Watch(QObject):
 
         def look() -> None:
             notice = application.session.notice
-            if notice is not None and "fault of Helixscope" in notice.advice:
+            if notice is not None and "error in Helixscope" in notice.advice:
                 self.faults.append(f"notice: {notice.text}\n{notice.details}")
 
         sys.excepthook = report

@@ -5,7 +5,7 @@ from typing import TypeVar
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-Shown = TypeVar("Shown", bound=QWidget)
+Shown = TypeVar("In view", bound=QWidget)
 
 
 def put_on_screen(qtbot: QtBot, panel: Shown, width: int, height: int) -> Shown:

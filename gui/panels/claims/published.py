@@ -22,11 +22,15 @@ Role = Qt.ItemDataRole
 ROW_HEIGHT = 22
 QUANTITY, PUBLISHED, OURS, WITHIN, SOURCE = range(5)
 _COLUMNS = (
-    Column("Published numbers", "What a paper measured on this model, and we on it", left=True),
-    Column("Published", "The number that the paper gives"),
-    Column("Ours", "The same, measured here"),
-    Column("Tolerance", "Whether they differ by no more than they may", left=True),
-    Column("Source", "Which paper gives it", left=True),
+    Column(
+        "Published numbers",
+        "The quantity that a paper reports for this model and that is measured again here",
+        left=True,
+    ),
+    Column("Published", "The value reported in the paper"),
+    Column("Ours", "The value measured here"),
+    Column("Tolerance", "Whether the two values agree within the tolerance", left=True),
+    Column("Source", "The paper that reports it", left=True),
 )
 _WIDTHS = {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 33}
 _ROOM = {SOURCE: 760, WITHIN: 520}

@@ -206,15 +206,15 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     name = "claims"
     formula = "Claims"
-    meaning = "of the articles about positional embeddings"
+    meaning = "made in articles about positional embeddings"
     explanation = (
-        "Every claim of the articles about matrices, with the number that is measured for it, the"
-        " bound that its words set, and the null: what 90 % of tables show in which there is"
-        " nothing to find, such as random curves as smooth as this one, or directions turned at"
-        " random. A claim holds only if at most 5 % of these reach its number, and one that does"
-        " not hold is a finding about the model."
+        "Every claim of the articles about matrices, with the quantity measured for it, the bound "
+        "implied by its wording, and the null: the range that covers 90 % of random tables, such "
+        "as random curves as smooth as this one or randomly rotated directions. A claim holds "
+        "only if at most 5 % of these reach its value; a claim that does not hold is a finding "
+        "about the model."
     )
-    empty = "Open a model to see which claims of the articles hold for it."
+    empty = "Open a model to see which of the articles' claims hold for it."
     defaults = Choices()
     controls = (
         Choice(
@@ -222,15 +222,15 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             label="Claims shown",
             options=(
                 Option("all", "All", "Show all claims"),
-                Option("holds", "Hold", "Show the claims that hold, and would not by chance"),
+                Option("holds", "Hold", "Show the claims that hold and would not hold by chance"),
                 Option(
                     "usual",
                     "As any curve",
-                    "Show the claims that hold as they would for any smooth curve",
+                    "Show the claims that hold, but would hold for any smooth curve too",
                 ),
-                Option("fails", "Do not", "Show the claims that do not hold for this model"),
-                Option("out", "N/a", "Show the claims that have no meaning for such a table"),
-                Option("unknown", "Cannot tell", "Show the claims that lack something to be told"),
+                Option("fails", "Do not hold", "Show the claims that do not hold for this model"),
+                Option("out", "N/a", "Show the claims that do not apply to this kind of table"),
+                Option("unknown", "Undetermined", "Show the claims that cannot be decided"),
             ),
         ),
     )

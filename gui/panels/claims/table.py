@@ -53,12 +53,14 @@ MARK = 12
 """Size of an outcome's mark, in pixels."""
 OUTCOME, CLAIM, MEASURED, EXPECTED, NULL, ARTICLE = range(6)
 _COLUMNS = (
-    Column("Outcome", "Whether the claim holds for this model, as far as can be told", left=True),
-    Column("Claim", "What the article says, in our words, and what is measured for it", left=True),
-    Column("Measured", "The quantity for this model"),
-    Column("Expected", "What the claim says of the quantity", left=True),
-    Column("Null, 90 %", "What 90 % of tables have in which there is nothing to find", left=True),
-    Column("Article", "Which article says so", left=True),
+    Column("Outcome", "Whether the claim holds for this model", left=True),
+    Column(
+        "Claim", "The claim as the article states it, and the quantity measured for it", left=True
+    ),
+    Column("Measured", "The value for this model"),
+    Column("Expected", "The bound implied by the claim", left=True),
+    Column("Null, 90 %", "The range that covers 90 % of random tables", left=True),
+    Column("Article", "The article that makes the claim", left=True),
 )
 _WIDTHS = {OUTCOME: 16, MEASURED: 10, EXPECTED: 13, NULL: 15, ARTICLE: 9}
 _ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
@@ -68,11 +70,11 @@ _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 CHECKING = "The claims are being checked…"
 NOTHING = {
-    "holds": "None of the claims holds for this model beyond what chance would do.",
-    "usual": "No claim holds as it would for any smooth curve.",
+    "holds": "No claim holds for this model beyond what is expected by chance.",
+    "usual": "No claim holds only as it would for any smooth curve.",
     "fails": "No claim fails for this model.",
-    "out": "All claims can be asked of such a table.",
-    "unknown": "All claims can be told for this model.",
+    "out": "All claims apply to this kind of table.",
+    "unknown": "No claim is undetermined for this model.",
 }
 
 

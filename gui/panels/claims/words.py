@@ -53,7 +53,7 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     if out:
         parts.append(f"{out} not applicable")
     if unknown:
-        parts.append(f"{unknown} cannot be told")
+        parts.append(f"{unknown} undetermined")
     if pending := found.count(None):
         parts.append(f"{pending} to be checked")
     return " · ".join(parts)

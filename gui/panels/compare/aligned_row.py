@@ -33,48 +33,54 @@ NOTHING, RANGE, STEP = "nothing", "range", "step"
 WHATS = {
     NOTHING: "nothing",
     RANGE: "other positions",
-    STEP: "a step of the training",
+    STEP: "a training step",
 }
 WHAT_TIP = (
-    "Draw a second curve over the shown one, as a thin line whose beads have the colours of the "
-    "positions they match. Models beside the open one are matched by position; other positions of "
-    "this model first on first"
+    "Draw a second curve over the shown one, as a thin line with points in the colours of the "
+    "positions they match. Compared models are matched by position; other positions of this model "
+    "are matched in order, first to first"
 )
 HOWS = (
     (
         "turned",
         "Rigid",
-        "In its own components, shifted and turned onto the shown curve: orthogonal Procrustes",
+        (
+            "In its own components, translated and rotated onto the shown curve (orthogonal "
+            "Procrustes)"
+        ),
     ),
-    ("scaled", "Scaled", "Shifted, turned and brought to the size that fits best, too"),
+    ("scaled", "Scaled", "Translated, rotated and scaled to the best fit"),
     (
         "basis",
         "Same basis",
-        "Not fitted to the shown curve: its rows in the components that are shown, those of the "
-        "open model’s positions. Takes tables of one width",
+        "Not fitted: its rows are projected on the shown components of the open model. Both "
+        "tables must have the same width",
     ),
 )
 MIDDLES = (
-    ("own", "Own mean", "Take off its own mean: two models have no origin in common"),
+    ("own", "Own mean", "Subtract its own mean, as two models share no origin"),
     (
         "basis",
         "Shown mean",
-        "Take off the mean of the shown positions: rows stay where they are in the model",
+        (
+            "Subtract the mean of the shown positions, so that rows keep their place in the "
+            "model's space"
+        ),
     ),
 )
 MIRROR_TIP = (
-    "Let it be reflected where that fits better: which of a curve and its mirror image is seen "
-    "depends on the components’ signs alone, and these are arbitrary"
+    "Allow a reflection where it fits better. The signs of principal components are arbitrary, so "
+    "a curve and its mirror image are equivalent"
 )
-COPY_TIP = "Copy a script that computes this with geometry, and prints how well it fits"
+COPY_TIP = "Copy a script that computes this alignment with geometry and prints how well it fits"
 READOUT_TIP = (
-    "Disparity: what is left of the sum of squares once both are centred, brought to one size and "
-    "turned at best (scipy.spatial.procrustes); 0 for one shape, at most 1. RMS: root mean square "
-    "distance of matching positions as they are drawn, in the table’s units"
+    "Disparity: the residual sum of squares after both are centred, scaled to unit size and "
+    "optimally rotated (scipy.spatial.procrustes); 0 for identical shapes, at most 1. RMS: root "
+    "mean square distance between matching positions as drawn, in the table’s units"
 )
 LEAST_STRETCH = 10
 """Fewer positions make no curve."""
-HIDDEN = "hidden while a step of the training is shown · "
+HIDDEN = "hidden while a training step is shown · "
 
 
 class AlignedRow(Panel):
@@ -91,11 +97,11 @@ class AlignedRow(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self._filling = False
-        self.what = _drop_down("What to lay over the shown curve", WHAT_TIP)
+        self.what = _drop_down("What to overlay on the shown curve", WHAT_TIP)
         self.first, self.last = _position("First position"), _position("Last position")
-        self.step = _drop_down("Step of the training", "The step whose table is laid over")
+        self.step = _drop_down("Training step", "The step whose table is overlaid")
         self.how = _wide(Segmented(HOWS, "How"))
-        self.mirror = QCheckBox("Mirror")
+        self.mirror = QCheckBox("Allow reflection")
         self.mirror.setToolTip(wrapped(MIRROR_TIP))
         self.middle = _wide(Segmented(MIDDLES, "Mean"))
         self.copy = QToolButton()
@@ -115,7 +121,7 @@ class AlignedRow(Panel):
         controls = QWidget()
         row = FlowRow(controls)
         for widget in (
-            label("Lay over", "muted"), self.what, self.first, self.last, self.step, self.how,
+            label("Overlay", "muted"), self.what, self.first, self.last, self.step, self.how,
             self.mirror, self.middle,
         ):  # fmt: skip
             row.addWidget(widget)
@@ -173,7 +179,7 @@ class AlignedRow(Panel):
         box.addItem(WHATS[STEP], STEP)
         items = cast(QStandardItemModel, box.model())
         items.item(box.count() - 1).setEnabled(history is not None)
-        why = "" if history is not None else "Open Training once, so that its steps are read"
+        why = "" if history is not None else "Open the Training panel first: it reads the steps"
         box.setItemData(box.count() - 1, wrapped(why), Qt.ItemDataRole.ToolTipRole)
         box.setCurrentIndex(max(box.findData(_kind(alignment)), 0))
 
@@ -277,7 +283,7 @@ def _drop_down(name: str, tip: str) -> DropDown:
 def _position(name: str) -> QSpinBox:
     field = QSpinBox()
     field.setAccessibleName(name)
-    field.setToolTip(wrapped(f"{name} of those that are laid over"))
+    field.setToolTip(wrapped(f"{name} of the overlaid positions"))
     field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
     # No request for each typed digit.
     field.setKeyboardTracking(False)

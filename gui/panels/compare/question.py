@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 MOST_KEPT = 512
-READING, FAILED = "it is still being read", "it could not be opened"
+READING, FAILED = "it is still loading", "it could not be opened"
 
 
 @dataclass(frozen=True, slots=True)

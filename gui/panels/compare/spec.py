@@ -50,20 +50,20 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
 
     name = "compare"
     formula = "Models"
-    meaning = "side by side, in numbers"
+    meaning = "compared in numbers"
     explanation = (
-        "Each line is a model in the range that is shown of it, each column one number, defined in"
-        " its title’s tip: variance and rank, the fitted helix, norms, how rough the curve is and"
-        " how often it goes round. A click on a title sorts; Ctrl+C copies the table as it stands,"
-        " shares from 0 to 1."
+        "Each row is a model in its shown range; each column is a quantity, defined in the "
+        "tooltip of its title: variance and rank, the fitted helix, norms, roughness and number "
+        "of loops. Click a title to sort; Ctrl+C copies the table as shown, with shares from 0 to "
+        "1."
     )
-    empty = "Open a model to see its numbers beside those of others."
+    empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
     controls = (Saved(field="sorted_by", check=_is_sorting),)
     buttons = (
         Button(
             "Add model…",
-            "Show another model beside the open one: a line here, and a view of its own",
+            "Add another model for comparison: a row here and a view of its own",
             AddModel,
         ),
     )
@@ -94,9 +94,9 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         lines = view.result.lines
         count = "1 model" if len(lines) == 1 else f"{len(lines)} models"
         waiting = sum(line.scalars is None and not line.why for line in lines)
-        rest = f" · {waiting} still to be measured" if waiting else ""
+        rest = f" · {waiting} not measured yet" if waiting else ""
         (main,) = (line.row.name for line in lines if line.row.key == MAIN)
-        return f"{count} · {main} is the open one{rest}"
+        return f"{count} · {main} is the open model{rest}"
 
     def figure(self, view: CompareView) -> Figure:
         return compare_figure(sorted_lines(view), view.theme)

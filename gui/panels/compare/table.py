@@ -50,7 +50,7 @@ FEWEST_NAME, MOST_NAME = 96, 240
 
 TURNS = "More evenly than random smooth curves:"
 """What the outcome of the turning share is about."""
-ALONE = "Only the open model is here. “Add model…” puts others beside it, one line each."
+ALONE = "Only the open model is listed. Use “Add model…” to add others, one row each."
 
 
 class CompareBody(PanelBody):
@@ -147,7 +147,7 @@ class CompareRows(TitledRows):
                 title, _, unit = str(found).partition("\n")
                 return f"{title}{ARROWS[falling]}\n{unit}"
         if role == Role.ToolTipRole and section:
-            return f"{found}\nClick sorts by it"
+            return f"{found}\nClick to sort"
         return found
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:

@@ -35,12 +35,12 @@ SCOPES = {
 FIXED = 2
 """Number of fixed columns: the mark and the name."""
 COLUMNS = (
-    Column("", f"{MARK} is the open model, which all panels are about", 20),
-    Column("Model\n", "Double click or Enter makes it the open one", left=True),
+    Column("", f"{MARK} marks the open model, which the panels analyse", 20),
+    Column("Model\n", "Double-click or Enter to make it the open model", left=True),
     Column(
         "Range\n",
-        "First and last shown position, both inclusive; and the shown components, unless they are"
-        " the first three",
+        "First and last shown position, both inclusive, and the shown components if they are not "
+        "the first three",
         left=True,
     ),
     *(
@@ -87,7 +87,7 @@ def cells(line: MeasuredRow) -> tuple[str, ...]:
     """Return the texts of a row."""
     span, empty, scalars = shown(line), NO_NUMBER, line.scalars
     if line.row.model is None:
-        span = "could not be opened" if line.row.failed else "being read…"
+        span = "could not be opened" if line.row.failed else "loading…"
     elif line.why:
         span += " · not measured"
     elif scalars is None:

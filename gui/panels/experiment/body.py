@@ -43,23 +43,29 @@ MOST_DOTS = 512
 WIDTH = 30 * GRID
 FIELDS = (
     ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
-     "How many positions the curve has"),
+     "Number of positions on the curve"),
     ("turns", "Turns", Scale(0.25, 60, 2, 0),
-     "How many turns circle and helix make, from the first position to the last"),
+     "Number of turns of the circle and the helix, from the first position to the last"),
     ("climb", "Climb", Scale(0, 1, 3),
-     "Share of each step that the helix makes along its axis: 0 is a circle, 1 a line"),
+     "Share of each step of the helix that is along its axis: 0 is a circle, 1 is a line"),
     ("token_norm", "Token", Scale(0, 100, 2, 3),
      "Length of the token embedding that is added to every position before LayerNorm, in units of"
      " the embedding; 0 for positions alone"),
     ("offset", "Offset", Scale(0, 100, 2, 3),
-     "How far the origin is from the middle of each curve, at right angles to it, in units of the"
-     " embedding: LayerNorm looks from there"),
+     "Perpendicular distance of the origin from the middle of each curve, in units of the "
+     "embedding; LayerNorm projects from the origin"),
     ("spacing", "Spacing", Scale(0.001, 100, 4, 0),
-     "Distance between neighbours, in units of the embedding, the same on all three curves"),
+     (
+         "Distance between neighbouring positions, in units of the embedding, equal on all three "
+         "curves"
+     )),
     ("noise", "Noise", Scale(0, 3, 2, 2),
-     "Length of a random step by which each position is off its curve, as a share of the spacing"),
+     (
+         "Length of the random displacement of each position from its curve, as a share of the "
+         "spacing"
+     )),
     ("lag", "Look back", Scale(1, MOST_POSITIONS // 2, 0, 0),
-     "How many tokens one rotation and shift has to look back"),
+     "How many tokens a single rotation and shift looks back"),
 )  # fmt: skip
 """Name, label, scale and explanation of each; the first ones are seen without scrolling."""
 
@@ -361,7 +367,7 @@ def _open_button(kind: CurveKind) -> QToolButton:
     made.setProperty("class", "chip")
     made.setFixedWidth(6 * GRID)
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    tip = f"Open this {kind} as a model: its curve in 3D, and every panel about it"
+    tip = f"Open this {kind} as a model, with its curve in 3D and all panels"
     made.setToolTip(wrapped(tip))
     made.setAccessibleName(f"Open the {kind}")
     return made

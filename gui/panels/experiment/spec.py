@@ -67,11 +67,11 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
     formula = "LN(p) = √d · p / ‖p‖"
     meaning = "why not a line"
     explanation = (
-        "Three made-up curves with the same distance between neighbours: which of them would serve"
-        " as positions? LayerNorm makes all rows equally long, so of a line through the origin two"
-        " points are left, a circle comes through unharmed but repeats itself after a turn, and a"
-        " helix keeps its turns apart. Weight decay is paid on ‖p‖², which grows with the square of"
-        " a line’s length."
+        "Three synthetic curves with the same distance between neighbours: which of them would "
+        "serve as positions? LayerNorm makes all rows equally long: it reduces a line through the "
+        "origin to two points; a circle is unchanged but repeats after one turn; a helix keeps "
+        "its turns apart. Weight decay penalises ‖p‖², which grows with the square of a line’s "
+        "length."
     )
     empty = "Open a model to see what LayerNorm leaves of a line, a circle and a helix of its size."
     instead = "Shape shows which of them the open model’s positions are."
@@ -81,32 +81,30 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             field="before",
             label="Before or after LayerNorm",
             options=(
-                Option(True, "Before", "The curves as they are made"),
-                Option(False, "After", "What LayerNorm makes of them: all rows equally long"),
+                Option(True, "Before", "The curves as generated"),
+                Option(False, "After", "The curves after LayerNorm: all rows equally long"),
             ),
         ),
         Choice(
             field="page",
             label="What is shown",
             options=(
-                Option(
-                    "curves", "Curves", "The three curves, seen from the side, all on one scale"
-                ),
-                Option("steps", "Steps", "How far each position is from the next one"),
+                Option("curves", "Curves", "The three curves from the side, at one scale"),
+                Option("steps", "Steps", "Distance from each position to the next"),
                 Option(
                     "price",
-                    "Price",
-                    "Mean ‖p‖², which weight decay is paid on, if the same curve had more or"
-                    " fewer positions: drag the mark",
+                    "‖p‖² cost",
+                    "Mean ‖p‖², which weight decay penalises, if the same curve had more or fewer "
+                    "positions; drag the marker",
                 ),
-                Option("table", "Table", "What sums each curve up"),
+                Option("table", "Table", "Summary of each curve"),
             ),
         ),
         Saved(
             field="settings",
             reset="As in the model",
-            tip="Make the curves with the open model’s number of positions, spacing, turns, offset"
-            " and mean token norm",
+            tip="Use the open model’s number of positions, spacing, turns, offset and mean token "
+            "norm",
             check=can_be_made,
             read=settings_of,
         ),
@@ -204,9 +202,9 @@ def _price(view: ExperimentView) -> Plot:
         return f"{NAMES[kind]}, {format_count(n)} positions: ‖p‖² {amount(float(prices[kind][at]))}"
 
     n = view.result.settings.curve.n_positions
-    tip = f"{format_count(n)} positions: drag to another length"
+    tip = f"{format_count(n)} positions: drag to change the length"
     return Plot(
-        "Price in weight decay",
+        "Cost under weight decay",
         Axis("positions", log=True),
         Axis("mean ‖p‖²", log=True),
         [_curve(view, kind, lengths, prices[kind]) for kind in KINDS],

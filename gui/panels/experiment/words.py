@@ -16,14 +16,14 @@ EVEN = 0.9
 NO_NUMBER = "–"
 
 COLUMNS = (
-    ("Evenness", "The shortest step between neighbours as a share of the mean one: 1 where all are"
-     " equally far apart"),
-    ("Alike", "How many positions have another one, no neighbour of theirs, that is nearer than"
-     " three quarters of a mean step: they are hard to tell apart"),
-    ("Look back", "R² of looking back N tokens by one rotation and shift, the same for all: fitted"
-     " on the first half of the positions, scored on the second, in three components. 1 is perfect,"
-     " below 0 is worse than no motion at all"),
-    ("‖p‖²", "Mean square length of a row as it is stored: what weight decay is paid on"),
+    ("Uniformity", "The shortest step between neighbours as a share of the mean step: 1 where all "
+     "steps are equal"),
+    ("Indistinguishable", "Number of positions with another position, not a neighbour, nearer than "
+     "three quarters of a mean step: the two are hard to distinguish"),
+    ("Look back", "R² of looking back N tokens by one rotation and shift for all positions: fitted "
+     "on the first half of the positions, scored on the second, in three components. 1 is "
+     "perfect; below 0 is worse than no motion"),
+    ("‖p‖²", "Mean squared length of the stored rows, which weight decay penalises"),
 )  # fmt: skip
 
 
@@ -60,15 +60,18 @@ def _before(result: Experiment, one: Survival) -> str:
     kind, alike = one.curve.kind, one.before.alike
     if kind == "circle":
         if alike:
-            return f"Compact, but it comes round again: {_positions(alike)} meet others."
-        return "Compact, and still every position has a place of its own."
+            return f"Compact, but it repeats: {_positions(alike)} coincide with another."
+        return "Compact, and every position remains distinct."
     if alike:
-        return f"{_positions(alike)} are hard to tell apart already."
+        return f"{_positions(alike)} are already hard to distinguish."
     times = one.mean_square / result.curves["circle"].mean_square
     price = f"{format_number(times, 1 if times < 100 else 0)} times the circle’s"
     if kind == "line":
-        return f"Every position is clear, but the ends are far out: its ‖p‖² is {price}."
-    return f"A circle that climbs: its turns do not meet, and its ‖p‖² is {price}."
+        return (
+            "Every position is distinct, but the ends are far from the origin: its ‖p‖² is "
+            f"{price}."
+        )
+    return f"A circle that climbs: its turns stay apart, and its ‖p‖² is {price}."
 
 
 def _line(result: Experiment, one: Survival) -> str:
@@ -76,7 +79,10 @@ def _line(result: Experiment, one: Survival) -> str:
     if not beside:
         return "LayerNorm maps a line through the origin onto two points."
     if one.after.evenness >= EVEN:
-        return "So short beside its distance from the origin, LayerNorm hardly bends it."
+        return (
+            "LayerNorm hardly bends it, because it is short compared with its distance from the "
+            "origin."
+        )
     return f"LayerNorm bends it into an arc, crowded at its ends{_confused(one.after)}."
 
 
@@ -84,22 +90,27 @@ def _circle(result: Experiment, one: Survival) -> str:
     # With noise the lengths differ a little.
     equally = "nearly equally" if one.curve.noise else "equally"
     scaled = f"All rows are {equally} long: LayerNorm only scales it."
-    return f"{scaled} But {_positions(one.after.alike)} meet others." if one.after.alike else scaled
+    return (
+        f"{scaled} But {_positions(one.after.alike)} coincide with another."
+        if one.after.alike
+        else scaled
+    )
 
 
 def _helix(result: Experiment, one: Survival) -> str:
     if one.after.alike:
-        return f"Its turns come too near each other{_confused(one.after)}."
+        return f"Its turns come too close to each other{_confused(one.after)}."
     if one.after.evenness >= EVEN:
-        return "LayerNorm hardly changes it: its turns stay apart and its steps even."
+        return "LayerNorm hardly changes it: its turns stay apart and its steps stay uniform."
     share = format_percent(one.after.evenness, 0)
     return (
-        f"Its turns stay apart, closer towards the ends: the shortest step is {share} of the mean."
+        f"Its turns stay apart but get closer towards the ends: the shortest step is {share} "
+        "of the mean."
     )
 
 
 def _confused(found: Distances) -> str:
-    return f": {_positions(found.alike)} are hard to tell apart" if found.alike else ""
+    return f": {_positions(found.alike)} are hard to distinguish" if found.alike else ""
 
 
 def _positions(count: int) -> str:
@@ -115,6 +126,6 @@ def scope(model: PositionalModel, result: Experiment) -> str:
         like = f"as in {model.name}, positions {result.positions[0]}–{result.positions[1]}"
         like += "" if result.is_helix else ", no clear helix"
     return (
-        f"made up: {_positions(curve.n_positions)} {amount(curve.spacing)} apart, "
+        f"synthetic: {_positions(curve.n_positions)} {amount(curve.spacing)} apart, "
         f"{format_number(curve.turns, 2)} turns, look back {format_count(settings.lag)} · {like}"
     )

@@ -124,7 +124,7 @@ class HeadWall(PictureGrid):
         self._hovered: int | None = None
         self._room = 0
         self.setAccessibleName("Heads of the layer")
-        self.setAccessibleDescription("Arrow keys go from one head to the next.")
+        self.setAccessibleDescription("Use the arrow keys to move between heads.")
 
     def show_heads(self, cards: Sequence[HeadCard]) -> None:
         """Set the heads, in order."""
@@ -137,7 +137,7 @@ class HeadWall(PictureGrid):
         """Mark the chosen head."""
         self.head = head
         self.setAccessibleDescription(
-            f"Head {head} is chosen. Arrow keys go from one head to the next."
+            f"Head {head} is selected. Use the arrow keys to move between heads."
         )
         self.update()
 

@@ -219,7 +219,7 @@ def _kernels_of(
     return head_kernels(
         heads,
         positions,
-        on_head=lambda share: about.tell(share, "Finding where the heads look"),
+        on_head=lambda share: about.tell(share, "Computing attention by position"),
     )
 
 
@@ -228,7 +228,7 @@ def check_size(positions: tuple[int, int]) -> None:
     first, last = positions
     if last - first + 1 > MOST:
         raise RangeError(
-            f"The range has {format_count(last - first + 1)} positions, and the map of a head is "
-            f"shown for up to {format_count(MOST)}.",
+            f"The range has {format_count(last - first + 1)} positions; a head's map can be shown "
+            f"for at most {format_count(MOST)}.",
             "Choose a shorter range.",
         )

@@ -56,12 +56,12 @@ TICKS = (-1000, -100, -10, 0, 5, 10, 100, 1000)
 """Ticks of lags in print."""
 MINUS = "\N{MINUS SIGN}"
 CONTENT = (
-    "Let a token be there as LayerNorm sees it: its denominator is √(‖pᵢ‖² + e²) with e the mean "
-    "norm of token embeddings, so that positions count for less"
+    "Include a token in LayerNorm's denominator, √(‖pᵢ‖² + e²) with e the mean norm of token "
+    "embeddings, which reduces the weight of positions"
 )
 AVERAGED = (
-    f"Give every {BLOCK} neighbouring positions their mean row: what needs to tell neighbours "
-    "apart cannot any more (dashed: as it is)"
+    f"Replace every {BLOCK} neighbouring rows by their mean: heads that depend on distinguishing "
+    "neighbours lose this ability (dashed: without averaging)"
 )
 Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
@@ -109,28 +109,29 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
 
     name = "kernels"
     formula = "Aₕ(i, j) = softmaxⱼ(qᵢ·kⱼ/√d)"
-    meaning = "where heads look by position alone"
+    meaning = "attention by position alone"
     explanation = (
-        "Queries and keys are made of positional embeddings alone, through the layer's own "
-        "LayerNorm, weights and biases, as if there were no tokens: what is left of attention is "
-        "a habit of looking so far back. This holds for the first layer, which reads tokens plus "
-        "positions; deeper layers read what the ones before wrote, so there it is an extrapolation."
+        "Queries and keys are computed from positional embeddings alone, with the layer's own "
+        "LayerNorm, weights and biases, as if there were no tokens, so that only a head's "
+        "preference for certain lags remains. This is exact only for the first layer, which reads "
+        "tokens plus positions; deeper layers read the output of earlier layers, so there it is "
+        "an extrapolation."
     )
-    empty = "Open a model to see where its attention heads look by position alone."
-    instead = "Another layer may be chosen above."
+    empty = "Open a model to see what its heads attend to by position alone."
+    instead = "Choose another layer above."
     defaults = Choices()
     controls = (
         Layer(
             field="layer",
-            tip="Whose heads; beyond layer 0 an extrapolation",
+            tip="The layer of the heads; an extrapolation beyond layer 0",
             note=lambda layer: (
-                extrapolation(layer).capitalize() if layer else "Exact: it reads positions"
+                extrapolation(layer).capitalize() if layer else "Exact: this layer reads positions"
             ),
         ),
         Choice(
             field="sort",
             label="Sorted by",
-            tip="What heads are sorted by; the number at each says it",
+            tip="The score by which heads are sorted, shown beside each head",
             options=(
                 Option("nearest", "Nearest first"),
                 Option("previous", "Previous token"),
@@ -160,8 +161,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         Toggle(field="averaged", text=f"Blocks of {BLOCK}", tip=AVERAGED),
         Toggle(
             field="in_view",
-            text="In the view",
-            tip="Make the positions larger on the curve that the current position attends to",
+            text="Show in 3D",
+            tip="Enlarge the points of the curve that the current position attends to",
         ),
         Saved(
             field="head",
@@ -237,14 +238,14 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             f"previous token {score('previous_token', format_number)}",
             f"self {score('own', format_number)}",
             f"lags 0–10 {score('mass_lag_0_10', format_percent)}",
-            f"lag alone {score('by_lag_alone', format_percent)} of the score",
+            f"lag alone explains {score('by_lag_alone', format_percent)} of the score variance",
             f"queries {first}–{last}, all keys",
         ]
         return " · ".join(parts)
 
     def compares(self, choices: Choices) -> str:
         what = "Attention" if choices.curve == "attention" else "Score"
-        return f"{what} of the head that looks nearest"
+        return f"{what} of the head with the shortest mean lag"
 
     def summary(self, view: KernelsView) -> str:
         result = view.result
@@ -311,7 +312,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
         size = SMALL * POINTS
         left.legend(fontsize=size, frameon=False, labelcolor=theme.text, handlelength=1.4)
-        what = "The head of each that looks nearest"
+        what = "The head with the shortest mean lag of each model"
         name_models(figure, view.other_names, theme=theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
         paint_image(right, replace(_map(view, result), unit="A(i, j)"), theme)
@@ -493,7 +494,7 @@ def described(found: HeadKernels, head: int) -> str:
 
 def extrapolation(layer: int) -> str:
     """Return the caveat about deeper layers."""
-    return f"an extrapolation: layer {layer} reads more than positions"
+    return f"extrapolation: layer {layer} does not read positions alone"
 
 
 def lag_text(lag: int) -> str:

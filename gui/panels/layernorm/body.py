@@ -45,13 +45,13 @@ LOW, HIGH = 144, 300
 """Minimum heights with the numbers below the form, and below form and plot."""
 PARTS = 40
 """Additional height of the line below the table."""
-ROW_TIP = "Click to see the random pairs by this measure"
-SELECTED_TIP = "Put the two positions that were selected last into the sums"
+ROW_TIP = "Click to show the random pairs by this measure"
+SELECTED_TIP = "Use the two positions last selected"
 SELECT_TWO = "Select two positions first, in the curve or in any plot: Shift-click adds one"
 TOKENS = (
-    Column("Token", "The tokens most like a position; blanks are made visible", left=True),
-    Column("Position", "The stored position that it is most like", 8 * GRID),
-    Column("|cos|", "Cosine of the two rows as they are stored, its sign left out", 7 * GRID),
+    Column("Token", "The tokens most similar to a position; whitespace is made visible", left=True),
+    Column("Position", "The position whose row is most similar", 8 * GRID),
+    Column("|cos|", "Absolute cosine of the two stored rows", 7 * GRID),
 )
 Place = tuple[int, int, int, int]
 
@@ -67,7 +67,7 @@ class LayerNormBody(PanelBody):
         self.tokens = PositionTableView(
             TOKENS, "Click to select position {position}", scrolls_from=3
         )
-        self.tokens.setAccessibleName("Tokens most like a position")
+        self.tokens.setAccessibleName("Tokens most similar to a position")
         self.tokens.hovered.connect(self.hoverRequested)
         self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
         self.errors = QWidget()
@@ -165,11 +165,11 @@ class InterferenceView(QWidget):
         self.plot.setAccessibleName("Random pairs, and these two sums")
         self.plot.pointHovered.connect(self._on_hovered)
         self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=())
-        self.table.setAccessibleName("How alike the two sums are")
+        self.table.setAccessibleName("Similarity of the two sums")
         self.table.fit(WIDE)
         self.table.chosen.connect(lambda number, _: self.measureChosen.emit(MEASURES[number]))
         self.parts = label(role="small")
-        self.parts.setToolTip("How far apart the two tokens are, and the two positions")
+        self.parts.setToolTip("Distance between the two tokens, and between the two positions")
         self._numbers = QWidget()
         vbox(self.table, self.parts, 1, parent=self._numbers, spacing=GRID // 2)
         self._grid = grid(self, 2 * GRID, GRID // 2)

@@ -19,21 +19,24 @@ from gui.widgets.tooltips import wrapped
 TYPING_PAUSE_MS = 400
 """Delay after the last key before a token is read; Enter reads it at once."""
 TOKEN_TIP = (
-    "A text that is one token, blanks included: “ cat” is another token than “cat”. A number with"
-    " # before it, such as #100, is the token of that number."
+    "Text that forms a single token, including spaces: “ cat” and “cat” are different tokens. A "
+    "number after #, such as #100, selects the token with that id."
 )
 EXAMPLES: tuple[tuple[Example, str, str], ...] = (
     ("two tokens", "Two tokens",
-     "“cat” at 3 and “apple” at 6, the article’s example; drawn tokens where these are not single"),
+     (
+         "“cat” at 3 and “apple” at 6, as in the article; random tokens where these are not "
+         "single tokens"
+     )),
     ("one token", "One token",
-     "One token at two positions: what is left is the difference of the positions"),
+     "One token at two positions: only the positions differ"),
     ("one position", "One position",
-     "Two tokens at one position: what is left is the difference of the tokens"),
+     "Two tokens at one position: only the tokens differ"),
     ("most alike", "Position-like token",
-     "The token whose cosine with some position is the largest, half the table away from it, and"
-     " another token at that position: is the one taken for being there?"),
+     "The token with the largest cosine with any position, half the table away from it, and "
+     "another token at that position: is the first mistaken for a token at that position?"),
     ("nearest", "Nearest pair",
-     "Of all random pairs the two sums that are least apart"),
+     "The two closest sums of all random pairs"),
 )  # fmt: skip
 WIDTH = 46 * GRID
 """Maximum width, in pixels."""
@@ -90,7 +93,7 @@ class SumField(QObject):
         with QSignalBlocker(self.position):
             self.position.setRange(0, last)
         self.position.setToolTip(
-            wrapped(f"Position, 0–{last}: type, or step with the arrow keys or the wheel")
+            wrapped(f"Position, 0–{last}: type, or use the arrow keys or the wheel")
         )
 
     def show_meant(self, term: Term) -> None:
@@ -109,7 +112,7 @@ class ExampleBox(DropDown):
         super().__init__()
         self.setPlaceholderText("Examples")
         self.setAccessibleName("Example")
-        self.setToolTip("Pairs that show what token and position contribute")
+        self.setToolTip("Pairs that show the contributions of token and position")
         for name, text, tip in EXAMPLES:
             self.addItem(text, name)
             self.setItemData(self.count() - 1, wrapped(tip), Qt.ItemDataRole.ToolTipRole)

@@ -56,9 +56,11 @@ def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
     except TensorUnavailable:
         if number := _NUMBER.fullmatch(typed):
             return _numbered(model, int(number[1]), count)
-        return AnyToken(None, why=f"There is no tokenizer: type a number, 0–{count - 1}.")
+        return AnyToken(None, why=f"No tokenizer available: enter a token id, 0–{count - 1}.")
     except HelixscopeError as error:
-        return AnyToken(None, why=f"{as_sentence(str(error))} A number does: #0–#{count - 1}.")
+        return AnyToken(
+            None, why=f"{as_sentence(str(error))} Enter a token id instead: #0–#{count - 1}."
+        )
     if len(ids) == 1:
         return _numbered(model, ids[0], count)
     return AnyToken(None, why=_why_not_one(model, typed, ids))
@@ -90,13 +92,13 @@ def _numbered(model: PositionalModel, token: int, count: int) -> AnyToken:
 def _why_not_one(model: PositionalModel, typed: str, ids: Sequence[int]) -> str:
     """Return why a text is not one token, and a hint."""
     if not typed:
-        return "Type a token: a text, or a number such as #100."
+        return "Enter a token: text, or an id such as #100."
     if not ids:
-        return f"“{token_label(typed)}” is no token."
+        return f"“{token_label(typed)}” is not a token."
     pieces = [token_label(model.token_text(token) or f"#{token}") for token in ids[:SHOWN_PIECES]]
     if len(ids) > SHOWN_PIECES:
         pieces.append("…")
     with_blank = len(model.token_ids(f" {typed}")) == 1
-    hint = "with a blank before it, it is one." if with_blank else "type one."
+    hint = "with a leading space it is a single token." if with_blank else "enter a single token."
     shown = " | ".join(pieces)
     return f"“{token_label(typed)}” is {format_count(len(ids))} tokens, {shown}: {hint}"

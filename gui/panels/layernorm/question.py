@@ -256,7 +256,7 @@ class ExampleOf(_OfTwoSums):
     name: Example
 
     def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        about.tell(None, "Looking for an example")
+        about.tell(None, "Searching for an example")
         one, other = (
             Typed(write_token(about.model, token), position)
             for token, position in _example(self.name, about, among)

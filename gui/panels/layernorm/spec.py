@@ -40,9 +40,9 @@ NO_NUMBER = "–"
 SUMS_HEADLINE = (
     "E(a) + pᵢ ≈ E(b) + pⱼ ?",
     "interference",
-    "A model reads only the sum of token and position: were two sums alike, it could not tell one "
-    "pair from the other. Two are compared as they are and after LayerNorm, before its gain, and "
-    "ranked among random pairs of any tokens at any positions.",
+    "A model reads only the sum of token and position: if two sums were equal, it could not "
+    "distinguish the two pairs. Two sums are compared as they are and after LayerNorm (before its "
+    "gain), and ranked among random pairs of tokens at random positions.",
 )
 """Formula, meaning and explanation of two sums."""
 NAMES: dict[Measure, str] = {
@@ -60,12 +60,12 @@ AXES: dict[Measure, str] = {
 COLUMNS = (
     Column(
         "Measure",
-        "Of the two sums as they are, or after LayerNorm without gain",
+        "Computed from the two sums as they are, or after LayerNorm without gain",
         120,
         left=True,
     ),
-    Column("These two", "Distances are in the tables’ units", 72),
-    Column("Closer than", "So many of the random pairs are farther apart", 84),
+    Column("These two", "The value for the two sums; distances in the tables’ units", 72),
+    Column("Closer than", "Share of the random pairs that are farther apart", 84),
 )
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -119,36 +119,36 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
 
     name = "layernorm"
     formula = "‖E + p‖² ≈ ‖E‖² + ‖p‖²"
-    meaning = "LayerNorm taken apart"
+    meaning = "LayerNorm, decomposed"
     explanation = (
-        "LayerNorm divides token plus position by its norm; the orthogonal version divides by "
-        "√(‖E‖² + ‖p‖²) and the one of constant norm by √(‖E‖² + c²), c the mean ‖p‖ of the range. "
-        "Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of tokens, with 95 % "
-        "intervals over such samples in the caption, and |cos| of all tokens with all positions, "
-        "which is why it is small."
+        "LayerNorm divides token plus position by its norm; the orthogonal approximation divides "
+        "by √(‖E‖² + ‖p‖²), the constant-norm approximation by √(‖E‖² + c²) with c the mean ‖p‖ "
+        "of the range. Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of "
+        "tokens, with 95 % intervals over such samples in the caption, and |cos| of all tokens "
+        "with all positions, which explains why the error is small."
     )
-    empty = "Open a model to see how far LayerNorm keeps its tokens and positions apart."
-    instead = "Norms shows how stable the positions’ norms are."
+    empty = "Open a model to see how well LayerNorm separates its tokens from its positions."
+    instead = "The Norms panel shows how stable the positions’ norms are."
     defaults = Choices()
     controls = (
         Choice(
             field="page",
             label="What is shown",
             options=(
-                Option("errors", "Errors", "What it costs to take token and position apart"),
+                Option("errors", "Errors", "The error of treating token and position separately"),
                 Option(
                     "interference",
                     "Interference",
-                    "Two sums of token and position: are they alike?",
+                    "How similar two sums of token and position are",
                 ),
             ),
         ),
         Choice(
             field="version",
-            label="Version of LayerNorm",
+            label="Approximation of LayerNorm",
             options=(
-                Option("orthogonal", "Orthogonal", "Errors of the denominator √(‖E‖² + ‖p‖²)"),
-                Option("constant_norm", "Constant norm", "Errors of the denominator √(‖E‖² + c²)"),
+                Option("orthogonal", "Orthogonal", "Error with the denominator √(‖E‖² + ‖p‖²)"),
+                Option("constant_norm", "Constant norm", "Error with the denominator √(‖E‖² + c²)"),
             ),
             when=lambda choices: choices.page == "errors",
         ),
@@ -244,7 +244,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     def heading(self, view: LayerNormView) -> tuple[str, str]:
         result, name = view.result, view.model.name
         if not isinstance(result, ComparedSums):
-            return f"{name} · LayerNorm taken apart", _scope(result)
+            return f"{name} · LayerNorm, decomposed", _scope(result)
         both = "" if result.found is None else f"{_both(result)} · "
         return f"{name} · two sums of token and position", f"{both}{drawn_from(result.among)}"
 

@@ -47,11 +47,10 @@ class Carried:
         r2 = float(back.found.r2["screw"][back.found.index(lag)])
         self._dashed = self._axis() if r2 >= CLEAR_R2 else ()
         self._caption = (
-            f"grey: positions carried {lag} back, R² {format_number(r2)}; lines: to where they "
-            "should land"
+            f"grey: positions moved {lag} back, R² {format_number(r2)}; lines: to their targets"
         )
         if self._dashed:
-            self._caption += " · dashed: the axis of the turn"
+            self._caption += " · dashed: axis of rotation"
 
     def at(self, share: float) -> Guide:
         """Return the guide at a time, 0 to 1."""

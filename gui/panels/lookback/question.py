@@ -196,9 +196,9 @@ def of_measured(measured: Measurements) -> OfPositions:
     if found is None:
         if measured.model.d_model < 3:
             raise RangeError(
-                f"looking back is measured in three components, and {why_fewer(measured.pca)}"
+                f"looking back is measured in three components, but {why_fewer(measured.pca)}"
             )
-        raise RangeError(f"the range {first}–{last} has too few positions to look back in")
+        raise RangeError(f"the range {first}–{last} has too few positions for looking back")
     pca, n = first_three(measured.pca), len(all_lags(last - first + 1, 3))
     even_odd, halves = found["even_odd"].first(n), found["halves"].first(n)
     back = RangeLookBack(pca, pca.project(measured.rows), even_odd)

@@ -59,14 +59,14 @@ SCORED: dict[Scoring, str] = {
     "halves": "fitted on the first half, scored on the second",
 }
 COLUMNS = (
-    Column("head", "Of the first layer, from 0", 44),
-    Column("prefers", "The lag at which its queries and keys agree most, on average", 60),
-    Column("R² Q", "How well its queries look back N tokens by a rotation and a shift", 52),
-    Column("R² K", "How well its keys do", 52),
+    Column("head", "Head of the first layer, from 0", 44),
+    Column("prefers", "The lag with the highest mean score of its queries and keys", 60),
+    Column("R² Q", "R² of looking back N tokens by a rotation and a shift in its queries", 52),
+    Column("R² K", "The same in its keys", 52),
 )
 SIDES = ("queries", "keys")
-SCRUB_TIP = "Press or drag to look back by another number of tokens; wheel zooms"
-NOT_SHOWN = "the shown components are not among those that are moved: nothing in the view"
+SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
+NOT_SHOWN = "not shown in 3D: the shown components are not among those that are moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +99,20 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
     formula = "pᵢ₋ₙ ≈ R pᵢ + t"
     meaning = "looking back N tokens"
     explanation = (
-        "One rotation R and one shift t are fitted that carry every position onto the one N tokens "
-        "before it; beside them, the shift alone and the rotation alone. On a helix all positions "
-        "move alike, so that looking back is the same everywhere, and the angle grows by the same "
-        "amount with each token; it is followed for as long as R² ≥ 0.5; Space plays it."
+        "One rotation R and one shift t are fitted that map every position onto the position N "
+        "tokens before it, and, for comparison, the shift alone and the rotation alone. On a "
+        "helix all positions move in the same way, so that one motion looks back from everywhere, "
+        "and the angle grows by a constant amount per token; it is tracked while R² ≥ 0.5, and "
+        "Space plays the motion."
     )
-    empty = "Open a model to see whether looking back N tokens is one rotation and shift."
-    instead = "The other spaces may have what this lacks."
+    empty = "Open a model to see whether looking back N tokens is one rotation and one shift."
+    instead = "Try another choice of components."
     defaults = Choices()
     controls = (
         Number(
             field="lag",
             text="N",
-            tip="How many tokens back: drag, type, or press ← and →",
+            tip="Number of tokens to look back: drag, type, or press ← and →",
             most=lambda result: int(result.lags[-1]),
             # In many dimensions not every lag is fitted.
             stops=lambda result: result.lags.tolist(),
@@ -119,26 +120,28 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         ),
         Play(
             field="play",
-            tip="Move every position along its way (Space)",
-            stop_tip="Go to the end of the way (Space)",
+            tip="Animate the motion of every position (Space)",
+            stop_tip="Skip to the end of the motion (Space)",
             works=_movable,
         ),
         Choice(
             field="space",
             label="Space",
             options=(
-                Option("3", "3", "In the first three principal components of the shown positions"),
+                Option("3", "3", "The first three principal components of the shown positions"),
                 Option(
                     "6",
                     "6",
-                    "In their first six: a rotation turns three planes there, each by its own"
-                    " angle",
+                    "Their first six principal components, where a rotation turns three planes, "
+                    "each by its own angle",
                 ),
-                Option("all", "All", "In as many as hold 99.9 % of the variance, 64 at most"),
+                Option(
+                    "all", "All", "As many components as explain 99.9 % of the variance, at most 64"
+                ),
                 Option(
                     "heads",
                     "Heads",
-                    "In each head's queries and keys, the first three components of each",
+                    "The first three components of each head's queries and of its keys",
                 ),
             ),
         ),
@@ -149,14 +152,14 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
                 Option(
                     "even_odd",
                     "Even/odd",
-                    "The motion is fitted on the pairs of even positions and scored on those of"
-                    " odd ones: nearly the same points",
+                    "Fit the motion on pairs of even positions, score it on pairs of odd ones, "
+                    "which are nearly the same points",
                 ),
                 Option(
                     "halves",
                     "Halves",
-                    "The motion is fitted on the first half of the pairs and scored on the"
-                    " second: is it the same everywhere?",
+                    "Fit the motion on the first half of the pairs, score it on the second: a "
+                    "test of whether it is the same everywhere",
                 ),
             ),
         ),
@@ -167,9 +170,9 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         ),
         Toggle(
             field="in_view",
-            text="In the view",
-            tip="Draw where the motion carries each position as a small point, with a line to"
-            " where it should land",
+            text="Show in 3D",
+            tip="Draw where the motion maps each position as a small point, with a line to its "
+            "target",
             works=_movable,
         ),
     )
@@ -405,7 +408,7 @@ def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
     if slope is None:
         return ()
     fitted = np.where(np.isfinite(one.followed), slope * one.found.lags, np.nan)
-    fit = f"{format_number(slope, 3)}° a token"
+    fit = f"{format_number(slope, 3)}° per token"
     return (
         Line(name, one.followed, color, digits=1, unit="°"),
         Line(fit, fitted, color, digits=1, unit="°", dashed=True),
@@ -486,7 +489,7 @@ def _heads(view: View, result: OfHeads) -> Table:
         rows,
         {_head(view): view.theme.text},
         chooses="head",
-        tip="Click shows head {position}",
+        tip="Click to show head {position}",
     )
 
 
@@ -523,7 +526,7 @@ def _reading(view: View) -> str:
         )
         prefers = result.back.preferred[head]
         return (
-            f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; it prefers lag "
+            f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; preferred lag "
             f"{prefers}"
         )
     one = result.turned
@@ -531,10 +534,10 @@ def _reading(view: View) -> str:
     if one.found.rotations.shape[1] == 3:
         screw = one.found.motion(lag).screw
         angle = format_number(float(np.degrees(screw.angle)), 1)
-        words += f", turns {angle}°, slides {format_number(abs(screw.step), 2)}"
+        words += f", angle {angle}°, shift along the axis {format_number(abs(screw.step), 2)}"
     elif one.degrees.shape[1]:
         angles = one.degrees[one.found.index(lag)]
-        words += f", turns {', '.join(f'{format_number(float(a), 1)}°' for a in angles)}"
+        words += f", angles {', '.join(f'{format_number(float(a), 1)}°' for a in angles)}"
     return words
 
 
@@ -545,7 +548,7 @@ def _alone(view: View) -> str:
     alone = float(one.found.r2["rotation"][one.found.index(lag)])
     if alone <= _r2(one, lag):
         return ""
-    return f"rotation alone is better: {format_number(alone)}"
+    return f"rotation alone fits better: {format_number(alone)}"
 
 
 def _r2(one: Turned, lag: int) -> float:

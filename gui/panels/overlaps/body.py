@@ -46,7 +46,7 @@ GAP = GRID
 """Vertical gap between cells in pixels; the horizontal one is twice that."""
 ENDS = 5
 """Margin of a colour bar at its ends, in pixels."""
-HINT = "Click to look at one closely."
+HINT = "Click to enlarge one."
 
 
 class OverlapsBody(PanelBody):
@@ -108,7 +108,7 @@ class OverlapGrid(PictureGrid):
         self._look, self._levels = Look(), (0.0, 1.0)
         self._current: int | None = None
         self.setAccessibleName("Squared overlaps of several matrices")
-        self.setAccessibleDescription(f"Arrow keys go from one to the next. {HINT}")
+        self.setAccessibleDescription(f"Use the arrow keys to move between them. {HINT}")
 
     def show_figure(
         self,

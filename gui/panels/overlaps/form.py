@@ -40,22 +40,22 @@ _WHAT = {
     "W_Q": "Attention's query weights",
     "W_K": "Attention's key weights",
     "W_V": "Attention's value weights",
-    "W_O": "What brings attention's output back into the residual stream (“proj”)",
+    "W_O": "Attention's output projection into the residual stream (“proj”)",
     "W_in": "The MLP's fan-out weights (W₁)",
 }
 _SIDES = {
     "input": "The directions that a matrix reads (right singular vectors)",
-    "output": "The directions that a matrix writes (left singular vectors); of W_O these are the"
-    " ones in the residual stream",
+    "output": "The directions that a matrix writes (left singular vectors); for W_O these lie in "
+    "the residual stream",
 }
 FOLD_TIP = (
-    "Multiply what W_Q, W_K, W_V and W_in read by the gain of the LayerNorm before them. The"
-    " articles do not; libraries for interpretability do, and it can change the answer."
+    "Multiply the inputs of W_Q, W_K, W_V and W_in by the gain of the preceding LayerNorm. The "
+    "articles do not do this; interpretability libraries do, and it can change the result."
 )
-CENTRE_TIP = "Take the mean row off P and off E first. The articles do not."
+CENTRE_TIP = "Subtract the mean row of P and of E first. The articles do not do this."
 BLUR_TIP = (
-    "A Gaussian blur of the picture, in pixels of one cell each. It is for display only: what you"
-    " hover, save and read in the caption is never blurred."
+    "Gaussian blur of the image, in pixels of one cell each. For display only: hover values, "
+    "saved data and the caption are never blurred."
 )
 
 
@@ -73,8 +73,8 @@ class OverlapsForm(PanelForm):
         self.blur, self.colormap = QDoubleSpinBox(), DropDown()
         self.scale = Segmented(
             (
-                ("linear", "Linear", "Colours follow the overlap"),
-                ("log", "Log", "Colours follow the logarithm of the overlap"),
+                ("linear", "Linear", "Colours proportional to the overlap"),
+                ("log", "Log", "Colours proportional to the logarithm of the overlap"),
             ),
             "Colour scale",
         )
@@ -147,7 +147,7 @@ class OverlapsForm(PanelForm):
         self.blur.setToolTip(wrapped(BLUR_TIP))
         self.blur.setAccessibleName("Blur, display only")
         self.colormap.setAccessibleName("Colours")
-        self.colormap.setToolTip("Colours; grey is as in the article")
+        self.colormap.setToolTip("Colour map; grey as in the article")
         for name in (GREY, *COLORMAPS):
             self.colormap.add_colormap("grey" if name == GREY else name, name)
 
@@ -283,10 +283,10 @@ class SubjectPicker(QWidget):
         self.head.setFixedWidth(72)
         self.layer.setFixedWidth(64)
         for widget, what, tip in (
-            (self.name, "matrix", "Which matrix; grey ones are not in this checkpoint"),
-            (self.layer, "layer", "Layer, from 0: type, or step with the arrow keys or the wheel"),
-            (self.head, "head", "One head's part, or all heads together, one below head 0"),
-            (self.side, "side", "What the matrix reads, or what it writes"),
+            (self.name, "matrix", "Matrix; greyed out if not in this checkpoint"),
+            (self.layer, "layer", "Layer, from 0: type, or use the arrow keys or the wheel"),
+            (self.head, "head", "One head, or all heads together (one step below head 0)"),
+            (self.side, "side", "The input or the output side of the matrix"),
         ):
             widget.setAccessibleName(f"{name}: {what}")
             widget.setToolTip(wrapped(tip))

@@ -306,6 +306,6 @@ def what_is_there(about: QuestionContext) -> str:
     names = ["P"] + (["E"] if "W_E" not in absent else [])
     names += [name for name in WEIGHTS if cast(str, name) not in absent]
     if names == ["P"]:
-        return "Of its matrices only P is here."
+        return "Only its matrix P is available."
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"What is here can be compared: {listed}{' of layer 0' if len(names) > 2 else ''}."
+    return f"Available for comparison: {listed}{' of layer 0' if len(names) > 2 else ''}."

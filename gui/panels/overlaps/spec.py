@@ -126,16 +126,17 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
     formula = "(uᵢ·vⱼ)²"
     meaning = "squared overlaps"
     explanation = (
-        "uᵢ and vⱼ are the singular directions of two matrices, the strongest first: (uᵢ·vⱼ)² is 1"
-        " where two coincide, 0 where they are orthogonal, and 1/d by chance. TL, TR, BL and BR are"
-        " the means of the corners of 30 × 30 over chance, strong directions being top and left."
+        "uᵢ and vⱼ are the singular directions of two matrices, strongest first: (uᵢ·vⱼ)² is 1 "
+        "where two coincide, 0 where they are orthogonal, and 1/d by chance. TL, TR, BL and BR "
+        "are the means of the 30 × 30 corners divided by chance; strong directions are at the top "
+        "and left."
     )
-    empty = "Open a model to see how far the directions of its matrices coincide."
+    empty = "Open a model to see how much the directions of its matrices overlap."
     defaults = Choices()
     controls = (
         Choice(
             field="view",
-            label="What is compared",
+            label="What to compare",
             options=(
                 Option("pair", "Pair", "Any two matrices"),
                 Option(
@@ -161,8 +162,8 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         Toggle(
             field="layers",
             text="Other layers",
-            tip="Also compare the same weights of all other layers that are on this machine: what "
-            "any trained layer does is nothing special of this one",
+            tip="Also compare the same weights of all other layers on this machine, to see whether "
+            "the result is specific to this layer",
             when=_compares_weights,
         ),
     )

@@ -42,45 +42,51 @@ SCROLL_BAR = 12
 BAR_ROW = 14
 """Height of a bar of random curves with its name, in pixels."""
 MEANINGS = {
-    "line": "They go straight on; turning would add little.",
-    "arc": "They go round by less than one turn, as random smooth curves do too.",
-    "circle": "They go round in a plane, more evenly than random smooth curves do.",
-    "helix": "They go round, more evenly than random smooth curves do, and climb.",
-    "drifting_helix": "They go round, more evenly than random smooth curves do, and climb; the"
-    " radius changes steadily.",
-    "none": "They turn no more evenly than random smooth curves do; the better helix is shown.",
+    "line": "The positions follow a straight line; a turning curve would fit little better.",
+    "arc": "The positions turn by less than one turn, as random smooth curves do too.",
+    "circle": "The positions turn in a plane, more evenly than random smooth curves do.",
+    "helix": "The positions turn more evenly than random smooth curves do, and climb.",
+    "drifting_helix": "The positions turn more evenly than random smooth curves do, and climb; the "
+    "radius changes steadily.",
+    "none": (
+        "The positions turn no more evenly than random smooth curves do; the better helix is shown."
+    ),
 }
 NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slow waves",
-         "phase": "phases drawn anew"}  # fmt: skip
+         "phase": "random phases"}  # fmt: skip
 """Names of the random curves, within a line."""
-BEYOND = " Not even random curves of slow waves alone turn so evenly."
-FEW_TURNS = "They make fewer than 1¼ turns, as any smooth curve may; the better helix is shown."
-FEW_POSITIONS = "There are too few positions to tell; the better helix is shown."
+BEYOND = " Even random curves made only of slow waves do not turn as evenly."
+FEW_TURNS = (
+    "The positions make fewer than 1¼ turns, as any smooth curve may; the better helix is shown."
+)
+FEW_POSITIONS = "Too few positions to decide; the better helix is shown."
 NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (
-    Column("", "● is the curve that describes the positions, by the rule", 18),
-    Column("Curve", "What is fitted by least squares", 96, left=True),
+    Column("", "● marks the curve that describes the positions, by the rule", 18),
+    Column("Curve", "The curve fitted by least squares", 96, left=True),
     Column("R²", "1 − SSE/SST: 1 is a perfect fit", 44),
     Column(
         "Predicts",
-        "R² out of sample: eight blocks of positions are left out in turn, and predicted by the fit"
-        " to the others. The free parameters are "
+        "Out-of-sample R²: each of eight blocks of positions is left out in turn and predicted by "
+        "the fit to the others. Free parameters: "
         + ", ".join(f"{k} for {CURVES[name]}" for name, k in FREE.items()),
         62,
     ),
-    Column("Turns", "From the first shown position to the last", 44),
-    Column("Radius", "At the middle of the range, in the table’s units", 50),
+    Column("Turns", "Turns from the first to the last shown position", 44),
+    Column("Radius", "Radius at the middle of the range, in the table’s units", 50),
     Column(
-        "Drift", "Change of the radius from the first shown position to the last, in the same", 58
+        "Drift",
+        "Change of the radius from the first to the last shown position, in the table’s units",
+        58,
     ),
-    Column("Climb", "Along the axis during one turn, in the table’s units", 48),
+    Column("Climb", "Distance along the axis per turn, in the table’s units", 48),
 )
-TIP = "Click shows this curve: its distances, and itself in the view"
-CONDITIONS_TIP = "What a helix has to do by the rule, and what the positions do"
+TIP = "Click to show this curve in 3D and its distances in the plot"
+CONDITIONS_TIP = "The rule's conditions for a helix, and the values of these positions"
 NULL_TIP = (
-    "The balanced turning share B of random curves of this size: each bar has 90 % of them, and "
-    "the line is the positions' own. Drawn are "
+    "The balanced turning share B of random curves of this size: each bar covers 90 % of them; "
+    "the line marks these positions. The random curves are "
 )
 ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
 LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)

@@ -176,7 +176,7 @@ def check_positions(positions: tuple[int, int]) -> None:
     first, last = positions
     if last - first + 1 < LEAST_POSITIONS:
         raise RangeError(
-            f"A curve needs {LEAST_POSITIONS} positions or more, and the range is {first}–{last}.",
+            f"A curve needs at least {LEAST_POSITIONS} positions; the range is {first}–{last}.",
             "Show a longer range.",
         )
 
@@ -185,8 +185,8 @@ def coordinates_in(table: np.ndarray, pca: PositionPCA, components: tuple[int, .
     """(m, 3) the range's positions in three of its components, from 1; RangeError without them."""
     if max(components) > len(pca.components):
         raise RangeError(
-            f"The curve is fitted in the components {', '.join(map(str, components))}, and"
-            f" {why_fewer(pca)}.",
+            f"The curve is fitted in the components {', '.join(map(str, components))}, but "
+            f"{why_fewer(pca)}.",
             "Choose other components." if min(len(pca.mean), len(pca.components)) >= 3 else "",
         )
     first, last = pca.positions
@@ -229,9 +229,9 @@ def shape_of(
 
 
 VERDICTS = {
-    "line": "A line, no helix",
-    "arc": "An arc, no helix",
-    "circle": "A circle, no helix",
+    "line": "A line, not a helix",
+    "arc": "An arc, not a helix",
+    "circle": "A circle, not a helix",
     "helix": "A helix",
     "drifting_helix": "A drifting helix",
     "none": "No clear helix",
@@ -244,7 +244,7 @@ CURVES = {
     "drifting_helix": "the drifting helix",
 }
 """Names of the curves within sentences."""
-UNDECIDED = "It cannot be told"
+UNDECIDED = "Undetermined"
 """The verdict on fewer than 1.25 turns."""
 NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
 FIGURE = (6.4, 4.2)
@@ -270,18 +270,19 @@ class ShapePanel(PanelSpec[Choices, Shape]):
 
     name = "shape"
     formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
-    meaning = "the best simple curve"
+    meaning = "the simple curve that fits best"
     explanation = (
-        "It is a helix or a circle if the positions turn evenly, as random smooth curves do"
-        " not: B, twice the variance along the smaller axis of the turning over all variance, ≥"
-        " 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns; a helix climbs ≥ 3"
-        " times as far as it spreads otherwise, and its radius drifts if that takes away 5 % of"
-        " the error out of sample. Otherwise it is a line, or an arc of less than a turn, with"
-        " R² ≥ 0.8, or none of these; the rule misses flat ellipses, strong drift and much"
-        " noise, and for it a random curve with one preferred frequency is a circle."
+        "The curve is a helix or a circle if the positions turn more evenly than random smooth "
+        "curves: B, twice the variance along the smaller axis of the turning divided by all "
+        "variance, is ≥ 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns; a "
+        "helix climbs ≥ 3 times as far as it spreads otherwise, and its radius drifts if that "
+        "reduces the out-of-sample error by 5 %. Otherwise the curve is a line, or an arc of less "
+        "than one turn, with R² ≥ 0.8, or none of these; the rule misses flat ellipses, strong "
+        "drift and strong noise, and takes a random curve with one preferred frequency for a "
+        "circle."
     )
     empty = "Open a model to see which simple curve its positions follow."
-    instead = "Norms and spectra need no curve."
+    instead = "The Norms and Spectra panels need no curve."
     defaults = Choices()
     controls = (
         Saved(field="curve", check=lambda name: isinstance(name, str) and name in ("", *NAMES)),
@@ -290,20 +291,22 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             label="Plotted",
             options=(
                 Option(
-                    "distance", "Distance", "Plot how far each position is from the chosen curve"
+                    "distance",
+                    "Distance",
+                    "Plot the distance of each position from the chosen curve",
                 ),
                 Option(
                     "turning",
                     "Turning",
-                    "Plot the angle by which the shown positions turn at each: between the step to"
-                    " it and the step from it",
+                    "Plot the turning angle at each position, between the step to it and the step "
+                    "from it",
                 ),
             ),
         ),
         Toggle(
             field="in_view",
-            text="In the view",
-            tip="Draw the chosen curve as a thin line among the positions, its axis dashed",
+            text="Show in 3D",
+            tip="Draw the chosen curve as a thin line among the positions, with its axis dashed",
         ),
     )
     body = "gui.panels.shape.body:ShapeBody"
@@ -349,7 +352,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         span = spanned(first - 0.5, view.result.positions[1] + 0.5, others)
         return [
             Plot(
-                "What is plotted of each position",
+                "Plotted quantity",
                 Axis("position (tokens)", whole=True, span=span),
                 Axis(TITLES[what], span=(0.0, 1.05 * highest([own, *others]) or 1.0)),
                 [own, *others],
@@ -571,9 +574,9 @@ def rough_parts(shape: Shape) -> dict[str, str]:
     if rough is None:
         return {}
     return {
-        "turning_angle": f"Turning {format_number(rough.turning_angle, 1)}° at a position",
-        "high_frequency": f"Shaking {format_percent(rough.high_frequency_energy, 4)}",
-        "loops": f"Loops {format_number(rough.loops, 2)}",
+        "turning_angle": f"Turning angle {format_number(rough.turning_angle, 1)}° per step",
+        "high_frequency": f"roughness {format_percent(rough.high_frequency_energy, 4)}",
+        "loops": f"{format_number(rough.loops, 2)} loops",
     }
 
 
@@ -602,7 +605,7 @@ def shape_guide(shape: Shape, name: str) -> Guide:
     fit, last = shape.fits[name], len(shape.coordinates) - 1
     count = 2 if name == "line" else math.ceil(PER_TURN * max(fit.turns, 1.0)) + 1
     axis = () if name == "line" else (axis_line(fit),)
-    caption = f"thin line: {CURVES[name]} fitted to them, R² {format_number(fit.r2)}"
+    caption = f"thin line: fitted {CURVES[name].removeprefix('the ')}, R² {format_number(fit.r2)}"
     return Guide(
         shape.pca,
         shape.components,

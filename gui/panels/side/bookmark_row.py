@@ -33,8 +33,8 @@ PICTURE, SMALLER = QSize(160, 100), QSize(112, 70)
 ROOM = 340
 """Minimum width with the larger picture, in pixels."""
 TIP = (
-    "Double-click or Enter: go to this view\n"
-    "Alt+↑, Alt+↓: move it in the list\nTab: write its name and its note\nDelete: remove it"
+    "Double-click or Enter: restore this view\nAlt+↑, Alt+↓: move it in the list\nTab: edit name "
+    "and note\nDelete: remove it"
 )
 _Key = Qt.Key
 

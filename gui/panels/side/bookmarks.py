@@ -25,14 +25,14 @@ from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
 EMPTY = (
-    "No bookmarks yet. A bookmark keeps the model, the range, the components, the colours, the "
-    "selection and the camera as they are now. Ctrl+D makes one."
+    "No bookmarks yet. A bookmark saves the current model, range, components, colours, selection "
+    "and camera. Press Ctrl+D to add one."
 )
 _BUTTONS = (
-    ("Go to", "Show this view again, its model too (Enter, or a double click on the picture)"),
-    ("↑", "Move this bookmark towards the beginning (Alt+↑)"),
-    ("↓", "Move this bookmark towards the end (Alt+↓)"),
-    ("Remove", "Remove this bookmark; it can be brought back (Delete)"),
+    ("Go to", "Restore this view and its model (Enter, or double-click the picture)"),
+    ("↑", "Move this bookmark up (Alt+↑)"),
+    ("↓", "Move this bookmark down (Alt+↓)"),
+    ("Remove", "Remove this bookmark; this can be undone (Delete)"),
 )
 
 
@@ -68,7 +68,7 @@ class BookmarksPanel(Panel):
         self.rows: dict[str, BookmarkRow] = {}
         self.current = ""
         self.add = QPushButton("Bookmark this view")
-        self.add.setToolTip(wrapped("Keep what is shown now, to come back to it (Ctrl+D)"))
+        self.add.setToolTip(wrapped("Save the current view as a bookmark (Ctrl+D)"))
         self.add.clicked.connect(self.addRequested)
         self.go, self.up, self.down, self.remove = map(_button, _BUTTONS)
         self.go.clicked.connect(lambda: self.goRequested.emit(self.current))
@@ -77,7 +77,7 @@ class BookmarksPanel(Panel):
         self.remove.clicked.connect(lambda: self._remove(self.current))
         self.empty = label(EMPTY, "muted", wrap=True)
         self.removed = label(role="small")
-        self.back = QPushButton("Bring back")
+        self.back = QPushButton("Undo")
         self.back.clicked.connect(self._bring_back)
         self._offer = QWidget()
         self._gone: list[tuple[str, str]] = []
@@ -226,7 +226,7 @@ class BookmarksPanel(Panel):
         self._gone = [(key, name) for key, name in self._gone if key not in self.rows]
         if self._gone:
             name = self._gone[-1][1]
-            self.removed.setText(f"“{name}” is removed.")
+            self.removed.setText(f"Removed “{name}”.")
             self.removed.setToolTip(wrapped(name))
         self._offer.setVisible(bool(self._gone))
 

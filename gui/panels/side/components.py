@@ -51,8 +51,8 @@ class ComponentChooser(QWidget):
         self.foot = Readout(theme)
         self.foot.setToolTip(
             wrapped(
-                "Share of the range's variance that the shown components carry, and how they were"
-                " fitted: quickly while a handle is dragged, exactly after it"
+                "Share of the range's variance in the shown components, and how they were fitted: "
+                "quickly while a handle is dragged, exactly afterwards"
             )
         )
         row = hbox(spacing=4)
@@ -124,5 +124,6 @@ class ComponentChooser(QWidget):
 
 def _axis_tip(name: str) -> str:
     return wrapped(
-        f"The principal component on the {name} axis; choosing one that is shown swaps the two"
+        f"The principal component on the {name} axis; choosing one that is already shown "
+        "swaps the two"
     )

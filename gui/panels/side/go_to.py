@@ -83,11 +83,10 @@ class GoTo(QWidget):
             self.show_message("")
         self.setEnabled(n_positions > 0)
         tip = (
-            f"Go to a position, 0–{n_positions - 1}, with Enter. 10-20 selects a range "
-            f"(up to {format_count(SELECTION_LIMIT)} positions), 5, 9, 100 selects several. "
-            "(Ctrl+G)"
+            f"Type a position, 0–{n_positions - 1}, and press Enter. 10-20 selects a range (up to "
+            f"{format_count(SELECTION_LIMIT)} positions); 5, 9, 100 selects several. (Ctrl+G)"
             if n_positions
-            else "Go to a position once a model is open"
+            else "Open a model to go to a position"
         )
         self.field.setToolTip(wrapped(tip))
         self.previous.setEnabled(n_positions > 0 and current != 0)
@@ -110,8 +109,8 @@ class GoTo(QWidget):
             self.typed.emit(asked.positions)
         if asked.dropped:
             self.show_message(
-                f"The first {format_count(SELECTION_LIMIT)} are selected; "
-                f"{format_count(asked.dropped)} more are not."
+                f"Only the first {format_count(SELECTION_LIMIT)} are selected; "
+                f"{format_count(asked.dropped)} more were left out."
             )
 
     def _step_button(self, arrow: Qt.ArrowType, tip: str, step: int) -> QToolButton:

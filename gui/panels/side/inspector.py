@@ -34,7 +34,7 @@ PATIENCE_MS = 120
 
 _OTHERS = (
     Column("Position", "Another position; click to inspect it"),
-    Column("Δ", "How many positions away", 52),
+    Column("Δ", "Number of positions away", 52),
     Column("Distance", "Euclidean distance of the two rows, in the table's own units"),
     Column("Cosine", "Cosine of the angle between the two stored rows"),
 )
@@ -79,7 +79,7 @@ class InspectorPanel(Panel):
         self.pair = PairCard()
         self.listed = _selection_table()
         self.listed_title = label(role="heading")
-        self.clear = _button("Clear", "Select nothing")
+        self.clear = _button("Clear", "Clear the selection")
         self.copy_list = _button("Copy list", "Copy the list as tab-separated text")
         self.sentence = label(role="muted", wrap=True)
         self._late = QTimer(self, interval=PATIENCE_MS, singleShot=True)
@@ -208,7 +208,7 @@ class InspectorPanel(Panel):
                 return f"Opening {short_name(self.session.opening)}…"
             return "Open a model to inspect its positions."
         if self.session.current is None:
-            return "Click a point, or type a position, to inspect it."
+            return "Click a point or type a position to inspect it."
         return ""
 
     def _show_current(self) -> None:
@@ -270,13 +270,13 @@ class InspectorPanel(Panel):
         self.setFocusProxy(self.go_to.field)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.card.heading.addWidget(self.copy)
-        self.beside.setAccessibleName("Positions beside the current one")
+        self.beside.setAccessibleName("Neighbouring positions")
         self.nearest.setAccessibleName("Nearest positions more than 8 away")
         near_title = label("Nearest elsewhere", "heading")
         near_title.setToolTip(
             wrapped(
-                "The five rows nearest by Euclidean distance among positions more than 8 away: "
-                "where the curve comes back close to itself"
+                "The five rows nearest by Euclidean distance among positions more than 8 away, "
+                "where the curve passes close to itself"
             )
         )
         content = QWidget()
@@ -328,8 +328,8 @@ def _selection_table() -> PositionTableView:
     columns = (
         Column("Position", "A selected position; click to make it the current one", 60),
         Column("Token", "The prompt's token at this position", left=True),
-        Column("Norm", "Norm of the row, as in the norms panel: raw or row-centred", 60),
-        Column("", "Take out of the selection", 24),
+        Column("Norm", "Norm of the row, raw or row-centred as in the Norms panel", 60),
+        Column("", "Remove from the selection", 24),
     )
     table = PositionTableView(
         columns, "Click to make position {position} the current one", scrolls_from=4

@@ -21,12 +21,9 @@ from gui.widgets.label import label
 from gui.widgets.links import open_web_page
 from gui.widgets.tooltips import wrapped
 
-NO_MODEL = (
-    "This is about the open model, and none is open. Choose one from the list on the left: "
-    "the lesson begins as soon as it is there."
-)
-NO_LESSON = "There is no lesson that can be read."
-AGAIN = "Set the window up for this step again, after you have changed something"
+NO_MODEL = "The lesson works on the open model. Choose one from the list on the left to begin."
+NO_LESSON = "No lesson could be read."
+AGAIN = "Restore the window's setup for this step"
 
 
 class LessonPanel(Panel):
@@ -66,9 +63,9 @@ class LessonPanel(Panel):
         self.note = label(role="small", wrap=True)
         self.fetch = QPushButton()
         self.fetch.clicked.connect(lambda: self._ask(fetch=True))
-        self.again = _button("Set up again", AGAIN)
-        self.previous = _button("Previous", "Go back one step (F7)")
-        self.next = _button("Next", "Go on to the next step (F8)")
+        self.again = _button("Restore setup", AGAIN)
+        self.previous = _button("Previous", "Previous step (F7)")
+        self.next = _button("Next", "Next step (F8)")
         self.again.clicked.connect(self.againRequested)
         self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
         self.next.clicked.connect(self._on_next)
@@ -168,14 +165,14 @@ class LessonPanel(Panel):
         note, button = "", ""
         if answer is not None and state == "to fetch":
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
-            note = answer.why or f"The numbers of this step take {size} from the Hub."
+            note = answer.why or f"The numbers of this step need {size} from the Hub."
             button = f"Fetch {size}".rstrip()
         elif answer is not None and state == "impossible":
-            note, button = f"Without numbers: {answer.why}", "Try again" * answer.retry
+            note, button = f"Numbers not available: {answer.why}", "Try again" * answer.retry
         elif state == "working":
-            note = "Measuring what the text speaks of…"
+            note = "Computing the numbers of this step…"
         elif state == "cancelled":
-            note, button = "The numbers of this step were not worked out.", "Compute"
+            note, button = "The numbers of this step were not computed.", "Compute"
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.fetch.setText(button)

@@ -30,7 +30,7 @@ class FactsOf:
     def steps(self, about: QuestionContext) -> Iterator[Progress | Facts]:
         found: dict[Wanted, str | bool | None] = {}
         for name, positions in self.wanted:
-            yield Progress(len(found) / len(self.wanted), "Measuring what the text speaks of")
+            yield Progress(len(found) / len(self.wanted), "Computing the numbers of this step")
             findings = Findings(about, positions)
             measure = holds if name in CONDITIONS else number
             found[name, positions] = measure(name, findings)

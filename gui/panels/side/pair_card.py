@@ -13,12 +13,14 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 _SHOWN_TIP = (
-    "Euclidean distance of the two points in the shown components, in the table's own units: "
-    "what the picture shows of how far the rows are apart"
+    "Euclidean distance of the two points in the shown components, in the table's own units"
 )
 _ALL_TIP = "Euclidean distance of the two rows in all {} dimensions, in the table's own units"
 _COSINE_TIP = "Cosine of the angle between the two stored rows, −1 to 1, without a unit"
-_STEPS_TIP = "How many positions the last selected one is after the one before; − is before"
+_STEPS_TIP = (
+    "Number of positions from the first to the second; negative if the second comes before the "
+    "first"
+)
 
 
 class PairCard(QWidget):
@@ -43,7 +45,7 @@ class PairCard(QWidget):
             wrapped("Draw a line between the two in the 3D view, with its length (M)")
         )
         self.line.clicked.connect(self.measureRequested)
-        self.shown = NamedNumber("Shown", _SHOWN_TIP)
+        self.shown = NamedNumber("In view", _SHOWN_TIP)
         self.distance = NamedNumber("", "")
         self.cosine = NamedNumber("Cosine", _COSINE_TIP)
         self.steps = NamedNumber("Steps", _STEPS_TIP)
@@ -61,7 +63,7 @@ class PairCard(QWidget):
         first, second = pair.positions
         self.title.setText(f"From {first} to {second}")
         dimensions = format_count(pair.d_model)
-        self.distance.set_title(f"All {dimensions}", _ALL_TIP.format(dimensions))
+        self.distance.set_title(f"In {dimensions}-D", _ALL_TIP.format(dimensions))
         self.shown.set_value(format_number(pair.shown))
         self.distance.set_value(format_number(pair.distance))
         self.cosine.set_value(format_number(pair.cosine))

@@ -19,7 +19,7 @@ ABSENT = "–"
 _NORM_TIP = "Euclidean length of the stored row, ‖Pᵢ‖, in the table's own units"
 _RESIDUAL_TIP = (
     "Off-subspace residual: the share of the row's length, measured from the range's mean, that "
-    "lies outside the shown components. 0: the curve shows all of it. 1: it shows nothing of it."
+    "lies outside the shown components. 0: fully shown; 1: not shown at all."
 )
 _OUTLIER_TIP = (
     "Its norm differs from the median norm of the 8 nearest positions by a factor of more than "
@@ -115,7 +115,7 @@ class PositionCard(QWidget):
         self.range.setToolTip(
             wrapped(
                 "The components are fitted to the positions of the shown range"
-                + ("" if inside else "; this one had no say in them")
+                + ("" if inside else "; this position was not used in the fit")
             )
         )
         self.outlier.setVisible(outlier)

@@ -23,7 +23,7 @@ from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
 from gui.widgets.tooltips import wrapped
 
-_EMPTY = "Open a model to choose which of its positions are shown, and in which components."
+_EMPTY = "Open a model to choose the positions and components to show."
 
 
 class PositionsPanel(Panel):
@@ -50,8 +50,8 @@ class PositionsPanel(Panel):
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(
             wrapped(
-                "Drag an end, or the bar between to move the whole range of positions. "
-                "←\N{NO-BREAK SPACE}→ move the end used last by one, with Shift the whole range; "
+                "Drag an end, or the bar between the ends to move the whole range. "
+                "←\N{NO-BREAK SPACE}→ move the end last used by one, with Shift the whole range; "
                 "↑\N{NO-BREAK SPACE}↓ choose the end."
             )
         )
@@ -84,8 +84,8 @@ class PositionsPanel(Panel):
         field.setAccessibleName(f"{which} position")
         field.setToolTip(
             wrapped(
-                f"{which} position of the range; Enter applies it."
-                " Beyond the other end, it moves the whole range along."
+                f"{which} position of the range; Enter applies it. A value beyond the other end "
+                "moves the whole range."
             )
         )
         return field

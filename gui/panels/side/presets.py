@@ -72,7 +72,7 @@ def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Pre
         Preset("All", "All positions", (0, last), "Every stored row, outliers included."),
         fixed("1–last", 1, last, "Without position 0, whose row is often much longer."),
         fixed("100–last", 100, last, "Without the early positions, where the curve frays."),
-        fixed("1–99", 1, 99, "The early positions alone, where the curve frays."),
+        fixed("1–99", 1, 99, "Only the early positions, where the curve frays."),
         _without_outliers(n_positions, outliers),
     )
 
@@ -83,7 +83,9 @@ def _without_outliers(n_positions: int, outliers: Sequence[int] | None) -> Prese
         return Preset(label, name, None, "The norms of this table are not known yet.")
     run = longest_run(n_positions, outliers)
     if run is None or run[0] == run[1]:
-        return Preset(label, name, None, "No two neighbouring positions are free of outliers.")
+        return Preset(
+            label, name, None, "There is no range of two or more positions without outliers."
+        )
     if not outliers:
         return Preset(label, name, run, "No norm of this table is an outlier.")
     return Preset(label, name, run, "The longest range in which no norm is an outlier.")

@@ -24,9 +24,9 @@ from gui.widgets.tooltips import wrapped
 TYPING_PAUSE_MS = 150
 """Delay after the last key before the text is used; Enter uses it at once."""
 
-_NOTHING_OPEN = "Open a model, then type a text: its tokens label the positions they take."
+_NOTHING_OPEN = "Open a model, then enter text: its tokens label the positions they occupy."
 _NOTHING_TYPED = (
-    "Type a text: its tokens label the positions they take, on the curve and in the inspector."
+    "Enter text: its tokens label the positions they occupy, on the curve and in the inspector."
 )
 _WORKING = "Splitting the text into tokens…"
 
@@ -41,8 +41,8 @@ class PromptField(QPlainTextEdit):
         self.setPlaceholderText("Hello my name is Adam")
         self.setAccessibleName("Prompt")
         self.setToolTip(
-            "A text whose tokens label the positions.\n"
-            "Enter takes it at once, Shift+Enter starts a new line."
+            "Text whose tokens label the positions.\nEnter applies it at once, Shift+Enter starts "
+            "a new line."
         )
         self.setTabChangesFocus(True)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -92,11 +92,11 @@ class PromptPanel(Panel):
         self.count = label(role="small")
         self.surplus = label(role="badge")
         self.clear = QPushButton("Clear")
-        self.clear.setToolTip("Take the text and its labels away")
+        self.clear.setToolTip("Remove the text and its labels")
         self.sentence = label(role="muted", wrap=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.fetch = QPushButton()
-        self.fetch.setToolTip("Fetch the tokenizer; it is kept for the next time")
+        self.fetch.setToolTip("Download the tokenizer; it is cached for later use")
         self.flow = TokenFlow(theme)
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
         self._late = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
@@ -208,7 +208,7 @@ class PromptPanel(Panel):
             return
         n_positions = format_count(model.n_positions)
         self.count.setText(f"{format_count(tokens)} of {n_positions} positions")
-        self.count.setToolTip("Positions that have a token;\nthe first token stands at position 0")
+        self.count.setToolTip("Positions with a token;\nthe first token is at position 0")
         self.surplus.setText(f"{format_count(truncated)} too many" if truncated else "")
         self.surplus.setToolTip(
             wrapped(

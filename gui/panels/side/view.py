@@ -16,23 +16,23 @@ from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS
 
 _COLOR_BY = (
-    ("position", "Position", "The position itself"),
-    ("norm", "Norm", "The length of each row"),
+    ("position", "Position", "Index of the position"),
+    ("norm", "Norm", "Length of each row"),
     (
         "residual",
         "Off-subspace residual",
-        "The share of each centred row's length that lies outside the shown components",
+        "Share of each centred row's length outside the shown components",
     ),
-    ("component", "Component", "The coordinate along a component, also one that is on no axis"),
+    ("component", "Component", "Coordinate along any component, including those on no axis"),
 )
 
 _MAPS = {
-    "jet": "As in the article. Vivid, but its steps are uneven to the eye, and colours repeat for"
-    " the colour-blind.",
-    "turbo": "Like jet without its false edges; not perceptually uniform nor colour-blind safe.",
+    "jet": "As in the article. Vivid, but not perceptually uniform, and ambiguous for colour-blind "
+    "readers.",
+    "turbo": "Like jet without its false edges; not perceptually uniform, not colour-blind safe.",
     "viridis": "Perceptually uniform and colour-blind safe.",
     "plasma": "Perceptually uniform and colour-blind safe.",
-    "cividis": "Perceptually uniform; looks nearly the same with and without red–green blindness.",
+    "cividis": "Perceptually uniform; nearly the same with and without red–green colour blindness.",
     "batlow": "Perceptually uniform and colour-blind safe.",
     "romaO": "Perceptually uniform, colour-blind safe and cyclic: the last colour is the first.",
 }
@@ -70,31 +70,39 @@ class ViewPanel(Panel):
         self.colormap = self._make_colormap()
         self.color_span = Segmented(
             (
-                ("table", "Whole table", "A colour means the same in every range"),
-                ("range", "Range", "The shown range has all colours, however short it is"),
+                ("table", "Whole table", "Each colour has the same meaning in every range"),
+                ("range", "Range", "The full colour map covers the shown range"),
             ),
-            "What the colours span",
+            "Span of the colour map",
         )  # fmt: skip
         self.outside = Segmented(
             (
-                ("hidden", "Hidden", "Show the positions of the range alone"),
-                ("faint", "Faint", "Show the others too, faintly, in the same components"),
+                ("hidden", "Hidden", "Show only the positions of the range"),
+                (
+                    "faint",
+                    "Faint",
+                    "Show the other positions too, in a faint colour and in the same components",
+                ),
             ),
             "Positions outside the range",
         )
         self.projection = Segmented(
             (
-                ("perspective", "Perspective", "What is nearer is larger"),
-                ("parallel", "Parallel", "Lengths are the same near and far: for measuring"),
+                ("perspective", "Perspective", "Nearer parts are drawn larger"),
+                ("parallel", "Parallel", "Lengths do not depend on depth: for measuring"),
             ),
             "Projection",
         )
         self.after_drag = Segmented(
             (
-                ("ease", "Ease back", "Turn the curve back until the axes are the components"),
-                ("stay", "Stay turned", "Leave the curve as it is; the arrows are turned with it"),
+                ("ease", "Turn back", "Rotate the curve back, so that the axes are the components"),
+                (
+                    "stay",
+                    "Keep",
+                    "Leave the curve's orientation unchanged; the axis arrows turn with it",
+                ),
             ),
-            "When a handle of the range slider is released",
+            "After refitting, when a handle of the range slider is released",
         )
         self._arrange()
         self._connect()
@@ -111,8 +119,8 @@ class ViewPanel(Panel):
         quantity.setAccessibleName("Colour by")
         component.addItems([f"PC {number}" for number in range(1, N_BARS + 1)])
         component.setMaxVisibleItems(N_BARS)
-        component.setAccessibleName("Colour by which component")
-        component.setToolTip("The component whose coordinate is the colour")
+        component.setAccessibleName("Component to colour by")
+        component.setToolTip("The component whose coordinate sets the colour")
         return quantity, component
 
     def _make_colormap(self) -> DropDown:
@@ -135,7 +143,7 @@ class ViewPanel(Panel):
             ("Span", self.color_span),
             ("Outside", self.outside),
             ("Projection", self.projection),
-            ("On release", self.after_drag),
+            ("After refit", self.after_drag),
         )
         for row, (text, control) in enumerate(rows):
             title = label(text, "muted")
@@ -145,7 +153,7 @@ class ViewPanel(Panel):
                 title.setToolTip(wrapped(control.accessibleName()))
             else:
                 cells.addLayout(control, row, 1)
-                title.setToolTip("What the colours of the curve mean")
+                title.setToolTip("What the colours of the curve show")
         cells.setRowStretch(len(rows), 1)
 
     def _connect(self) -> None:

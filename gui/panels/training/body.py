@@ -21,7 +21,7 @@ from gui.widgets.boxes import vbox
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 
-CHECKPOINTS_TIP = "Choose how many checkpoints of this training are gathered, and gather them"
+CHECKPOINTS_TIP = "Choose how many checkpoints of this training to load"
 
 
 class TrainingBody(PanelBody):

@@ -37,8 +37,8 @@ _STEPS = 1000
 MOST_NAMED = 12
 """Maximum number of omitted checkpoints in the tooltip."""
 TAKE_TIP = (
-    "How many of the checkpoints are taken, at steps whose logarithms are as evenly spaced as they"
-    " allow, the first and the last always among them"
+    "Number of checkpoints to load, at steps as evenly spaced on a logarithmic scale as possible; "
+    "always includes the first and the last"
 )
 
 
@@ -52,7 +52,7 @@ class DownloadForm(Panel):
         super().__init__(session, theme)
         self.message, self.advice = _line(""), _line("muted")
         self.count = QSpinBox()
-        self.count.setAccessibleName("Checkpoints to take")
+        self.count.setAccessibleName("Checkpoints to load")
         self.count.setToolTip(wrapped(TAKE_TIP))
         self.count.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.count.setFixedWidth(7 * GRID)
@@ -61,10 +61,10 @@ class DownloadForm(Panel):
         self.budget = label()
         self.skipped = _line("badge")
         self.bar = FetchBar()
-        self.bar.setAccessibleName("Checkpoints gathered")
+        self.bar.setAccessibleName("Checkpoints loaded")
         self.progress = FixedText(1, SMALL)
         self.button, self.cancel = QPushButton(), QPushButton("Cancel")
-        self.cancel.setToolTip("Stop; what has come stays, and can be shown (Esc)")
+        self.cancel.setToolTip("Stop; checkpoints already loaded are kept and can be shown (Esc)")
         self._lay_out()
         self.count.valueChanged.connect(lambda count: self.intended.emit(PlanCheckpoints(count)))
         self.button.clicked.connect(self._on_button)
@@ -87,7 +87,7 @@ class DownloadForm(Panel):
         if state is None:
             self._show_message(*_first_words(model, offline=self.session.offline))
         elif state.stage == "looking":
-            self._show_message("Looking for checkpoints…", "")
+            self._show_message("Searching for checkpoints…", "")
         elif state.plan is None:
             self._show_message(state.why, state.advice)
         else:
@@ -172,7 +172,7 @@ def _line(role: str) -> QLabel:
 
 def _budget_tip(plan: HistoryPlan) -> str:
     steps = ", ".join(format_count(one.step) for one in plan.snapshots)
-    return f"Of each checkpoint its table of positions is read, and no more. Steps: {steps}"
+    return f"Only the position table of each checkpoint is read. Steps: {steps}"
 
 
 # ---- texts -----------------------------------------------------------------------------------
@@ -182,15 +182,15 @@ def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
     """Return a sentence and advice before the search for checkpoints."""
     name = short_name(model.source)
     if not is_on_hub(model.source):
-        return f"Checkpoints of {name}’s training may lie beside it.", ""
+        return f"There may be checkpoints of {name}’s training in the same folder.", ""
     if offline:
         return (
             f"The Hub may have checkpoints of {name}’s training.",
-            "Helixscope is offline: those are found that were fetched before.",
+            "Helixscope is offline: only checkpoints downloaded before are found.",
         )
     return (
         f"The Hub may have checkpoints of {name}’s training.",
-        "Looking asks the Hub once, and fetches nothing yet.",
+        "The search makes one request to the Hub and downloads nothing.",
     )
 
 
@@ -219,31 +219,34 @@ def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     elif not away:
         parts.append("nothing to fetch")
     else:
-        here = f" ({format_count(n - away)} here already)" if n > away else ""
+        here = f" ({format_count(n - away)} already here)" if n > away else ""
         parts.append(f"at most {format_bytes(plan.bytes_to_fetch)} to fetch{here}")
     return " · ".join(parts)
 
 
 def _button_text(state: DownloadState | None) -> str:
     if state is None:
-        return "Look for checkpoints"
+        return "Find checkpoints"
     if state.plan is None:
-        return "Look again"
+        return "Search again"
     if state.whole:
         size = format_bytes(state.whole) if state.whole > 0 else "whole files"
         return f"Download {size}"
     some = state.plan.to_fetch and len(state.plan.to_fetch) < len(state.plan.snapshots)
-    return "Gather the rest" if some else "Gather"
+    return "Load the rest" if some else "Load"
 
 
 def _button_tip(state: DownloadState | None) -> str:
     if state is None or state.plan is None:
-        return "Find out which checkpoints there are; nothing is fetched yet"
+        return "List the available checkpoints; nothing is downloaded yet"
     if state.whole:
-        return "Download the files as a whole, and keep of them what there is room for"
+        return "Download whole files and cache as much of them as there is room for"
     if state.plan.to_fetch:
-        return "Fetch the tables of positions that are not here yet, and show how the curve formed"
-    return "Read the tables of positions, and show how the curve formed"
+        return (
+            "Download the position tables that are not on this machine, and show how the curve "
+            "formed"
+        )
+    return "Read the position tables and show how the curve formed"
 
 
 def _progress_text(progress: Gathered | None) -> str:

@@ -27,7 +27,7 @@ BASE_MS = 100
 SPEEDS = (("¼×", 4.0), ("½×", 2.0), ("1×", 1.0), ("2×", 0.5), ("4×", 0.25))
 READOUT = 160
 """Width of a step and its loss, in pixels."""
-NOW_TIP = "Show the model as it is again (Esc)"
+NOW_TIP = "Show the final model again (Esc)"
 
 
 class Player(QWidget):
@@ -45,14 +45,17 @@ class Player(QWidget):
         self._snapshot: int | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
-        self.back = SignButton("back", "Show the step before (←)")
+        self.back = SignButton("back", "Previous step (←)")
         self.play = SignButton("play", "Play the training (Space)")
-        self.on = SignButton("on", "Show the next step (→)")
+        self.on = SignButton("on", "Next step (→)")
         self.slider = Scrubber(Qt.Orientation.Horizontal)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.slider.setAccessibleName("Step of the training")
+        self.slider.setAccessibleName("Training step")
         self.slider.setToolTip(
-            wrapped("Drag to see the model as it was; ← and → step, Home and End go to the ends")
+            wrapped(
+                "Drag to see the model at a training step; ← and → step, Home and End go to "
+                "the ends"
+            )
         )
         self.slider.setFixedHeight(22)
         self.first, self.last = label("", "small"), label("", "small")
@@ -65,7 +68,7 @@ class Player(QWidget):
         self.speed.setToolTip("Speed")
         self.speed.setAccessibleName("Speed")
         self.loop = QCheckBox("Loop")
-        self.loop.setToolTip("Begin again after the last step")
+        self.loop.setToolTip("Restart after the last step")
         self.now = QPushButton("Now")
         self.now.setToolTip(NOW_TIP)
         self._lay_out()
@@ -117,7 +120,7 @@ class Player(QWidget):
         at = self._timeline.n_snapshots - 1 if snapshot is None else snapshot
         with QSignalBlocker(self.slider):
             self.slider.setValue(at)
-        text = "as it is now" if snapshot is None else " · ".join(self._timeline.readout(at))
+        text = "final model" if snapshot is None else " · ".join(self._timeline.readout(at))
         self.readout.set_text(text)
 
     def set_theme(self, theme: Theme) -> None:

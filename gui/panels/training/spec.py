@@ -1,4 +1,4 @@
-"""The training panel: the curve by step of the training, with its measures."""
+"""The training panel: the curve by training step, with its measures."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ MOST_SELECTED = 3
 """Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
 """Least R² of a helix whose turns describe the positions."""
-SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
-NO_TURNS = "no step comes near a helix"
-NO_LOSS = "its loss is not told"
-NO_SPARSITY = f"its rows have no more than {HEAVIEST} entries"
+SCRUB_TIP = "Click or drag to see the model at a step; the wheel zooms"
+NO_TURNS = "no step is close to a helix"
+NO_LOSS = "its loss was not recorded"
+NO_SPARSITY = f"its rows have at most {HEAVIEST} entries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,15 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     formula = "P(step)"
     meaning = "the curve as it forms"
     explanation = (
-        "The position table as it was at steps of the training, each centred and seen in three "
-        "components; the plots show how much of its variance they hold, how much of a helix it is, "
-        "and how long its rows are. Press Space to play, drag in a plot or over the slider to go "
-        "to a step, Esc to see the model as it is again."
+        "The position table at steps of its training, each centred and shown in three components; "
+        "the plots show the share of variance in them, how well a helix fits, and the length of "
+        "the rows. Press Space to play, drag in a plot or on the slider to go to a step, Esc to "
+        "return to the final model."
     )
-    empty = "Open a model to see how its curve formed, if it comes with a history of its training."
+    empty = "Open a model to see how its curve formed, if it has a training history."
     instead = (
-        "The bundled model has one: open “sample”. So has a folder of checkpoint-N, or a model on "
-        "the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
+        "The bundled model “sample” has one. So does a folder with checkpoint-N folders, or a "
+        "model on the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
     )
     defaults = Choices()
     controls = (
@@ -94,14 +94,14 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                 Option(
                     "frozen",
                     "Last step’s PCs",
-                    "Every step in the principal components of the last one: what moves on the"
-                    " screen moves in the model",
+                    "Every step in the principal components of the last step, so that motion on "
+                    "the screen is motion in the model",
                 ),
                 Option(
                     "aligned",
                     "Own PCs, aligned",
-                    "Every step in its own principal components, turned onto those of the next"
-                    " step, so that nothing jumps",
+                    "Every step in its own principal components, rotated to match those of the "
+                    "next step, so that nothing jumps",
                 ),
             ),
             shared=True,
@@ -118,14 +118,14 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                 Option(
                     "loss",
                     "Loss",
-                    "Loss of the training, in nats for each token, where it is told",
+                    "Training loss in nats per token, where it was recorded",
                 ),
                 Option(
                     "sparsity",
                     "Sparsity",
-                    f"How sparse P’s directions are: what the {HEAVIEST} largest entries hold of"
-                    " the first three singular directions of all rows, uncentred, beside"
-                    " directions turned at random",
+                    f"Sparsity of P’s directions: the mass of the {HEAVIEST} largest entries of "
+                    "the first three singular directions of all rows, uncentred, compared with "
+                    "random directions",
                 ),
             ),
         ),
@@ -287,9 +287,9 @@ def _plot(
         low, _, high = null.band
         bands.append(level_band(low, high, span, view.theme.muted, "90 % of random"))
     return Plot(
-        f"{y.title} against step",
+        f"{y.title} by step",
         Axis(
-            "step", printed="step of the training", log=True, span=span,
+            "step", printed="training step", log=True, span=span,
         ),
         y,
         [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
@@ -311,7 +311,7 @@ def _shares(view: View) -> list[Line]:
     colors, timeline = SERIES[view.theme.name], view.result.timelapse
     lines = [
         Line("top 3 PCs", timeline.top3, colors[0], percent=True),
-        Line("last’s PCs", timeline.frozen_variance_ratio, colors[1], percent=True),
+        Line("PCs of last", timeline.frozen_variance_ratio, colors[1], percent=True),
     ]
     if view.result.helices is not None:
         lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
@@ -331,7 +331,7 @@ def _norms(view: View) -> list[Line]:
     tints = (theme.accent, theme.hover, theme.muted)
     for position, color in zip(reversed(chosen), tints, strict=False):
         lines.append(Line(str(position), norms[:, position], color))
-    lines.append(Line("if decayed", riddle.predicted_norms, colors[2], dashed=True))
+    lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
     return lines
 
 

@@ -58,7 +58,7 @@ def as_exception(error: BaseException) -> Exception:
     if isinstance(error, Exception):
         return error
     log.error("a job ended by %s", type(error).__name__, exc_info=error)
-    return HelixscopeError("This failed inside a library.", "The log has the details.")
+    return HelixscopeError("An error occurred inside a library.", "See the log for details.")
 
 
 class Jobs(Protocol):

@@ -101,18 +101,18 @@ _NUMBERS: dict[str, Fact] = {
         "standard deviation of these norms over their mean",
         lambda f: format_percent(f.of_model.norms.cv, 0),
     ),
-    "outliers": Fact("positions of outlying norm", lambda f: _listed(f.of_model.norms.outliers)),
+    "outliers": Fact("positions with outlying norms", lambda f: _listed(f.of_model.norms.outliers)),
     "residual_first": Fact(
-        "share of the range's first row that is outside three components",
+        "share of the range's first row outside three components",
         lambda f: format_percent(float(f.of_range.residual[0]), 0),
     ),
     "residual": Fact(
-        "the same, median of the range",
+        "the same, median over the range",
         lambda f: format_percent(float(np.median(f.of_range.residual)), 0),
     ),
-    "rank": Fact("how many directions count as P's", lambda f: str(f.of_model.rank)),
+    "rank": Fact("number of directions that represent P", lambda f: str(f.of_model.rank)),
     "energy": Fact(
-        "energy of P in so many directions",
+        "share of P's energy in these directions",
         lambda f: format_percent(f.energy, 1),
     ),
     "sparse_1": Fact(
@@ -120,29 +120,32 @@ _NUMBERS: dict[str, Fact] = {
         lambda f: str(f.of_model.sparsity.above_0_1[0]),
     ),
     "sparse_all": Fact(
-        "entries above 0.1 in any of P's first five",
+        "entries above 0.1 in any of P's first five directions",
         lambda f: str(len(f.of_model.sparsity.above_0_1_union)),
     ),
     "mass": Fact(
         "share of P's first direction in its 40 largest entries",
         lambda f: format_percent(f.of_model.sparsity.mass_top40[0], 0),
     ),
-    "waves": Fact("entries that a sine wave explains to 80 %", lambda f: str(_waves(f))),
+    "waves": Fact("entries of which a sine wave explains 80 % or more", lambda f: str(_waves(f))),
     "wave": Fact(
-        "the entry most like a sine wave", lambda f: str(int(f.of_range.sinusoids.r2.argmax()))
+        "the entry best explained by a sine wave",
+        lambda f: str(int(f.of_range.sinusoids.r2.argmax())),
     ),
     "cosine_1": Fact(
         "mean cosine of neighbours", lambda f: format_number(float(f.of_range.by_lag[1]), 2)
     ),
     "cosine_low": Fact("lowest mean cosine by lag", lambda f: format_number(f.lowest[1], 2)),
-    "lag_low": Fact("the lag of that", lambda f: str(f.lowest[0])),
+    "lag_low": Fact("its lag", lambda f: str(f.lowest[0])),
     "capture_middle": Fact(
-        "capture of the first half of E's directions, mean",
+        "mean capture of the first half of E's directions",
         lambda f: format_percent(f.captured(0.0, 0.5), 0),
         _E,
     ),
     "capture_end": Fact(
-        "capture of E's last tenth, mean", lambda f: format_percent(f.captured(0.9, 1.0), 0), _E
+        "mean capture of the last tenth of E's directions",
+        lambda f: format_percent(f.captured(0.9, 1.0), 0),
+        _E,
     ),
     "capture_chance": Fact(
         "capture by chance", lambda f: format_percent(f.of_model.capture_chance, 0), _E
@@ -152,40 +155,43 @@ _NUMBERS: dict[str, Fact] = {
         lambda f: format_number(f.most_alike[0], 2),
         _E,
     ),
-    "token": Fact("which token that is", lambda f: f.most_alike[1], _E),
-    "back": Fact("how far the next ones look back", lambda f: str(f.back)),
+    "token": Fact("that token", lambda f: f.most_alike[1], _E),
+    "back": Fact("the lag N of the following placeholders", lambda f: str(f.back)),
     "back_screw": Fact(
-        "R² of looking back so far by a turn and a shift", lambda f: _explained(f.back_r2("screw"))
+        "R² of looking back N tokens by a rotation and a shift",
+        lambda f: _explained(f.back_r2("screw")),
     ),
-    "back_shift": Fact(
-        "the same, of a shift alone", lambda f: _explained(f.back_r2("translation"))
-    ),
+    "back_shift": Fact("the same by a shift alone", lambda f: _explained(f.back_r2("translation"))),
     "back_far": Fact(
-        "R² on the second half of a turn and a shift that were fitted on the first",
+        "R² on the second half of a rotation and a shift fitted on the first half",
         lambda f: _explained(f.back_r2("screw", "halves")),
     ),
     "back_angle": Fact(
-        "how far that turns",
+        "the angle of that rotation",
         lambda f: f"{format_number(f.back_angle, 0)}°",
     ),
-    "n_heads": Fact("heads of the first layer", lambda f: str(f.kernels.n_heads), _QK),
-    "local_head": Fact("the head that looks nearest by", lambda f: str(f.nearest_head), _QK),
+    "n_heads": Fact("number of heads of the first layer", lambda f: str(f.kernels.n_heads), _QK),
+    "local_head": Fact(
+        "the head with the most attention to nearby positions", lambda f: str(f.nearest_head), _QK
+    ),
     "local_mass": Fact(
-        "its attention to the last ten positions and its own",
+        "its attention to its own and the last ten positions",
         lambda f: format_percent(float(f.kernels.mass_lag_0_10[f.nearest_head]), 0),
         _QK,
     ),
     "back_head": Fact(
-        "the head that looks most at the one before", lambda f: str(f.previous_head), _QK
+        "the head with the most attention to the previous position",
+        lambda f: str(f.previous_head),
+        _QK,
     ),
     "back_mass": Fact(
-        "its attention to the one before",
+        "that attention",
         lambda f: format_percent(float(f.kernels.previous_token[f.previous_head]), 0),
         _QK,
     ),
     "first_step": Fact("first step of the history", lambda f: format_count(_steps(f)[0])),
     "last_step": Fact("last step of the history", lambda f: format_count(_steps(f)[-1])),
-    "snapshots": Fact("snapshots of the history", lambda f: format_count(len(_steps(f)))),
+    "snapshots": Fact("number of snapshots of the history", lambda f: format_count(len(_steps(f)))),
 }
 CLAIM = "claim_"
 """Begins the placeholder of a claim's verdict."""

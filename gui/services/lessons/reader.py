@@ -91,7 +91,7 @@ def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
     except OSError as error:
         raise LessonError(path.name, 1, error.strerror or "it cannot be opened") from None
     except SourceError:
-        raise LessonError(path.name, 1, "it is no file") from None
+        raise LessonError(path.name, 1, "it is not a file") from None
     with reading(f"The lesson {path.name}", "Correct it, or remove it."):
         return parse_lesson(text, path.name, panels)
 
@@ -136,7 +136,7 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, str], int]:
     for key, value in front.items():
         line = _line_of(key, lines[1:end]) + 2
         if key not in ("title", "about"):
-            raise LessonError(file, line, f"there is no “{key}” here, only “title” and “about”")
+            raise LessonError(file, line, f"“{key}” is not allowed here, only “title” and “about”")
         if not isinstance(value, str) or not value.strip():
             raise LessonError(file, line, f"“{key}” should be a text")
     if "title" not in front:
@@ -182,7 +182,7 @@ class _Reader:
             else:
                 paragraphs.append(self._paragraph(number, block, section))
         if not paragraphs:
-            raise self._error(start, "the step says nothing")
+            raise self._error(start, "the step is empty")
         if not setups or setups[-1][0]:
             setups.append(((), Setup()))
         return Step(title, tuple(setups), tuple(paragraphs), start + 1)

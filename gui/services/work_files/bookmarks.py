@@ -180,7 +180,7 @@ class Bookmarks:
                 changed = change(session.bookmarks)
                 if len(changed) > MOST_BOOKMARKS:
                     session.notice = Notice(
-                        f"There are {MOST_BOOKMARKS} bookmarks already.",
+                        f"There are already {MOST_BOOKMARKS} bookmarks.",
                         "Remove some of them first.",
                     )
                     return False
@@ -200,9 +200,9 @@ class Bookmarks:
 
         from geometry.checkpoints.whole_files import reason
 
-        why, advice = str(error), "See who may read and write there."
+        why, advice = str(error), "Check the permissions of the folder."
         if isinstance(error, Timeout):
-            why, advice = "another window is writing them", "Try again."
+            why, advice = "another window is writing to it", "Try again."
         elif isinstance(error, OSError):
             why, advice = reason(error)
         self._session.notice = Notice(

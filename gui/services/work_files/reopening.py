@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 ENDING = ".helix"
 
-RESUMED = "Helixscope was not closed the last time: this is what was shown then."
-OTHER = "The model has changed since this work was saved: the curve is that of the present one."
+RESUMED = "Helixscope was not closed properly last time. Your last view has been restored."
+OTHER = "The model has changed since this project was saved; the curve shows the current model."
 
 
 def take_work(
@@ -159,7 +159,7 @@ class Reopening:
         try:
             work = read_work(path)
         except HelixscopeError as error:
-            self._on_error(error, "The saved work could not be opened", "")
+            self._on_error(error, "The project could not be opened", "")
             return
         self.show(work, path)
 

@@ -64,7 +64,7 @@ LARGEST = 50_000_000
 _LARGEST_ARRAY = 1_000
 """Size limit of an array in bytes: the largest is a matrix of 3 × 3."""
 _KNOWN = re.compile(r"turn|camera_(position|focal_point|up|parallel_scale)(_\d{1,3})?")
-_AGAIN = "Save the work again, or open the model by itself."
+_AGAIN = "Save the project again, or open the model directly."
 
 
 class WorkError(HelixscopeError):
@@ -197,7 +197,7 @@ def read_content(path: Path) -> bytes:
     except SourceError as error:
         raise WorkError(str(error), error.advice) from error
     if len(data) > LARGEST:
-        raise WorkError(f"{path} is larger than any saved work.", _AGAIN)
+        raise WorkError(f"{path} is too large to be a saved project.", _AGAIN)
     return data
 
 
@@ -217,7 +217,7 @@ def unpack_work(data: bytes, file: str) -> Work:
         except WorkError:
             raise
         except (zipfile.BadZipFile, OSError, EOFError) as error:
-            raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
+            raise WorkError(f"{file} is not a saved project, or is incomplete.", _AGAIN) from error
         except HelixscopeError as error:
             raise WorkError(f"{file} is damaged.", _AGAIN) from error
 
@@ -251,7 +251,7 @@ def _unpack_view(parts: _Parts, file: str) -> Work:
     """Return what an archive holds, without bookmarks."""
     for name in (JSON, ARRAYS):
         if name not in parts:
-            raise WorkError(f"{file} is no saved work: it has no {name}.", _AGAIN)
+            raise WorkError(f"{file} is not a saved project: it has no {name}.", _AGAIN)
     said = check_version(load_json(JSON, parts.read(JSON)), FORMAT, VERSION, file)
     return _unpack(said, _arrays(parts.read(ARRAYS)))
 
@@ -273,14 +273,14 @@ def check_version(said: object, expected: str, newest: int, file: str) -> Fields
     Raises WorkError: it has another format, or a later version.
     """
     if not isinstance(said, dict) or said.get("format") != expected:
-        raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
+        raise WorkError(f"{file} was not saved by Helixscope.", _AGAIN)
     version = said.get("version")
     if not whole(version, 1):
         raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
     if version > newest:
         raise NewerVersion(
-            f"{file} was saved by a newer Helixscope (format {version}; this one reads up to "
-            f"{newest}).",
+            f"{file} was saved by a newer version of Helixscope (format {version}; this version "
+            f"reads up to {newest}).",
             "Install a newer version, then open it again.",
         )
     return said
@@ -356,7 +356,7 @@ def _unpack_model(model: Fields) -> ModelFields:
 def _range(said: Fields) -> tuple[int, int]:
     first, last = row(said["positions"])
     if not (whole(first) and whole(last, first)):
-        raise ValueError(f"positions {first!r}–{last!r} are no range")
+        raise ValueError(f"positions {first!r}–{last!r} are not a range")
     return first, last
 
 

@@ -24,13 +24,15 @@ log = logging.getLogger(__name__)
 SIZE = QSize(736, 560)
 TOKEN = "access token"
 OFFLINE_TIP = (
-    "What is on this machine opens as ever; of the rest it is said that it would have to be"
-    " fetched."
+    "Models on this machine still open; for others, Helixscope shows what would have to be "
+    "downloaded."
 )
-FORCED_TIP = "HF_HUB_OFFLINE is set in the environment: unset it and start Helixscope again."
+FORCED_TIP = (
+    "HF_HUB_OFFLINE is set in the environment. To work online, unset it and restart Helixscope."
+)
 NO_TOKEN = (
-    "No access token was found. Public models need none; for gated and private ones put a token"
-    " into the variable HF_TOKEN, or run `hf auth login` in a terminal."
+    "No access token was found. Public models do not need one; for gated and private models, set "
+    "the variable HF_TOKEN or run `hf auth login` in a terminal."
 )
 
 
@@ -70,7 +72,7 @@ class SettingsDialog(QDialog):
         self._session, self._jobs = session, jobs
         self._find_token, self._forced_offline = find_token, forced_offline
         self.kept = KeptPage(jobs, cache)
-        self.offline = QCheckBox("Work offline: fetch nothing from the Hub")
+        self.offline = QCheckBox("Work offline: do not connect to the Hub")
         self.token = label(role="small", selectable=True, wrap=True)
         self._arrange()
         self._connect()
@@ -124,11 +126,11 @@ class SettingsDialog(QDialog):
             self.token.setText(NO_TOKEN)
             return
         where = place if "/" in place or "\\" in place else f"the variable {place}"
-        self.token.setText(f"An access token was found in {where}. It is sent to the Hub alone.")
+        self.token.setText(f"An access token was found in {where}. It is sent only to the Hub.")
 
     def _on_token_failed(self, error: Exception) -> None:
-        log.error("An access token could not be looked for", exc_info=error)
-        self.token.setText("An access token could not be looked for: the log says why.")
+        log.error("The search for an access token failed", exc_info=error)
+        self.token.setText("The search for an access token failed; see the log for details.")
 
     def _on_offline_clicked(self, on: bool) -> None:
         self.offlineRequested.emit(on)

@@ -39,10 +39,13 @@ from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE
 log = logging.getLogger(__name__)
 
 LISTING, CHANGING = "kept models", "change of kept models"
-EMPTY = "Nothing is kept yet: what you open from the Hub stays here for the next time."
-WHEN_FULL = "When this is full, the longest unused goes: single tensors first, then whole models."
-BOUNDS = "From 100 MB to 1 TB may be kept."
-READ_ONLY = "This folder may not be written to: nothing more is kept."
+EMPTY = "The cache is empty. Models opened from the Hub are stored here for reuse."
+WHEN_FULL = (
+    "When full, the least recently used entries are removed: single tensors first, then whole "
+    "models."
+)
+BOUNDS = "The limit can be 100 MB to 1 TB."
+READ_ONLY = "This folder is read-only: nothing more is cached."
 
 
 class KeptPage(QWidget):
@@ -92,28 +95,28 @@ class KeptPage(QWidget):
         self.folder = QLineEdit(str(self._cache.root))
         self.folder.setReadOnly(True)
         self.folder.setCursorPosition(0)
-        self.folder.setAccessibleName("Folder of what is kept")
-        self.folder.setToolTip(wrapped(f"What is fetched is kept in {self._cache.root}"))
+        self.folder.setAccessibleName("Cache folder")
+        self.folder.setToolTip(wrapped(f"Downloads are cached in {self._cache.root}"))
         self.open_folder = _button("Open folder", "Show the folder in the file manager")
         self.usage = label()
         self.limit = AmountBox(LEAST_CACHE, MOST_CACHE)
-        self.limit.setAccessibleName("Limit of what is kept")
-        self.limit.setToolTip(wrapped("How much may be kept, such as 500 MB or 2 GB, with Enter"))
+        self.limit.setAccessibleName("Size limit of the cache")
+        self.limit.setToolTip(wrapped("Size limit, such as 500 MB or 2 GB; Enter applies it"))
         self.limit.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.limit.setFixedWidth(11 * GRID)
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Share of the limit that is in use")
+        self.bar.setAccessibleName("Share of the limit in use")
         self.note = label(role="small")
 
     def _build_list(self) -> None:
         self.table = KeptTable()
         self.table.setMinimumHeight(6 * ROW_HEIGHT)
         self.remove = _button(
-            "Remove", "Remove the selected models; what you open again is fetched again (Delete)"
+            "Remove", "Remove the selected models; reopening them downloads them again (Delete)"
         )
-        self.clear = _button("Clear all…", "Remove everything that is kept")
+        self.clear = _button("Clear all…", "Remove everything from the cache")
         self.said = label(role="small")
 
     def _arrange(self) -> None:
@@ -156,7 +159,7 @@ class KeptPage(QWidget):
 
     def _on_slow(self) -> None:
         if not self._kept.commits:
-            self.table.say("Looking at what is kept…")
+            self.table.say("Reading the cache…")
 
     def _show_note(self) -> None:
         """Explain the effect of the limit being typed."""
@@ -186,9 +189,9 @@ class KeptPage(QWidget):
         self.open_folder.setEnabled(self._kept.folder_exists)
 
     def _on_list_failed(self, error: Exception) -> None:
-        log.error("What is kept could not be listed", exc_info=error)
+        log.error("The cache could not be listed", exc_info=error)
         self._show(Kept(folder_exists=True))
-        advice = error.advice if isinstance(error, HelixscopeError) else "The log says more."
+        advice = error.advice if isinstance(error, HelixscopeError) else "See the log for details."
         self.table.say(f"{error} {advice}")
 
     # ---- changes by the user -----------------------------------------------------------
@@ -212,7 +215,9 @@ class KeptPage(QWidget):
         size = format_bytes(self._kept.usage)
         box = message_box(self, "Clear all", f"Remove {models} from this folder, {size}?")
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setInformativeText("What you open again is fetched again, which needs the network.")
+        box.setInformativeText(
+            "Reopening these models downloads them again, which needs the network."
+        )
         yes = box.addButton("Remove all", QMessageBox.ButtonRole.AcceptRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
 
@@ -244,7 +249,7 @@ class KeptPage(QWidget):
             self.removed.emit()
 
     def _on_change_failed(self, error: Exception) -> None:
-        log.error("What is kept could not be changed", exc_info=error)
+        log.error("The cache could not be changed", exc_info=error)
         self._changing = False
         self.said.setText(str(error))
         self._enable()

@@ -40,9 +40,11 @@ ROW_HEIGHT = 24
 MODEL, REVISION, SIZE, USED = range(4)
 _COLUMNS = (
     Column("Model", "The model’s id on the Hub, and its commit", left=True),
-    Column("Revision", "The branches and tags that were this commit when last asked", left=True),
-    Column("Size", "What was fetched of it so far"),
-    Column("Last used", "When something of it was last read or fetched", left=True),
+    Column(
+        "Revision", "The branches and tags that pointed to this commit when last checked", left=True
+    ),
+    Column("Size", "How much of it has been downloaded"),
+    Column("Last used", "When any of it was last read or downloaded", left=True),
 )
 
 
@@ -145,7 +147,7 @@ class KeptTable(QTableView):
         return message
 
     def _set_up_look(self) -> None:
-        self.setAccessibleName("Models that are kept")
+        self.setAccessibleName("Cached models")
         # An item has a further margin of 3 px.
         self.setStyleSheet(
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"

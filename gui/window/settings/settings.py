@@ -79,7 +79,7 @@ class Settings:
         if self._damaged is None:
             return None
         (file, error), self._damaged = self._damaged, None
-        why = f"The settings cannot be read, so they are back to their defaults: {error}"
+        why = f"The settings cannot be read and were reset to their defaults: {error}"
         try:
             aside = put_aside(file, BROKEN)
         except OSError:

@@ -23,7 +23,7 @@ LARGEST = 2_000_000
 """Bytes of a file of settings: a hundred times what a long prompt and all recent sources take."""
 BROKEN, OLD = ".broken", ".old"
 """Suffixes of a damaged file, and of one that the user has reset."""
-_DAMAGED = "Settings are back to their defaults."
+_DAMAGED = "The settings were reset to their defaults."
 
 
 def read_settings(file: Path) -> dict[str, object]:

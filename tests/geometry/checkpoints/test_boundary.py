@@ -74,9 +74,9 @@ def test_a_long_path_loses_its_middle() -> None:
 def test_json_has_bounds(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="at most 2000000 in 32000000 are read"):
         load_json("a.json", b"[" + b"1," * MAX_JSON_VALUES + b"1]")
-    with pytest.raises(SourceError, match=r"a\.json is not JSON"):
+    with pytest.raises(SourceError, match=r"a\.json is not valid JSON"):
         load_json("a.json", b"[" * 100_000)
-    with pytest.raises(SourceError, match=r"a\.json is not JSON"):
+    with pytest.raises(SourceError, match=r"a\.json is not valid JSON"):
         load_json("a.json", b"1" * 5_000)  # more digits than Python converts
     large = tmp_path / "config.json"
     large.write_bytes(json.dumps({"a": "b" * MAX_JSON}).encode())

@@ -373,7 +373,7 @@ def test_a_file_that_is_gone_is_missing_and_not_another(folder):
     store, file = open_store(path), LocalFile(path)
     path.unlink()
     file.check()
-    with pytest.raises(SourceError, match="There is nothing at") as caught:
+    with pytest.raises(SourceError, match="does not exist") as caught:
         store.read("wte.weight")
     assert not isinstance(caught.value, FileChanged)
 

@@ -254,5 +254,5 @@ def test_tiny_tables(open_array, shape):
         assert measured["model"]["family"] is None
         report(open_array(np.reshape(table, shape)), positions=(0, min(1, last)))
         # All that a bare table lacks is missing for one reason.
-        assert measured["missing"]["overlaps.W_Q_P"] == "the source is a bare table of positions"
+        assert measured["missing"]["overlaps.W_Q_P"] == "the source is only a position table"
         assert "capture" in measured["missing"]

@@ -67,7 +67,7 @@ def test_bounds_that_a_width_cannot_reach_are_not_applied(gpt2):
     # What everything has in common with everything is no finding either.
     assert found["overlap.P_E.strong"].outcome == found["capture.strong"].outcome
     assert found["capture.strong"].outcome == "not applicable"
-    assert "capture all" in found["capture.strong"].why_null
+    assert "capture everything" in found["capture.strong"].why_null
 
 
 def test_layer_and_gain_reach_the_overlaps(gpt2):

@@ -69,12 +69,12 @@ def test_of_a_record_only_the_row_that_is_asked_for_is_read(tmp_path, monkeypatc
     [
         ({"steps": None}, None, "lacks the tensors steps and positions"),
         ({"positions": None}, None, "lacks the tensors steps and positions"),
-        ({"steps": np.array([0, 10, 10, 20])}, None, "do not rise"),
+        ({"steps": np.array([0, 10, 10, 20])}, None, "are not increasing"),
         ({"steps": np.array([0.0, 1.0, 2.0, 3.0])}, None, "should be I64"),
         ({"losses": np.zeros(3, np.float32)}, None, "4 steps"),
         ({"positions": np.zeros((3, N, D), np.float16)}, None, "(4, n_positions, d_model)"),
         ({"positions": np.zeros((4, N, D), np.int64)}, None, "only floating-point"),
-        ({}, {"format": "pt"}, "no training history"),
+        ({}, {"format": "pt"}, "not a training history"),
         ({}, {"format": "helixscope-history", "version": "2"}, "version '2'"),
     ],
 )
@@ -151,7 +151,7 @@ def test_snapshots_count_from_both_ends():
             history.table(outside)
     with pytest.raises(SourceError, match="one shape"):
         in_memory("a", "b", [1, 2], [np.ones((2, 3)), np.ones((3, 2))])
-    with pytest.raises(SourceError, match="do not rise"):
+    with pytest.raises(SourceError, match="are not increasing"):
         History("a", "b", np.array([], np.int64), (1, 1), lambda i: np.zeros((1, 1)))
 
 
@@ -161,7 +161,7 @@ def test_snapshots_count_from_both_ends():
 def test_a_model_with_a_record_beside_it(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
     assert find_history(open_source(folder)) is None
-    with pytest.raises(NoHistory, match="without a history"):
+    with pytest.raises(NoHistory, match="no training history"):
         history_here(open_source(folder))
     path = write_record(folder / "history.safetensors", STEPS)
     for source in (folder, folder / "model.safetensors"):
@@ -222,7 +222,7 @@ def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run):
     origin = find_history(model)
     assert (origin.kind, Path(origin.source)) == ("folder", run)
     (run / "checkpoint-1000" / "model.safetensors").unlink()
-    with pytest.raises(SourceError, match="checkpoint-1000 holds no weights"):
+    with pytest.raises(SourceError, match="checkpoint-1000 has no weights"):
         open_source(run)
 
 
@@ -240,7 +240,7 @@ def test_checkpoints_that_cannot_be_used_are_named(run):
     history = gathering.run()
     assert history.steps.tolist() == [0, 100, 1000]
     assert [one.step for one in gathering.skipped] == [10, 50]
-    assert "holds no weights" in gathering.skipped[0].why
+    assert "has no weights" in gathering.skipped[0].why
     assert gathering.skipped[1].why == f"Its table is {N + 1} × {D}, not {N} × {D}."
     assert gathering.missing == ()
     for step in (0, 50, 100, 1000):

@@ -203,7 +203,7 @@ def test_revisions_that_are_no_checkpoints_of_it_are_named(loopback_hub, tmp_pat
     gathering = Gathering(plan, network)
     assert gathering.run().steps.tolist() == [0, 10, 30, 50]
     assert [one.step for one in gathering.skipped] == [20, 40]
-    assert "holds no weights" in gathering.skipped[0].why
+    assert "has no weights" in gathering.skipped[0].why
     assert gathering.skipped[1].why == "Its table is 64 × 32, not 64 × 24."
 
 

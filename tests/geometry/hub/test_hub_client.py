@@ -169,7 +169,7 @@ def test_an_expired_link_is_asked_for_again_once(served, hub):
     # But not for ever.
     served.forget_requests()
     served.fault(Fault.status(403), host="storage", times=None)
-    with pytest.raises(BrokenTransfer, match="where the Hub keeps the file") as caught:
+    with pytest.raises(BrokenTransfer, match="which stores the file for the Hub") as caught:
         file.read_at(300_000, 1000)
     assert caught.value.retryable
     assert [r.status for r in served.requests] == [403, 302, 403]

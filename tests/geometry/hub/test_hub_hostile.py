@@ -70,7 +70,7 @@ def test_an_answer_without_end(server, hub, ask, length):
     blank = endless(b" " * 65_536)
     server.script = always(lambda: answer("200 OK", blank, "Connection: close", *length))
     error = fails(ask, hub, BrokenTransfer)
-    assert "sends more than 16.0 MB" in str(error)
+    assert "of more than 16.0 MB" in str(error)
     assert len(server.asked) == 1
     assert server.nbytes < Budgets().answer_bytes + ADVANCE
 
@@ -105,13 +105,13 @@ def test_what_is_compressed_is_not_unpacked(server, hub, ask, status):
     kind = HubBusy if status == 500 else BrokenTransfer
     error = fails(ask, hub, kind)
     if status == 200:
-        assert "an encoding it was not asked for" in str(error)
+        assert "an encoding that was not requested" in str(error)
 
 
 @pytest.mark.parametrize("ask", ALL)
 def test_interim_answers_without_end(server, hub, ask):
     server.script = always(lambda: endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000))
-    assert "headers that 127.0.0.1" in str(fails(ask, hub, BrokenTransfer))
+    assert "headers without end" in str(fails(ask, hub, BrokenTransfer))
     assert server.nbytes < ADVANCE
 
 
@@ -120,7 +120,7 @@ def test_interim_answers_without_end(server, hub, ask):
 )
 def test_more_headers_than_any_hub_sends(server, hub, headers):
     server.script = always(lambda: answer("200 OK", b"[]", *headers))
-    assert "as no Hub does" in str(fails("search", hub, BrokenTransfer))
+    assert "unlike a Hub" in str(fails("search", hub, BrokenTransfer))
 
 
 # ---- too slowly ----------------------------------------------------------------------------

@@ -98,21 +98,21 @@ SHARD = {"model.layers.0.self_attn.q_proj.weight": "model-1-of-2.safetensors"}  
         (a_table(n_positions=9), r"by config\.json"),
         ({"model.safetensors.index.json": {"weight_map": SHARD},
           "config.json": {"model_type": "llama"}}, "llama stores no positional embeddings"),
-        ({"README.md": b"hello"}, "someone/model holds no weights, only README.md"),
+        ({"README.md": b"hello"}, "someone/model has no weights, only README.md"),
         ({"a.bin": b"x", "b.bin": b"x"}, "someone/model holds 2 weights files"),
-        ({"tf_model.h5": b"x"}, "someone/model holds weights of another framework only"),
+        ({"tf_model.h5": b"x"}, "someone/model has weights only for another framework"),
         ({"model.safetensors": b""}, "model.safetensors is empty"),
         ({"model.safetensors": b"<!DOCTYPE html>"}, "is a web page"),
-        ({"model.safetensors": b"\xff" * 99}, "is no safetensors file"),
-        ({"model.safetensors": b"\x50" + bytes(7) + b"{" + bytes(99)}, "is not JSON"),
+        ({"model.safetensors": b"\xff" * 99}, "is not a safetensors file"),
+        ({"model.safetensors": b"\x50" + bytes(7) + b"{" + bytes(99)}, "is not valid JSON"),
         ({"pytorch_model.bin": b"GGUF" * 9}, "is a GGUF file"),
         ({"pytorch_model.bin": b"PK\3\4" + bytes(99)}, "truncated or damaged"),
-        ({"pytorch_model.bin": b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."}, "torch's old format"),
-        ({"table.npy": b"\x93NUMPY\1\0"}, "is read on this machine only"),
+        ({"pytorch_model.bin": b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."}, "old format"),
+        ({"table.npy": b"\x93NUMPY\1\0"}, "can only be read from this machine"),
         ({"model.safetensors.index.json": {}}, "has no weight_map"),
-        ({"model.safetensors.index.json": {"weight_map": {"wpe.weight": "../x"}}}, "no file name"),
+        ({"model.safetensors.index.json": {"weight_map": {"wpe.weight": "../x"}}}, "a file name"),
         ({"model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")}, "config.json": b"{"},
-         "config.json is not JSON"),
+         "config.json is not valid JSON"),
     ],
 )  # fmt: skip
 def test_what_is_no_model_says_what_it_is(files, words, cache, offer, opened):
@@ -145,7 +145,7 @@ def test_nothing_of_that_name_anywhere(loopback_hub, cache):
         assert sentence.endswith(f" has no model {text}, or it is private.")
     with loopback_hub.unasked():
         for text in ("./gtp2", "gtp2.safetensors", "a/b/c", "/nowhere/at/all", ""):
-            with pytest.raises(SourceError, match="There is nothing at"):
+            with pytest.raises(SourceError, match="does not exist"):
                 open_source(text, network=network)
 
 

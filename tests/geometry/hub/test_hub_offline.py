@@ -120,7 +120,7 @@ def test_what_was_not_fetched_is_not_there_offline(cache):
         with pytest.raises(Offline) as error:
             open_source(text, network=offline(cache))
         assert str(error.value) == f"{text} is not on this machine, and Helixscope is offline."
-        assert error.value.advice == "Switch offline mode off to use the network."
+        assert error.value.advice == "Turn off offline mode to use the network."
 
 
 # ---- whatever became of the cache ------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
     first, second = cached_models()
     assert (first.id, first.title, first.group) == ("someone/model", "model", FETCHED_GROUP)
     assert (first.n_positions, first.d_model) == (8, 4)
-    assert first.note == "A bert model that is on this machine already."
+    assert first.note == "A bert model on this machine."
     assert second.id == f"{ALIAS}@checkpoint-1000"
     assert second.title == "alias-gpt2-small-x21@checkpoint-1000"
     loopback_hub.close()

@@ -48,10 +48,10 @@ FAULTS = {
     "not let in": Fault.status(401),
     "forbidden": Fault.status(403),
     "busy": Fault.status(429, {"Retry-After": "0"}),
-    "out of order": Fault.status(503, {"Retry-After": "0"}),
+    "is unavailable": Fault.status(503, {"Retry-After": "0"}),
     "refused": Fault.refuse(),
     "cut": Fault.cut(3),
-    "another part": Fault.garble_content_range("nonsense"),
+    "the wrong part": Fault.garble_content_range("nonsense"),
     "other": Fault.status(418),
 }
 NAME, PASSWORD = "ada", "s3cr@t"

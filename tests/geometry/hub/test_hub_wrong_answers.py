@@ -18,11 +18,11 @@ from tests.loopback_hub import Fault
 WRONG: dict[str, tuple[Fault, str]] = {
     "too short": (Fault.wrong_length(-1), "announced"),
     "too long": (Fault.wrong_length(5), "announced"),
-    "another part": (Fault.garble_content_range(), "sent another part"),
+    "the wrong part": (Fault.garble_content_range(), "sent the wrong part"),
     "no part": (Fault.garble_content_range("bytes */*"), "does not say which part"),
     "nonsense": (Fault.garble_content_range("what?"), "does not say which part"),
     "another size": (Fault.garble_content_range("bytes 150000-159999/400000"), "changed while"),
-    "no such part": (Fault.status(416), "no longer holds the part"),
+    "no such part": (Fault.status(416), "no longer has the requested part"),
     "another status": (Fault.status(204), "does not say which part"),
 }
 

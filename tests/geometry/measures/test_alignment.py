@@ -151,7 +151,7 @@ def test_what_cannot_be_aligned_is_refused(function):
 def test_common_positions():
     assert common_positions((0, 9), (5, 20)) == (5, 9)
     assert common_positions((5, 5)) == (5, 5)
-    with pytest.raises(RangeError, match="0–4 and 5–9 have none in common"):
+    with pytest.raises(RangeError, match="0–4 and 5–9 do not overlap"):
         common_positions((0, 4), (5, 9))
 
 

@@ -252,5 +252,5 @@ def test_random_pairs_are_what_they_say(tables):
 @pytest.mark.parametrize("sums", [((40, 0), (0, 0)), ((0, 12), (0, 0)), ((0, 0), (-1, 0))])
 def test_rows_that_are_not_there_are_refused(tables, sums):
     """A negative row would be one from the end."""
-    with pytest.raises(RangeError, match="none of this model’s: they are 0–"):
+    with pytest.raises(RangeError, match="does not exist in this model, which has 0–"):
         interference(*tables, *sums)

@@ -55,7 +55,7 @@ def test_an_installation_without_its_model(monkeypatch):
     ("names", "words"),
     [
         ([], "is empty"),
-        (["notes.txt"], "holds no weights, only notes.txt"),
+        (["notes.txt"], "has no weights, only notes.txt"),
         (["notes.txt", "tf_model.h5"], "another framework"),
         (["a.bin", "b.bin", "training_args.bin"], "holds 2 weights files"),
     ],
@@ -73,7 +73,7 @@ LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 54810517
     ("content", "words", "advice"),
     [
         (b"", "model.safetensors is empty.", ""),
-        (LFS, "git-LFS pointer", "git lfs pull"),
+        (LFS, "Git LFS pointer", "git lfs pull"),
         (b"<!DOCTYPE html><html></html>", "web page", ""),
     ],
     ids=["empty", "pointer", "web page"],
@@ -107,7 +107,7 @@ EXPANDED = torch.ones(1, 1).expand(10_000_000, 10_000)
     [
         ("m.bin", lambda path: torch.save({"wpe": torch.ones(8, 4)}, path,
                                           _use_new_zipfile_serialization=False),
-         "torch's old format"),
+         "PyTorch's old format"),
         ("m.pt", lambda path: torch.save(torch.nn.Linear(2, 2), path), "It was not run"),
         ("m.pt", lambda path: torch.save({"epoch": 3}, path), "holds no tensors"),
         ("m.bin", lambda path: torch.save({"wpe": EXPANDED}, path), "more memory than m.bin holds"),
@@ -119,7 +119,7 @@ EXPANDED = torch.ones(1, 1).expand(10_000_000, 10_000)
         ("t.npy", lambda path: np.save(path, np.zeros((8, 4), np.complex64)),
          "no tensor is a floating-point matrix"),
         ("t.npy", lambda path: np.save(path, np.array([{}, {}]), allow_pickle=True),
-         "no array of numbers"),
+         "not an array of numbers"),
         ("notes.txt", lambda path: path.write_text("hello, this is a text"),
          "is not a weights file"),
     ],
@@ -163,9 +163,9 @@ def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        (b"{not json", "is not JSON"),
-        (b'{"\xff": 1}', "is not JSON"),
-        (b"[" * 100_000, "is not JSON"),
+        (b"{not json", "is not valid JSON"),
+        (b'{"\xff": 1}', "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON"),
         (b"[1, 2]", "should be a JSON object"),
         (b'{"a": 1}', "does not describe 'a'"),
         (b'{"a": {}, "a": {}}', "names 'a' twice"),
@@ -192,7 +192,7 @@ def test_wrong_header(checkpoint, header, words):
 @pytest.mark.parametrize("text", ["{", "[]", "\x00", "[" * 100_000])
 def test_config_is_not_json(checkpoint, text):
     (checkpoint / "config.json").write_text(text)
-    words = "should be a JSON object, got list" if text == "[]" else "is not JSON"
+    words = "should be a JSON object, got list" if text == "[]" else "is not valid JSON"
     assert f"config.json {words}" in str(refusal(checkpoint))
     refusal(checkpoint / "config.json")  # which alone is no model
 
@@ -217,7 +217,7 @@ def test_rows_that_are_not_finite_and_whole_numbers(checkpoint, write_safetensor
         ((9, 4), r"should have shape (8, 4) by config.json, got (9, 4)"),
         ((32,), r"should have shape (n_positions, d_model), got (32,)"),
         ((2, 4, 4), r"should have shape (n_positions, d_model), got (2, 4, 4)"),
-        ((0, 4), "holds no positions"),
+        ((0, 4), "has no positions"),
     ],
 )
 def test_wrong_shape(checkpoint, write_safetensors, shape, words):
@@ -246,7 +246,7 @@ def test_unknown_architecture_offers_its_tables(checkpoint, write_safetensors):
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [("nowhere", "no tensor 'nowhere'"), ("bias", "bias cannot be a table of positions")],
+    [("nowhere", "no tensor 'nowhere'"), ("bias", "bias cannot be a position table")],
 )
 def test_a_table_that_cannot_be_one(checkpoint, write_safetensors, table, words):
     tensors = {"wpe.weight": np.ones((8, 4), np.float32), "bias": np.ones(4, np.float32)}
@@ -277,7 +277,7 @@ def test_a_pickle_is_never_run(form, tmp_path):
     error = refusal(path)
     assert not trace.exists()
     if form in ("zip", "bare pickle"):
-        assert "a pickle that is no weights file" in str(error)
+        assert "a pickle but not a weights file" in str(error)
 
 
 def test_truncated_arrays_and_torch_files(tmp_path):
@@ -310,7 +310,7 @@ def test_unreadable_file_says_so(checkpoint, monkeypatch):
 
     monkeypatch.setattr(os, "open", refuse)
     error = refusal(checkpoint)
-    assert "model.safetensors may not be read: permission denied." in str(error)
+    assert "model.safetensors cannot be read: permission denied." in str(error)
     monkeypatch.setattr(np, "fromfile", refuse)
     with pytest.raises(SourceError, match="permission denied"):
         LocalFile(checkpoint / "model.safetensors").read_at(0, 1)

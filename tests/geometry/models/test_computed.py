@@ -116,7 +116,7 @@ def test_a_synthetic_curve_opens_by_its_own_source():
      ("line,n=99999999", "more than 33,554,432 numbers"), ("line,seed=-1", "expected seed")],
 )  # fmt: skip
 def test_what_is_no_curve_is_said(text, why):
-    with pytest.raises(SourceError, match=f"is no synthetic curve: .*{why}") as caught:
+    with pytest.raises(SourceError, match=f"is not a synthetic curve:  .*{why}") as caught:
         open_source(f"synthetic:{text}")
     assert caught.value.advice.endswith(".")
     assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"

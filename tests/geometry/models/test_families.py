@@ -261,5 +261,5 @@ def test_tied_output_stands_in_for_the_token_embeddings(written):
     untied = {**config, "tie_word_embeddings": False}
     assert "W_E" in open_source(written(tensors, untied)).missing
     del tensors["transformer.wpe.weight"]
-    with pytest.raises(UnknownArchitecture, match=r"keeps its positions in wpe.weight, which"):
+    with pytest.raises(UnknownArchitecture, match=r"stores its positions in wpe.weight, which"):
         open_source(written(tensors, config))

@@ -99,7 +99,7 @@ def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder, tmp_path):
     for name in ("config.json", "model.safetensors"):
         shutil.copy(gpt2_folder / name, tmp_path)
     model = open_source(tmp_path)
-    with pytest.raises(TensorUnavailable, match="no tokenizer beside it"):
+    with pytest.raises(TensorUnavailable, match="no tokenizer in its folder"):
         model.tokenize(PROMPT)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(gpt2_folder / name, tmp_path)

@@ -35,8 +35,8 @@ TINY = TrainingSettings(
         ({"learning_rate": 0.0}, "The learning rate must be above 0."),
         ({"learning_rate": float("nan")}, "The learning rate must be above 0."),
         ({"weight_decay": -0.1}, "The weight decay must be at least 0."),
-        ({"vocabulary": 256}, "A vocabulary of 256 tokens is out of bounds."),
-        ({"vocabulary": 65537}, "A vocabulary of 65,537 tokens is out of bounds."),
+        ({"vocabulary": 256}, "A vocabulary of 256 tokens is not possible."),
+        ({"vocabulary": 65537}, "A vocabulary of 65,537 tokens is not possible."),
         ({"heads": 3}, "A width of 128 does not divide into 3 heads."),
     ],
 )
@@ -84,11 +84,11 @@ def test_a_short_run_has_a_snapshot_at_each_step():
 
 
 def test_no_text(tmp_path):
-    with pytest.raises(TrainingError, match="There is no folder"):
+    with pytest.raises(TrainingError, match="does not exist"):
         Corpus(tmp_path / "missing", 0)
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "notes.md").write_text("not a text file by its name")
-    with pytest.raises(TrainingError, match=r"it holds no \.txt file"):
+    with pytest.raises(TrainingError, match=r"contains no \.txt file"):
         Corpus(tmp_path, 0)
 
 

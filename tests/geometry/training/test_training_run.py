@@ -173,7 +173,7 @@ def test_an_unfinished_run_may_get_other_steps(text, unfinished, steps):
 
 def test_an_unfinished_run_cannot_undo_steps(text, unfinished):
     said = refusal(text, unfinished, replace(SMALL, steps=5))
-    assert said == f"The run in {unfinished} has done 5 steps already."
+    assert said == f"The run in {unfinished} has already done 5 steps."
     assert train(text, unfinished, SMALL)
 
 
@@ -297,7 +297,7 @@ def test_a_damaged_note(text, unfinished, content):
 def test_a_loss_that_is_no_number(text, tmp_path, monkeypatch):
     monkeypatch.setattr(Gradients, "compute", lambda *_: float("nan"))
     said = refusal(text, tmp_path / "out", SMALL)
-    assert said == "The loss is no number any more at step 0."
+    assert said == "The loss is not a number at step 0."
 
 
 def test_a_folder_that_cannot_be_made(text, tmp_path):

@@ -248,7 +248,7 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
     assert "by the first 7 directions of P" in said["capture"]
     assert "layer 1" in said["overlaps-attention"]
     assert "queries 5–40" in said["kernels"]
-    assert "an extrapolation: layer 1 reads more than positions" in said["kernels"]
+    assert "extrapolation: layer 1 does not read positions alone" in said["kernels"]
     assert "gain folded" in said["overlaps-attention"]
     assert "W_Q 1" in said["spectra-weights"]
     assert "LayerNorm gain folded" in said["spectra-weights"]

@@ -68,7 +68,7 @@ def test_amounts(progress, text):
         ("Nothing there", "", "Nothing there."),
         ("Nothing there.", "Check the path.", "Nothing there; check the path."),
         ("No weights.", "A folder has them.", "No weights; a folder has them."),
-        ("It is\ngated.", "--whole allows it.", "It is gated; --whole allows it."),
+        ("It is\ngated.", "Allow it with --whole.", "It is gated; allow it with --whole."),
         ("No.", "HF_TOKEN is wrong.", "No; HF_TOKEN is wrong."),
         ("No.", "W_Q is absent.", "No; W_Q is absent."),
     ],

@@ -85,7 +85,7 @@ def test_a_name_with_a_dot_replaces_nothing_unasked(ask, press, tmp_path):
     assert ask((there, SVG), (other, SVG)) == tmp_path / "opt-2.7b.svg"
     press("Cancel")
     assert ask((there, SVG), None) is None
-    assert asked == 2 * ["opt-1.3b.svg is there already. Replace it?"]
+    assert asked == 2 * ["opt-1.3b.svg already exists. Replace it?"]
 
 
 @pytest.mark.parametrize(

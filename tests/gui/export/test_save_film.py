@@ -204,7 +204,7 @@ def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
         session.notice = None
         trigger(application.window, "Save time-lapse…")
         assert not films.busy
-        assert "no time-lapse of what is shown" in session.notice.text
+        assert "no time-lapse of the current view" in session.notice.text
         assert not (tmp_path / "film.mp4").exists()
 
 
@@ -251,5 +251,5 @@ def test_the_size_follows_the_viewport_and_everything_is_named(dialog):
     assert options.size(QSize(800, 400)) == (2160, 1080)
     assert options.size(QSize(333, 400))[0] % 2 == 0
     assert all(choice.accessibleName() for choice in dialog.findChildren(Segmented))
-    assert dialog.fps.accessibleName() == "Steps a second"
+    assert dialog.fps.accessibleName() == "Steps per second"
     assert dialog.seconds.accessibleName() == "Seconds"

@@ -178,7 +178,7 @@ def test_marks_and_colours_are_those_of_the_session(session, frames, monkeypatch
 def test_a_time_lapse_of_another_range_is_no_film_of_this_one(model, session):
     session.curve = place_curve(model.W_pos, fit_pca(model.W_pos, (5, 30)), (1, 2, 3))
     for _ in range(2):
-        with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
+        with pytest.raises(HelixscopeError, match="no time-lapse of the current view"):
             TimelineFrames(session, SMALL)
         session.timeline = None
 
@@ -219,7 +219,7 @@ def test_every_format_by_its_ending(session, tmp_path):
 def test_a_film_that_cannot_be(session, tmp_path):
     for out, size, error, said in (
         ("none/a.mp4", (80, 60), FilmError, "cannot be written"),
-        ("a.gif", (20_000, 20_000), PictureError, "cannot be drawn"),
+        ("a.gif", (20_000, 20_000), PictureError, "is not possible"),
     ):
         with pytest.raises(error, match=said):
             write_timelapse(session, tmp_path / out, size=size)

@@ -98,7 +98,7 @@ def test_a_frame_is_the_picture_from_there_with_its_caption(model, frames_of):
 
 
 def test_what_is_under_the_mouse_is_not_marked(model):
-    with pytest.raises(HelixscopeError, match="nothing to film"):
+    with pytest.raises(HelixscopeError, match="nothing to save"):
         TurnFrames(Session(), FilmLook(), QUICK)
     drawn, session = [], still_session(model)
     for hover in (None, 50):

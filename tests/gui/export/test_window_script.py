@@ -100,7 +100,7 @@ def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
     session.hover = 30
     control_alt = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
     press_key(qtbot, window, Qt.Key.Key_C, control_alt)
-    assert session.status == "Copied the window as Python"
+    assert session.status == "Copied the view as Python"
     copied = QGuiApplication.clipboard().text()
     check_imports(copied)
     # In a process of its own, as a reader runs it.

@@ -144,7 +144,7 @@ def test_steps_are_offered_and_printed_once_they_are_read(qtbot, session, contro
     assert session.alignment.what == OfStep(1000)
     assert session.aligned.above.name.endswith("at step 1\N{THIN SPACE}000")
     session.snapshot = 0
-    assert row.readout.text().startswith("hidden while a step of the training is shown · ")
+    assert row.readout.text().startswith("hidden while a training step is shown · ")
     session.snapshot, session.alignment = None, CurveAlignment(OfStep(100))
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
@@ -157,7 +157,7 @@ def test_why_not_is_said(row, opened, other):
     other.positions = (5, 9)
     opened.positions = (50, 90)
     choose(row, 4)
-    assert row.readout.text() == "The positions 5–9 and 50–90 have none in common."
+    assert row.readout.text() == "The positions 5–9 and 50–90 do not overlap."
     assert not row.copy.isEnabled()
 
 

@@ -117,7 +117,7 @@ def test_another_matrix_and_layer(small, stage):
 def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     panel = stage_of("capture", gpt2_folder).panel
     assert panel.words.message.text() == "No token embeddings in this checkpoint."
-    assert "Another matrix may be chosen above." in panel.words.advice.text()
+    assert "Choose another matrix above." in panel.words.advice.text()
     panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
     assert plot(panel).isVisible()

@@ -83,12 +83,12 @@ def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims
     assert outlier[:2] == ["holds", "Position 0 is “always an outlier”."]
     assert outlier[3:] == ["more than 1", outlier[NULL], "Helix"]
     assert "–" in outlier[NULL]
-    assert cell["spectrum.E"][OUTCOME] == "cannot be told"
+    assert cell["spectrum.E"][OUTCOME] == "undetermined"
     assert cell["spectrum.E"][NULL] == "–"
     row = ids(table).index("spectrum.E")
     why = table.rows.verdicts[row].why_null
     assert table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole) == why
-    assert "cannot be told" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "undetermined" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
 
     def shape(how):
         image = claims.table.rows.marks[how].pixmap(12, 12).toImage()
@@ -319,7 +319,7 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
         return [table.rows.index(row, number).data() for row in range(len(EVERY))]
 
     assert ids(table) == [claim.id for claim in EVERY]
-    alone = ["cannot be told"] * len(GROUP_CLAIMS)
+    alone = ["undetermined"] * len(GROUP_CLAIMS)
     assert column(OUTCOME) == [
         *("holds" if claim in ORDER[:3] else "…" for claim in CLAIMS), *alone,
     ]  # fmt: skip

@@ -114,7 +114,7 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     holds, usual, fails, out, unknown = numbers
     assert counts(ledger.verdicts) == (
         f"{holds} hold · {usual} as any smooth curve · {fails} do not hold · "
-        f"{out} not applicable · {unknown} cannot be told"
+        f"{out} not applicable · {unknown} undetermined"
     )
     assert min(holds, usual, fails) > 5
     waiting = Verdict(CLAIMS[0])
@@ -131,16 +131,17 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert null_text(waiting) == ""
     reached = null_of("walk", "walks", [*range(38), 8.5])
     assert null_text(Verdict(CLAIMS[0], 2.5, null=reached)).endswith(
-        "; walks. 3 of them reach the number: 2 to 21 % of all such, with 95 % confidence."
+        "; walks. 3 of them reach the measured value: 2 to 21 % of all such tables, with 95 % "
+        "confidence."
     )
     assert null_text(Verdict(CLAIMS[0], -1.0, null=reached)).endswith(
-        " None of them reach the number: 0 to 9 % of all such, with 95 % confidence."
+        " None of them reach the measured value: 0 to 9 % of all such tables, with 95 % confidence."
     )
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
     by_chance = null_of("frames", "random turns", [0.0])
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"
     assert worth(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)).startswith(
-        "≈ holds, as it would by chance: "
+        "≈ holds, as by chance: "
     )
     assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)

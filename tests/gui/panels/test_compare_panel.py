@@ -44,7 +44,7 @@ def test_a_line_for_each_model_with_its_numbers_at_the_right_under_titles_with_u
         expected = [written(one) for one in scalar_results(session.model, session.positions)]
         shown = [three.table.rows.index(row, 3 + i).data() for i in range(len(QUANTITIES))]
         assert [text.lstrip("✓✗? ") for text in shown] == expected
-    assert three.panel.header.caption.text() == "3 models · helix is the open one"
+    assert three.panel.header.caption.text() == "3 models · helix is the open model"
     rows, number = three.table.rows, TITLES.index("Radius")
     horizontal = Qt.Orientation.Horizontal
     assert rows.headerData(number, horizontal) == "Radius\nunits of P"
@@ -127,7 +127,7 @@ def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
     stage.panel.set_theme(LIGHT)
     assert stage.column("Range") == ["1–199", "1–199 · computing…"]
     assert stage.column("Turns")[1] == PENDING
-    assert stage.panel.caption().endswith("1 still to be measured")
+    assert stage.panel.caption().endswith("1 not measured yet")
     hand_jobs.deliver(slot)
     assert stage.column("Range") == ["1–199", "1–199"]
 
@@ -316,7 +316,7 @@ def test_all_texts_fit_the_halves_touch_and_columns_sort_by_values_and_not_by_te
     assert start.y() == end.y()
     assert three.table.names.horizontalScrollBar().maximum() == 0
     sessions = [three.session, *(one.session for one in three.session.compared)]
-    for name in ("Stable rank", "Turning share", "Norm", "Shaking"):
+    for name in ("Stable rank", "Turning share", "Norm", "Roughness"):
         three.click_title(name)
         number = TITLES.index(name) - 3
         values = {
@@ -336,7 +336,7 @@ def test_one_that_is_being_read_is_muted_in_either_theme_and_comes(three, write_
     assert cell.data(role).name() == DARK.muted
     assert three.table.rows.index(0, 1).data(role) is None
     assert three.column("Model")[3] == "later"
-    assert three.column("Range")[3] == "being read…"
+    assert three.column("Range")[3] == "loading…"
     assert three.column("Turns")[3] == NO_NUMBER
     assert three.panel.python().count("open_model(") == 3
     three.others[-1].open(str(write_table(name="now")))

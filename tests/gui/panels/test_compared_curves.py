@@ -59,9 +59,9 @@ def test_tooltips_tell_model_range_and_numbers_and_python_prints_what_is_drawn(b
     tip = made.chips[1].toolTip()
     found = made.session.compared[0].session.answers["lookback"].result.turned.found
     assert made.panel.controls.number.value == 45, "the largest of the open model"
-    said = f"N = 45: R² {format_number(found.r2['screw'][44])}, turns "
+    said = f"N = 45: R² {format_number(found.r2['screw'][44])}, angle "
     assert tip.startswith(f"long · positions 2–70\n{said}")
-    assert tip.endswith("Press to hide its curve")
+    assert tip.endswith("Click to hide its curve")
     assert made.panel.legend.words.text() == "R² of rotation + shift:"
     QTest.mouseClick(made.chips[2], LEFT)
     script = made.stage.python()
@@ -83,7 +83,7 @@ def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(beside, wr
     controller = Controller(other, jobs)
     made.session.compared = (ComparedModel(7, "slow", "slow", other),)
     assert made.chips[7].shown_text == "slow …"
-    assert "being read" in made.chips[7].toolTip()
+    assert "is loading" in made.chips[7].toolTip()
     controller.open(str(write_table(helix(40), "slow")))
     jobs.deliver_all()
     assert drawn_names(made.panel) == {"slow"}
@@ -218,7 +218,7 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     question = panel.spec.compared_question(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
-    assert "Press to fetch 154" in made.chips[1].toolTip()
+    assert "Click to fetch 154" in made.chips[1].toolTip()
     QTest.mouseClick(made.chips[1], LEFT)
     assert asked == [(1, question, True)]
     assert drawn_names(panel) == {"long", "short"}

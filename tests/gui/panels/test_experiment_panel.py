@@ -98,7 +98,7 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
         )  # fmt: skip
     assert panel.content.table.isVisible()
     said = stage.panel.header.caption.text()
-    assert said.startswith("made up: 199 positions")
+    assert said.startswith("synthetic: 199 positions")
     assert said.endswith("as in helix, positions 1–199")
     type_into(stage.panel.content.form.sliders["turns"], "1.5")
     said = stage.panel.header.caption.text()
@@ -259,7 +259,7 @@ def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length
     assert plot.hover_text().endswith("mean steps")
     assert plot.hover_text().startswith(("Helix, ", "Circle, ", "Line, "))
     QTest.mouseClick(button(panel, "page", "price"), LEFT)
-    plot = named(panel, "Price in weight decay")
+    plot = named(panel, "Cost under weight decay")
     for kind, curve in zip(KINDS, plot.curves, strict=True):
         np.testing.assert_allclose(curve.y, panel.result.prices[kind])
     prices = [curve.y for curve in plot.curves]
@@ -380,7 +380,7 @@ def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_
 ):
     long = open_table(np.cumsum(np.ones((MOST_POSITIONS + 9, 3)), axis=0), "long")
     assert asked(long, (0, MOST_POSITIONS + 8)).settings.curve.n_positions == MOST_POSITIONS
-    with pytest.raises(RangeError, match="4 positions or more, and the range is 2–4"):
+    with pytest.raises(RangeError, match="at least 4 positions; the range is 2–4"):
         asked(long, (2, 4))
     noise = open_table(np.random.default_rng(3).normal(size=(80, 20)), "noise")
     found = asked(noise, (0, 79))
@@ -422,16 +422,16 @@ def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_gi
         (True, "line", {"token_norm": 99.0}, "hardly bends it"),
         (True, "line", {"offset": 4.0}, "into an arc"),
         (True, "circle", {"turns": 0.9}, "All rows are equally long: LayerNorm only scales it."),
-        (True, "circle", {}, "only scales it. But 301 positions meet others."),
+        (True, "circle", {}, "only scales it. But 301 positions coincide with another."),
         (True, "circle", {"noise": 0.1, "turns": 0.9}, "nearly equally long"),
         (True, "helix", {"token_norm": 99.0}, "hardly changes it"),
-        (True, "helix", {"climb": 0.3}, "Its turns stay apart, closer towards the ends"),
-        (True, "helix", {"turns": 40.0, "climb": 0.02}, "come too near each other"),
-        (False, "line", {}, "ends are far out"),
-        (False, "circle", {"turns": 0.9}, "a place of its own"),
-        (False, "circle", {}, "301 positions meet others"),
-        (False, "helix", {}, "its turns do not meet"),
-        (False, "helix", {"turns": 40.0, "climb": 0.001}, "hard to tell apart already"),
+        (True, "helix", {"climb": 0.3}, "Its turns stay apart but get closer towards the ends"),
+        (True, "helix", {"turns": 40.0, "climb": 0.02}, "come too close to each other"),
+        (False, "line", {}, "ends are far from the origin"),
+        (False, "circle", {"turns": 0.9}, "every position remains distinct"),
+        (False, "circle", {}, "301 positions coincide with another"),
+        (False, "helix", {}, "its turns stay apart"),
+        (False, "helix", {"turns": 40.0, "climb": 0.001}, "already hard to distinguish"),
     ],
 )
 def test_a_sentence_for_each_curve_before_and_after_layernorm(after, kind, fields, said):

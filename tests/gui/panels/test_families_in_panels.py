@@ -21,7 +21,7 @@ from tests.geometry.models.test_families import built, expected_qkv, linear
 from tests.gui.result_stage import ResultStage
 
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "W_in")
-BARE = "a bare table"
+BARE = "only a position table"
 FAMILIES = (
     "BertForMaskedLM", "OPTForCausalLM", "OPT-350m", "GPTNeoForCausalLM", "AlbertForMaskedLM",
     "ElectraForPreTraining", "BartForConditionalGeneration", "CLIPTextModel",
@@ -34,10 +34,10 @@ LACKING = {
     ("WhisperForConditionalGeneration-encoder", "capture"): NO_TOKENS,
     ("WhisperForConditionalGeneration-encoder", "layernorm"): NO_TOKENS,
     (BARE, "capture"): "No token embeddings",
-    (BARE, "overlaps"): "bare table of positions",
+    (BARE, "overlaps"): "only a position table",
     (BARE, "layernorm"): "No token embeddings",
-    (BARE, "kernels"): "bare table of positions",
-    **{(family, "training"): "comes without a history" for family in FAMILIES},
+    (BARE, "kernels"): "only a position table",
+    **{(family, "training"): "no training history" for family in FAMILIES},
 }
 """What cannot be shown, and words of the reason."""
 PRINTED = ("BertForMaskedLM", "OPT-350m", "WhisperForConditionalGeneration-encoder", BARE)

@@ -39,7 +39,7 @@ def test_it_begins_with_two_tokens_at_two_positions_and_pages_have_their_control
     panel = stage.panel
     assert panel.header.formula.text() == SUMS_HEADLINE[0]
     assert panel.controls.widgets["version"].isHidden()
-    assert "could not tell one" in panel.header.help.toolTip()
+    assert "could not distinguish" in panel.header.help.toolTip()
     stage.turn_to("errors")
     assert panel.header.formula.text() == LayerNormPanel.formula
     assert not panel.controls.widgets["version"].isHidden()
@@ -101,7 +101,7 @@ def test_a_token_is_read_when_one_stops_typing_and_an_example_is_left(stage, qtb
 def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     form = stage.form
     stage.type_token(form.one, "hello my")
-    assert form.why.text() == "“hello·my” is 2 tokens, hello | my: type one."
+    assert form.why.text() == "“hello·my” is 2 tokens, hello | my: enter a single token."
     assert form.why.isVisible()
     assert {row[1:] for row in stage.cells} == {("–", "–")}
     assert len(stage.panel.content.sums.plot.curves) == 1
@@ -114,12 +114,12 @@ def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     assert stage.sums[1][0] == NAME
     assert form.other.meant.text() == "name #4"
     stage.type_token(form.other, "#7")
-    assert form.why.text() == "Token 7 is none of this model’s: they are 0–6."
+    assert form.why.text() == "Token 7 does not exist in this model, which has 0–6."
     form.other.token.setFocus()
     form.other.token.selectAll()
     QTest.keyClick(form.other.token, Qt.Key.Key_Delete)
     QTest.keyClick(form.other.token, Qt.Key.Key_Return)
-    assert form.why.text().startswith("Type a token")
+    assert form.why.text().startswith("Enter a token")
 
 
 def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt2_folder):
@@ -127,7 +127,7 @@ def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt
     model = open_source(gpt2_folder)
     found = read_token(model, "lobster", 50257)
     assert found.id is None
-    assert found.why.endswith("with a blank before it, it is one.")
+    assert found.why.endswith("with a leading space it is a single token.")
     there = read_token(model, " lobster", 50257)
     assert (there.text, model.token_text(there.id)) == ("·lobster", " lobster")
     assert read_token(model, " cat", 50257).id != read_token(model, "cat", 50257).id
@@ -244,14 +244,14 @@ def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2
     stage.type_token(form.one, "17")
     assert stage.sums[0][0] == 17
     stage.type_token(form.one, "cat")
-    assert form.why.text() == "There is no tokenizer: type a number, 0–89."
+    assert form.why.text() == "No tokenizer available: enter a token id, 0–89."
     folder = give_tokens(write_gpt2())
     (folder / "tokenizer.json").write_text("{")
     stage = at_two_sums(folder)
     form = stage.form
     stage.type_token(form.one, "hello")
-    assert "is not JSON" in form.why.text()
-    assert form.why.text().endswith("A number does: #0–#6.")
+    assert "is not valid JSON" in form.why.text()
+    assert form.why.text().endswith("Enter a token id instead: #0–#6.")
     stage.type_token(form.one, "#2")
     assert stage.sums[0][0] == HELLO
 

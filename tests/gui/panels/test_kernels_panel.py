@@ -232,7 +232,7 @@ def test_deeper_layers_are_an_extrapolation(stage):
     panel.controls.widgets["layer"].setFocus()
     QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
     assert panel.result.of.layer == 1
-    said = "an extrapolation: layer 1 reads more than positions"
+    said = "extrapolation: layer 1 does not read positions alone"
     assert said in panel.header.caption.text()
     assert (
         panel.controls.widgets["layer"].itemData(1, Qt.ItemDataRole.ToolTipRole)
@@ -241,7 +241,7 @@ def test_deeper_layers_are_an_extrapolation(stage):
     QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
     assert stage.answer.state == "impossible"
     assert panel.words.message.text() == "h.2.ln_1.weight is not in this checkpoint."
-    assert "Another layer may be chosen above." in panel.words.advice.text()
+    assert "Choose another layer above." in panel.words.advice.text()
 
 
 # The map, and the curve in the viewport.
@@ -374,7 +374,7 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
         (line,) = [one for one in curves_of(stage.panel).curves if one.name]
         np.testing.assert_allclose(line.y, values[nearest], rtol=1e-3, atol=1e-4)
         assert stage.panel.legend.words.text() == (
-            f"{curve.capitalize()} of the head that looks nearest:"
+            f"{curve.capitalize()} of the head with the shortest mean lag:"
         )
         assert f"long: {curve}_of_head_{nearest}" in stage.panel.numbers()
     assert f"Head {nearest}: previous token " in stage.panel.legend.chips[1].toolTip()

@@ -143,14 +143,14 @@ def test_early_steps_of_a_real_model_are_longer(gpt2_folder, norms):
     norms.choose_quantity("step")
     steps = np.linalg.norm(np.diff(norms.session.model.W_pos.astype(float), axis=0), axis=1)
     times = steps[:100].mean() / steps[100 : len(steps) - 1].mean()
-    assert f"{times:.2f} times that" in norms.panel.caption()
+    assert f"{times:.2f} times the mean" in norms.panel.caption()
 
 
 def test_tiny_and_constant_tables_are_drawn_and_one_position_has_no_steps(norms):
     norms.show(np.ones((1, 4)))
     assert len(norms.values) == 1
     norms.choose_quantity("step")
-    assert norms.panel.words.message.text().startswith("There is one position")
+    assert norms.panel.words.message.text().startswith("There is only one position")
     with pytest.raises(RangeError):
         ValuesOf("step", False).answer(QuestionContext(norms.session.model))
     norms.choose_quantity("norm")

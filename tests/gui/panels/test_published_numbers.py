@@ -54,7 +54,7 @@ def test_they_are_the_last_part_of_the_panel(claims, compared):
     assert texts(table, 1)[OURS] == f"{compared[1].ours:.2f} %"
     assert texts(table, 1)[WITHIN] == "✓ within ±1.94"
     tip = table.rows.index(1, OURS).data(Role.ToolTipRole)
-    assert "The paper draws 512 pairs at random once" in tip
+    assert "The paper draws 512 random pairs once" in tip
     assert "arXiv:2010.04903" in table.rows.index(1, OURS).data(Role.AccessibleTextRole)
     assert table.geometry().top() >= claims.panel.content.pages.geometry().bottom()
     # All rows are seen without scrolling.

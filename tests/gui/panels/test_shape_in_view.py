@@ -28,7 +28,7 @@ from tests.scripts import run_script
 
 
 def plot_of(panel):
-    return named(panel, "What is plotted of each position")
+    return named(panel, "Plotted quantity")
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_curve_that_it_is_is_drawn_with_its_axis_and_hover_tells_the_distanc
     np.testing.assert_allclose(np.cross(along, fit.frame[2]), 0, atol=1e-9)
     np.testing.assert_allclose(axis.mean(axis=0), fit.centre)
     caption = resolve_scene(shape.session).caption[2]
-    assert caption.startswith(f"thin line: the {fit.name.replace('_', ' ')} fitted to them, R² ")
+    assert caption.startswith(f"thin line: fitted {fit.name.replace('_', ' ')}, R² ")
     assert caption.endswith("dashed: its axis")
     panel = shape.panel
     shape.session.hover = 60
@@ -193,15 +193,15 @@ def test_the_numbers_are_those_of_the_shown_components_and_saved_with_the_angles
     found = roughness(result.coordinates)
     assert result.rough.turning_angle == found.turning_angle
     assert texts(stage.panel) == [
-        f"Turning {found.turning_angle:.1f}° at a position",
-        f"Shaking {100 * found.high_frequency_energy:.4f}\N{NO-BREAK SPACE}%",
-        f"Loops {found.loops:.2f}",
+        f"Turning angle {found.turning_angle:.1f}° per step",
+        f"roughness {100 * found.high_frequency_energy:.4f}\N{NO-BREAK SPACE}%",
+        f"{found.loops:.2f} loops",
     ]
     tips = [
         line.toolTip().replace("\n", " ") for line in stage.panel.content.numbers.rough.values()
     ]
-    assert "White noise has 75 %" in tips[1]
-    assert "Independent random points have some 120°" in tips[0]
+    assert "75 % for white noise" in tips[1]
+    assert "About 120° for independent random points" in tips[0]
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "shape.npz")
     result = stage.panel.result
     with np.load(path) as saved:

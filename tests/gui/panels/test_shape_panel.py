@@ -77,7 +77,7 @@ def test_the_shown_components_count_and_too_few_positions_or_dimensions_are_said
     assert other.best == "none"
     assert other.evidence.b < 0.01
     assert other.components == (4, 5, 6)
-    with pytest.raises(RangeError, match="4 positions or more, and the range is 7–9"):
+    with pytest.raises(RangeError, match="at least 4 positions; the range is 7–9"):
         asked(model, (7, 9))
     assert asked(model, (7, 10)).positions == (7, 10)
     flat = open_table(np.random.default_rng(1).normal(size=(20, 2)), "flat")
@@ -113,7 +113,7 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert verdict_of(none) == f"No clear helix (the better helix: R² {r2['drifting_helix']})"
     few = replace(none, evidence=replace(of_gpt2.evidence, turns=1.1))
     shown.show_shape(replace(few, nulls={}))
-    assert shown.verdict.text() == "It cannot be told"
+    assert shown.verdict.text() == "Undetermined"
     assert "fewer than 1¼ turns" in shown.meaning.text()
     assert not shown.random.isVisibleTo(shown)
 
@@ -154,7 +154,7 @@ def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
 def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
     QTest.mouseClick(shape.panel.header.help, LEFT)
     said = QToolTip.text().replace("\n", " ")
-    rule = ("≥ 0.5", "≥ 0.8", "≥ 1.25 turns", "out of sample", "misses")
+    rule = ("≥ 0.5", "≥ 0.8", "≥ 1.25 turns", "out-of-sample", "misses")
     assert all(part in said for part in rule)
     QToolTip.hideText()
     panel, table = shape.panel, shape.panel.content.numbers.table
@@ -165,7 +165,7 @@ def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape
         hidden = [i for i in range(table.model().columnCount()) if table.isColumnHidden(i)]
         last = panel.content.numbers.conditions[-1]
         assert last.x() + last.sizeHint().width() <= last.parentWidget().width()
-        return hidden, named(panel, "What is plotted of each position").isVisible()
+        return hidden, named(panel, "Plotted quantity").isVisible()
 
     assert at(900) == ([], True)
     assert at(500) == ([], False)

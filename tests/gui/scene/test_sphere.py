@@ -73,7 +73,7 @@ def test_where_there_is_none_it_says_so(session, controller, write_table, helix)
     basis = pca.components[:3]
     least = np.linalg.norm(pca.mean - (pca.mean @ basis.T) @ basis)
     assert resolve_scene(session).caption[2] == (
-        f"no sphere: norms begin at {least:.3f} here, their mean is {session.norms.mean:.3f}"
+        f"no sphere: the smallest norm here is {least:.3f}, the mean {session.norms.mean:.3f}"
     )
     controller.open(str(write_table(np.column_stack([np.arange(20.0) + 1, np.ones(20)]), "two")))
     assert session.sphere

@@ -80,7 +80,7 @@ def test_what_was_cut_off_goes_on_where_it_was(fetched, controller, hub):
     controller.gatherer.gather(20)
     state, so_far = fetched.gathering, fetched.history
     assert state.stage == "listed"
-    assert state.why.startswith("The checkpoints could not be gathered: ")
+    assert state.why.startswith("The checkpoints could not be loaded: ")
     assert 0 < so_far.n_snapshots < 20
     assert state.plan.bytes_to_fetch == (20 - so_far.n_snapshots) * EACH
     hub.clear_faults()
@@ -108,10 +108,10 @@ def test_checkpoints_that_are_none_are_named(fetched, controller, hub):
     controller.gatherer.look()
     controller.gatherer.gather(21)
     assert fetched.history.steps.tolist() == STEPS
-    assert fetched.status == "Gathered 20 checkpoints; 1 left out"
+    assert fetched.status == "Loaded 20 checkpoints; 1 left out"
     (one,) = fetched.gathering.skipped
     assert one.step == 550
-    assert "holds no weights" in one.why
+    assert "has no weights" in one.why
 
 
 def test_whole_files_are_asked_about_first_for_each_number(fetched, controller, hub, tmp_path):
@@ -120,7 +120,7 @@ def test_whole_files_are_asked_about_first_for_each_number(fetched, controller, 
     controller.gatherer.gather(4)
     state = fetched.gathering
     assert state.stage == "listed"
-    assert "does not send parts of files" in state.why
+    assert "cannot send parts of files" in state.why
     (size,) = {file.stat().st_size for file in tmp_path.glob("made/**/model.safetensors")}
     assert state.whole == 4 * size
     assert fetched.history is None

@@ -95,7 +95,7 @@ def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_wo
     opened, comparing, tmp_path, controller, short, monkeypatch, write_table, helix
 ):
     key = comparing.add(str(tmp_path / "late.npy"))
-    assert "There is nothing at" in opened.notice.text
+    assert "does not exist" in opened.notice.text
     assert opened.compared[0].failed == opened.notice.text
     assert not comparing.make_main(key)
     assert comparing.opened == ()
@@ -124,7 +124,7 @@ def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, 
     table = helix(60, 16)
     table[7] = 0.5
     odd = str(write_table(table, "odd"))
-    text = "odd: One row holds the same number throughout: positions 7."
+    text = "odd: One row has the same number throughout: positions 7."
     key = comparing.add(odd)
     assert opened.notice == Notice(text)
     opened.notice = None
@@ -135,7 +135,7 @@ def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, 
     # It does not hide that another is missing.
     comparing.add(str(tmp_path / "nowhere"))
     comparing.add(odd)
-    assert "There is nothing at" in opened.notice.text
+    assert "does not exist" in opened.notice.text
 
 
 # ---- what is shared ----------------------------------------------------------------------

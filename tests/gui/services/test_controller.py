@@ -77,7 +77,7 @@ def test_a_tokenizer_that_cannot_be_read_is_a_notice(session, controller, write_
     (folder / "tokenizer.json").write_text("{", "utf-8")
     controller.open(str(folder))
     session.prompt = "hello"
-    assert "is not JSON" in session.notice.text
+    assert "is not valid JSON" in session.notice.text
     assert session.tokens_missing
     assert session.model is not None
 
@@ -93,7 +93,7 @@ def test_a_mishap_elsewhere_does_not_end_an_opening(session, hand_jobs, write_gp
     controller.open(other)
     hand_jobs.drag_on("open")
     hand_jobs.deliver("tokens")
-    assert "is not JSON" in session.notice.text
+    assert "is not valid JSON" in session.notice.text
     assert session.opening == other
     assert session.status.startswith("Opening")
     hand_jobs.deliver_all()

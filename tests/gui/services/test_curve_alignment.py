@@ -69,7 +69,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     for mirrored in (True, False):
         opened.alignment = CurveAlignment(OfCompared(KEY), mirrored=mirrored)
         seen[mirrored] = opened.aligned.alignment
-        assert ("mirrored and turned" in caption(opened.aligned)) == seen[mirrored].mirrors
+        assert ("reflected and rotated" in caption(opened.aligned)) == seen[mirrored].mirrors
     assert not seen[False].mirrors
     # Components' signs are arbitrary: whether this one is seen as its mirror image, too.
     assert seen[True].disparity < 1e-12
@@ -133,7 +133,7 @@ def test_it_follows_both_curves(opened, beside, copy):
     assert opened.aligned.alignment.disparity < 1e-12
     other.request_positions(150, 160)
     assert opened.aligned is None
-    assert opened.not_aligned == "The positions 150–160 and 50–70 have none in common."
+    assert opened.not_aligned == "The positions 150–160 and 50–70 have do not overlap."
     assert resolve_scene(opened).guides == ()
 
 
@@ -150,7 +150,7 @@ def test_it_goes_with_the_model_that_is_taken_away_and_one_position_cannot_be_al
     assert opened.guides == {}
     beside(copy, (40, 40))
     opened.alignment = CurveAlignment(OfCompared(KEY))
-    assert opened.not_aligned == "Two positions that differ are the least that can be aligned."
+    assert opened.not_aligned == "An alignment needs at least two positions that differ."
 
 
 def test_what_is_still_read_is_waited_for(opened, write_table, copy):
@@ -158,7 +158,7 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     path = str(write_table(copy, "slow"))
     opened.compared = (ComparedModel(KEY, path, "slow", other.session),)
     opened.alignment = CurveAlignment(OfCompared(KEY))
-    assert (opened.aligned, opened.not_aligned) == (None, "slow is being read…")
+    assert (opened.aligned, opened.not_aligned) == (None, "slow is loading…")
     other.open(path)
     assert opened.aligned is not None
     assert opened.not_aligned == ""
@@ -202,7 +202,7 @@ def test_another_width_has_no_such_components(opened, beside, helix):
     beside(helix(d_model=16))
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert opened.aligned is None
-    assert opened.not_aligned.startswith("other is 16 wide and the shown model 24: ")
+    assert opened.not_aligned.startswith("other has width 16, the shown model 24: ")
     assert opened.guides == {}
 
 
@@ -213,7 +213,7 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
     opened.compared = ()
     beside(helix(300), (250, 290), "beyond")
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
-    assert "none in common" in opened.not_aligned
+    assert "do not overlap" in opened.not_aligned
 
 
 # ---- the same model ----------------------------------------------------------------------------
@@ -361,5 +361,5 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     assert 0.83 < session.aligned.alignment.disparity < 0.85
     assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
     session.alignment = CurveAlignment(OfCompared(KEY), "basis")
-    assert "is 384 wide and the shown model 768" in session.not_aligned
+    assert "has width 384, the shown model 768" in session.not_aligned
     other.close()

@@ -83,7 +83,7 @@ def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_a
     hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
     controller.search_hub("gpt2")
     assert (session.searching, session.found, session.found_for) == ("", (), "gpt2")
-    assert "out of order or overloaded" in session.search_failed
+    assert "unavailable or overloaded" in session.search_failed
     assert session.notice is None
     controller.search_hub("gpt2")
     assert session.search_failed == ""

@@ -82,8 +82,8 @@ def test_what_could_not_be_removed_is_said(tmp_path):
     removed = remove_commits(cache, kept.commits[:1])
     assert removed.freed == 0
     assert removed.kept == kept
-    assert removed.said == "b@607a30d could not be removed: the log says why."
-    assert remove_all(cache).said == "2 models could not be removed: the log says why."
+    assert removed.said == "b@607a30d could not be removed; see the log for details."
+    assert remove_all(cache).said == "2 models could not be removed; see the log for details."
 
 
 @pytest.mark.parametrize(

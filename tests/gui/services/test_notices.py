@@ -15,8 +15,8 @@ def test_an_error_that_names_the_model_speaks_for_itself_and_is_not_tried_again(
     notice = notice_of(error, WHAT, GPT2)
     assert (notice.text, notice.advice) == (f"The Hub has no model {GPT2}.", "Check the id.")
     assert (notice.source, notice.retry, notice.whole) == (GPT2, False, 0)
-    notice = notice_of(SourceError("There is nothing at 'x'.", "Check the path."), WHAT, "x")
-    assert (notice.text, notice.retry, notice.whole) == ("There is nothing at 'x'.", False, 0)
+    notice = notice_of(SourceError("'x' does not exist.", "Check the path."), WHAT, "x")
+    assert (notice.text, notice.retry, notice.whole) == ("'x' does not exist.", False, 0)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_an_error_that_does_not_is_said_of_the_model(said, shown):
 @pytest.mark.parametrize(("nbytes", "whole"), [(548_105_171, 548_105_171), (None, -1)])
 def test_a_whole_download_is_a_question(nbytes, whole):
     notice = notice_of(faults.WholeDownload("model.safetensors", nbytes), WHAT, GPT2)
-    assert notice.text.startswith("The server does not send parts of files")
+    assert notice.text.startswith("The server cannot send parts of files")
     assert (notice.whole, notice.retry) == (whole, False)
 
 

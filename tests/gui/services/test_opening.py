@@ -118,7 +118,7 @@ def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_trie
     controller.open(str(tmp_path / "nothing.safetensors"))
     assert is_same(opened, before)
     assert opened.recent[0].endswith("helix.npy")
-    assert opened.notice.text.startswith("There is nothing at")
+    assert "does not exist" in opened.notice.text
     assert "nothing.safetensors" in opened.notice.text
     assert opened.notice.advice
     assert "Traceback" in opened.notice.details
@@ -142,7 +142,7 @@ def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
     controller.open("a/model")
     hand_jobs.deliver_all()
     assert session.notice.text == "model could not be opened: KeyError: 'wpe'"
-    assert "fault of Helixscope" in session.notice.advice
+    assert "error in Helixscope" in session.notice.advice
     assert "KeyError" in session.notice.details
     assert "model could not be opened" in caplog.text
 

@@ -69,7 +69,7 @@ def test_another_model_is_measured_anew(opened, controller, write_table, helix):
 def test_the_caption_names_both_distances_the_unit_and_the_steps():
     pair = PairDistance((300, 5), 2.1344, 13.35, -0.6024, 768)
     said = pair_text(pair)
-    for part in ("300 and 5, 295 steps:", "2.134 apart as shown", "13.350 in all 768 dimensions",
+    for part in ("300 and 5, 295 steps:", "2.134 apart in view", "13.350 in all 768 dimensions",
                  "the table’s units", "cosine\N{NO-BREAK SPACE}\N{MINUS SIGN}0.602"):  # fmt: skip
         assert part in said
     assert "1 step:" in pair_text(PairDistance((4, 5), 1, 1, 1, 8))
@@ -154,7 +154,7 @@ def test_m_measures_two_positions_which_the_inspector_tells_and_undo_takes_it_ba
     assert not card.isVisibleTo(window)
     application.controller.select((120, 50))
     assert card.title.text() == "From 120 to 50"
-    assert card.distance.title == "All 24"
+    assert card.distance.title == "In 24-D"
     said = [n.value.text() for n in (card.shown, card.distance, card.cosine, card.steps)]
     pair = session.pair
     wanted = [f"{v:.3f}" for v in (pair.shown, pair.distance, pair.cosine)]
@@ -177,4 +177,4 @@ def test_every_number_of_the_card_names_its_unit(qtbot):
         assert "the table's own units" in " ".join(number.toolTip().split())
     assert "without a unit" in card.cosine.toolTip()
     assert "positions" in card.steps.toolTip()
-    assert card.distance.title == "All 1\N{THIN SPACE}024"
+    assert card.distance.title == "In 1\N{THIN SPACE}024-D"

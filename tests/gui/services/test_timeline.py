@@ -82,7 +82,7 @@ def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trai
     trained.color_by = "norm"
     assert resolve_scene(trained).scale.title == "Norm"
     trained.snapshot = 0
-    assert resolve_scene(trained).scale.title == "Norm (as it is now)"
+    assert resolve_scene(trained).scale.title == "Norm (final model)"
     trained.snapshot, trained.selection = 3, (5, 40, 0)
     ways = resolve_scene(trained).ways
     assert ways.at == 3

@@ -205,7 +205,7 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
     comparing.move(second, -2)
     did("order of the models")
     opened.alignment = alignment = CurveAlignment(OfCompared(first), "scaled")
-    did("curve laid over")
+    did("overlaid curve")
     comparing.make_main(second)
     did("of 60 in the panels")
     comparing.remove(first)

@@ -207,11 +207,11 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
     QTest.mouseRelease(one.header, LEFT, pos=middle)
     assert not any(cell.header.property("target") for cell in grid.shown_cells)
     assert names(grid) == ["tiny-gpt2", "long", "short"]
-    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
+    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move "))
     assert forward.isEnabled()
     back.trigger()
     assert names(grid) == ["long", "tiny-gpt2", "short"]
-    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
+    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move "))
     assert not back.isEnabled()
     assert application.session.model.name == "tiny-gpt2"
 
@@ -431,7 +431,7 @@ def test_real_models_and_tiny_ones(
     assert cells["3 PCs"][:3] == ["91.1", "36.8", "79.9"]
     assert cells["Outliers"][:2] == ["2", "4"]
     assert cells["Curve"][:2] == ["helix", "none of these"]
-    shaking = [float(text) for text in cells["Shaking"]]
+    shaking = [float(text) for text in cells["Roughness"]]
     assert shaking[1] > 10 > shaking[2] > shaking[0]
     assert application.session.notice is None
     shares = [cell.facts.text().split(" · ")[-1] for cell in grid.shown_cells]

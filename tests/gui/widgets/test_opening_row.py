@@ -67,7 +67,7 @@ def test_a_transfer_tells_how_far_and_how_fast(panel):
         shown.append((bar.value() / bar.maximum() if bar.maximum() else None, text))
     assert shown == [
         (None, ""),
-        (None, "Asking for wpe.weight…"),
+        (None, "Requesting wpe.weight…"),
         (None, "Reading wpe.weight…"),
         (0.0, "0.0 of 3.1 MB"),
         (0.391, "1.2 of 3.1 MB · 2.3 MB/s"),

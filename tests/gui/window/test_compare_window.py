@@ -90,7 +90,7 @@ def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
     assert column(application, "") == ["", MARK, ""]
     assert column(application, "Range") == RANGES
     panel = application.window.panels["compare"]
-    assert "bare is the open one" in panel.header.caption.text()
+    assert "bare is the open model" in panel.header.caption.text()
     table.values.selectRow(0)
     QTest.keyClick(table.values, Qt.Key.Key_Delete)
     settle()
@@ -213,7 +213,7 @@ def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
     assert plot(window.panels["norms"]).view.spans()[0][1] > 259
     menu = overlay_menu(window)
     assert [action.text() for action in menu.actions() if action.isChecked()] == ["other.npy"]
-    pick(menu, "Take all out")
+    pick(menu, "Remove all")
     assert session.compared == ()
     pick(overlay_menu(window), "other.npy")
     window.side_by_side.choose()

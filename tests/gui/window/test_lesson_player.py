@@ -241,7 +241,9 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()
     assert [choice.itemText(i) for i in range(choice.count())] == ["The helix", "Own"]
-    assert notice.text.startswith("The lesson bad.md cannot be read: line 21: a setup has no “colo")
+    assert notice.text.startswith(
+        "The lesson bad.md cannot be read: line 21: a setup has no option “colo"
+    )
     choice.setFocus()
     QTest.keyClick(choice, Qt.Key.Key_Down)
     stage.settle()
@@ -252,13 +254,13 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
 def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_show(stage, own):
     (own / "own.md").unlink()
     stage.begin()
-    assert "no lesson" in stage.text
+    assert "No lesson" in stage.text
     assert not stage.panel.next.isEnabled()
     leave(stage)
     (own / "own.md").write_text(LESSON.format(title="Own").replace("k = 7", "kk = 7"), "utf-8")
     begin_second(stage)
     assert stage.session.notice.text == (
-        "The lesson own.md, line 17: the panel “spectra” cannot show what this step wants."
+        "The lesson own.md, line 17: the panel “spectra” does not support this step's options."
     )
     assert stage.panel.title.text() == "Second"
 
@@ -286,7 +288,7 @@ def test_without_a_model_the_lesson_waits_for_one(
     monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
     stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()
-    assert "none is open" in stage.text
+    assert "works on the open model" in stage.text
     assert not stage.panel.next.isEnabled()
     stage.window.controller.open(str(write_gpt2()))
     qtbot.waitUntil(lambda: stage.session.model is not None)

@@ -17,9 +17,9 @@ def item(title, kind="View"):
     return Item(title, kind, lambda: None)
 
 
-ITEMS = [item("Zoom in"), item("Show Norms", "Panels"), item("Look isometrically"),
+ITEMS = [item("Zoom in"), item("Show Norms", "Panels"), item("Isometric view"),
          item("Show Spectra", "Panels"), item("Open GPT-2 small", "Models"),
-         item("Show the sphere of mean norm")]  # fmt: skip
+         item("Show sphere of mean norm")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ ITEMS = [item("Zoom in"), item("Show Norms", "Panels"), item("Look isometrically
     [
         ("", [one.title for one in ITEMS]),
         ("zoo", ["Zoom in"]),
-        ("norm", ["Show Norms", "Show the sphere of mean norm"]),
+        ("norm", ["Show Norms", "Show sphere of mean norm"]),
         ("NORMS show", ["Show Norms"]),
         ("panels", ["Show Norms", "Show Spectra"]),
         ("gpt small", ["Open GPT-2 small"]),
         ("2", ["Open GPT-2 small"]),
-        ("metric", ["Look isometrically"]),
+        ("metric", ["Isometric view"]),
         ("in", ["Zoom in"]),
         ("nothing like it", []),
     ],
@@ -73,7 +73,7 @@ def test_a_command_by_its_letters(application, palette):
     shown = palette()
     many = shown.height()
     QTest.keyClicks(shown.field, "parallel")
-    assert titles(shown) == ["Use parallel projection"]
+    assert titles(shown) == ["Parallel projection"]
     assert shown.height() < many
     assert shown.list.topLevelItem(0).text(2) == "P"
     QTest.keyClick(shown.field, Qt.Key.Key_Return)

@@ -42,7 +42,7 @@ def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
         assert application.window.docks["inspector"].isVisible()
         notice = application.session.notice
         assert notice.text == (
-            "The last start failed, so this one leaves out the arrangement of the window, the last"
+            "The last start failed, so this start omits the arrangement of the window, the last"
             " model and unsaved work."
         )
         assert str(kept) in notice.advice
@@ -59,7 +59,7 @@ def test_what_is_asked_for_is_opened_all_the_same(start_application, before, mod
     application = start_application(model, settings=before, safely=True)
     assert application.session.model is not None
     assert application.session.notice.text == (
-        "The last start failed, so this one leaves out the arrangement of the window."
+        "The last start failed, so this start omits the arrangement of the window."
     )
     assert (settings.unsaved / "a.helix").exists()
 
@@ -94,7 +94,7 @@ def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_p
     application = start_application(settings=Settings(settings._file))
     notice = application.session.notice
     assert "settings cannot be read" in notice.text
-    assert "Unsaved work of the last time is damaged" in notice.text
+    assert "The unsaved work of the last session is damaged" in notice.text
     for name in ("settings.json.broken", "unsaved/a.broken", "unsaved/b.broken"):
         assert str(settings.folder / name) in notice.advice
         assert (settings.folder / name).exists()
@@ -162,7 +162,7 @@ def test_recent_sources_that_make_no_sense_stop_no_start(start_application, sett
         application.controller.open_first(None, last, None)
         application.jobs.deliver("open", 20_000)
         notice = application.session.notice
-        assert notice is None or "fault of Helixscope" not in notice.advice
+        assert notice is None or "error in Helixscope" not in notice.advice
     application.controller.open(str(model))
     application.jobs.deliver("open", 20_000)
     assert application.session.model is not None

@@ -152,7 +152,7 @@ def test_an_empty_cache_is_one_sentence_and_so_is_one_that_cannot_be_read(
     page = make(TensorCache(tmp_path / "file")).kept
     said = page.table.message.text()
     assert said.startswith(f"{tmp_path / 'file'} cannot be read: Not a directory. ")
-    assert said.endswith("not kept.")
+    assert said.endswith("not cached.")
     assert page.open_folder.isEnabled()
     assert not page.clear.isEnabled()
     assert "could not be listed" in caplog.text
@@ -162,7 +162,7 @@ def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
     dialog = make(filled, hand_jobs)
     assert dialog.kept.table.message.text().strip() == ""
     hand_jobs.drag_on(LISTING)
-    assert dialog.kept.table.message.text() == "Looking at what is kept…"
+    assert dialog.kept.table.message.text() == "Reading the cache…"
     hand_jobs.deliver(LISTING)
     assert len(rows(dialog)) == 3
     dialog.kept.refresh()
@@ -334,7 +334,9 @@ def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
     monkeypatch.setattr(filled, "remove", lambda repo, commit: 0)
     click_row(dialog, 0)
     click(dialog.kept.remove)
-    assert dialog.kept.said.text() == "c/middle@607a30d could not be removed: the log says why."
+    assert (
+        dialog.kept.said.text() == "c/middle@607a30d could not be removed; see the log for details."
+    )
     assert len(rows(dialog)) == 3
 
     def fault(repo, commit):
@@ -455,7 +457,7 @@ def test_where_an_access_token_was_found_is_said(make, cache):
         raise OSError("hf_secret is broken")
 
     dialog = make(cache, find_token=fail)
-    assert dialog.token.text() == "An access token could not be looked for: the log says why."
+    assert dialog.token.text() == "The search for an access token failed; see the log for details."
 
 
 def test_the_token_is_looked_for_again_and_off_the_gui_thread(make, cache, hand_jobs):

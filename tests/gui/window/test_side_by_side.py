@@ -59,7 +59,7 @@ def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_t
     application = start(write_gpt2(), state="online", offline=True)
     session = application.session
     show_nine(application)
-    assert session.notice.text.startswith("None of the nine GPT-2s is on this machine")
+    assert session.notice.text.startswith("None of the nine GPT-2 models is on this machine")
     assert names(application) == ["tiny-gpt2"]
     session.models = tuple(replace(row, state="cached") for row in session.models)
     application.controller.comparing.add(str(session.model.source))

@@ -30,7 +30,7 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     folder.write_text("in the way")
     unsaved.keep()
     assert "cannot be kept" in caplog.text
-    assert application.session.notice.text.startswith("Unsaved work cannot be kept: ")
+    assert application.session.notice.text.startswith("Unsaved work cannot be backed up: ")
     application.session.notice = None
     unsaved.keep()
     assert application.session.notice is None  # once
@@ -68,7 +68,7 @@ def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
             session.selection = (position,)
             session.notice = None
             unsaved.keep()
-            text = "Unsaved work cannot be kept: no space is left on the disk."
+            text = "Unsaved work cannot be backed up: no space is left on the disk."
             assert session.notice.text == text
         unsaved.keep()
         (work,) = application.settings.unsaved.glob("*.helix")

@@ -63,7 +63,7 @@ def test_the_cost_is_said_and_a_click_agrees(qtbot, loopback_hub, folder, size):
     stage = open_stage(qtbot, loopback_hub)
     panel, model = stage.panel, stage.session.model
     words = panel.words.message.text()
-    assert "does not send parts of files" in words
+    assert "cannot send parts of files" in words
     assert f"all {size_text(size)} of {WEIGHTS} would have to be downloaded" in words
     assert panel.words.button.text() == f"Download {format_bytes(size)}"
     loopback_hub.forget_requests()
@@ -147,7 +147,7 @@ def test_a_length_that_nobody_says_is_said_to_be_unknown(qtbot, loopback_hub, fo
     stage = open_stage(qtbot, loopback_hub, before=lambda: loopback_hub.fault(
         Fault.chunked(), path=f"*/{WEIGHTS}", times=None
     ))  # fmt: skip
-    assert "it does not say how much that is" in stage.panel.words.message.text()
+    assert "of unknown size" in stage.panel.words.message.text()
     assert stage.panel.words.button.text() == "Download"
     click(stage)
     assert stage.answer.state == "ready", stage.answer.why

@@ -267,7 +267,7 @@ def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
     type_id(window, GPT2)
     settle()
     bar = window.notice_bar
-    assert "out of order or overloaded" in bar.text
+    assert "unavailable or overloaded" in bar.text
     assert not bar.whole_button.isVisible()
     assert window.empty_state.isVisible()
     assert not window.empty_state.cancel.isVisible()
@@ -279,7 +279,7 @@ def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
     window.panels["models"].search.clear()
     type_id(window, LONG)
     settle()
-    assert "does not send parts of files: all 2.0 MB of model.safetensors" in bar.text
+    assert "cannot send parts of files: all 2.0 MB of model.safetensors" in bar.text
     assert bar.whole_button.text() == "Download 2.0\xa0MB"
     assert not bar.retry_button.isVisible()
     click(bar.whole_button)

@@ -13,7 +13,7 @@ from gui.style.theme import format_count, format_rough
 
 TITLE = "On the Hub"
 UNIT = "downloads a month"
-ONLY_THE_TABLE = "Opening it fetches the position table alone, not the whole checkpoint."
+ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole checkpoint."
 
 
 def typed_address(text: str) -> HubAddress | None:
@@ -74,7 +74,7 @@ def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
         text,
         f"Search the Hub for “{text}”",
         kind="search",
-        tip="Ask the Hub for models with this in their ids",
+        tip="Search the Hub for models with this text in their ids",
         wraps=True,
     )
     if session.offline:
@@ -85,8 +85,8 @@ def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
         return (again,)
     if session.search_failed:
         return (_note(session.search_failed), again)
-    more = "else " if session.found else ""
-    return (_note(f"Nothing {more}on the Hub matches “{text}”."),)
+    more = "other " if session.found else ""
+    return (_note(f"No {more}model on the Hub matches “{text}”."),)
 
 
 def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:

@@ -33,10 +33,10 @@ MAX_RECENT = 4
 """Maximum number of recent sources, to leave room for the catalogue."""
 
 _MEANING: dict[ModelState, str] = {
-    "bundled": "Comes with the application.",
-    "computed": "Computed when it is opened: there are neither tokens nor weights.",
-    "installed": "Comes with a package that is installed here.",
-    "cached": "On this machine already: opens without the network.",
+    "bundled": "Included with Helixscope.",
+    "computed": "Computed when opened; it has no tokens or weights.",
+    "installed": "Provided by an installed package.",
+    "cached": "On this machine: opens without the network.",
 }
 
 
@@ -161,15 +161,15 @@ def _away(entry: CatalogueEntry, offline: bool) -> str:
     if entry.checkpoint_bytes is None:
         return ONLY_THE_TABLE
     part, whole = format_bytes(entry.position_bytes), format_bytes(entry.checkpoint_bytes)
-    return f"Opening it fetches the position table alone: {part} of {whole} in all."
+    return f"Opening it downloads only the position table: {part} of {whole} in total."
 
 
 def _refusal(entry: CatalogueEntry) -> str:
     """Return why a model cannot be opened, and advice."""
     return (
-        f"{entry.title} is not on this machine, and Helixscope is offline. Switch off “Work"
-        f" offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open its"
-        " folder if you have its files."
+        f"{entry.title} is not on this machine, and Helixscope is offline. Turn off “Work "
+        f"offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open "
+        "its folder if you have the files."
     )
 
 
@@ -195,5 +195,5 @@ def _recent_line(source: str) -> ModelLine:
         where, tip = PurePath(source).parent.name, source
     else:
         where = address.repo.rpartition("/")[0]
-        tip = f"{address}\nOpened before; what of it is no longer on this machine is fetched again."
+        tip = f"{address}\nOpened before; parts no longer on this machine are downloaded again."
     return ModelLine(source, short_name(source), where, tip=tip, haystack=source.casefold())

@@ -26,7 +26,7 @@ from gui.widgets.label import label
 from gui.widgets.opening_row import OpeningRow
 from gui.widgets.tooltips import wrapped
 
-_EMPTY = "No models are listed. Open a folder or a file with a checkpoint of your own."
+_EMPTY = "No models are listed. Open a folder or file with your own checkpoint."
 
 
 class ModelPanel(Panel):
@@ -65,9 +65,9 @@ class ModelPanel(Panel):
         self.search.setAccessibleName("Search models")
         self.search.setToolTip(
             wrapped(
-                "Search by name, id or group; Enter opens the marked line. A model of the Hub"
-                " opens by its id, with @revision for a branch, tag, commit or refs/pr/N of it,"
-                " or by the address of its page; a folder or a file by its path."
+                "Search by name, id or group; Enter opens the highlighted row. You can also enter "
+                "the id of a model on the Hub, with @revision for a branch, tag, commit or "
+                "refs/pr/N, the address of its page, or the path of a folder or file."
             )
         )
         self.search.installEventFilter(self)
@@ -175,7 +175,7 @@ class ModelPanel(Panel):
         act.triggered.connect(lambda: self._on_line_chosen(line))
         act.setEnabled(not line.is_open and not self._is_opening(line.source))
         if line.kind == "source":
-            beside = menu.addAction("Show beside the open model")
+            beside = menu.addAction("Add for comparison")
             beside.setEnabled(self.session.model is not None and not line.refusal)
             beside.triggered.connect(lambda: self.compareRequested.emit(line.source))
             what = "path" if parse_address(line.source) is None else "id"

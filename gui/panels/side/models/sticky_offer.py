@@ -25,7 +25,7 @@ class StickyOffer(QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName("Search the Hub")
-        self.setToolTip("Search the Hub for what is typed above")
+        self.setToolTip("Search the Hub for the text typed above")
         self.set_theme(theme)
         self.hide()
 

@@ -42,7 +42,7 @@ def test_it_is_answered_for_the_shown_range_and_the_angle_grows_with_the_lag(pan
     assert len(angle.x) > 100
     np.testing.assert_allclose(angle.y, fitted.y, atol=12)
     assert panel.result.turned.degrees_per_token == pytest.approx(360 * 3 / 199, rel=0.02)
-    assert "° a token" in readings(panel, "Angle")
+    assert "° per token" in readings(panel, "Angle")
 
 
 def test_the_empty_state_says_what_it_will_show(qtbot):
@@ -96,7 +96,7 @@ def test_arrows_step_from_the_plots_too_and_scoring_and_space_ask_another_questi
     assert readings(panel, "Angle").startswith("plane 1 ")
     assert len(curves(panel, "Angle")) == 3
     QTest.mouseClick(panel.controls.widgets["space"].buttons["heads"], LEFT)
-    assert "bare table" in panel.words.message.text()
+    assert "only a position table" in panel.words.message.text()
     QTest.mouseClick(panel.controls.widgets["space"].buttons["3"], LEFT)
     assert panel.result is not None
 
@@ -295,7 +295,7 @@ def test_it_is_said_where_the_rotation_alone_does_better(stage, panel, write_tab
     for lag in (found.lags[better.argmax()], found.lags[better.argmin()]):
         panel.configure(lag=int(lag))
         at = found.index(lag)
-        alone = f"rotation alone is better: {format_number(found.r2['rotation'][at])}"
+        alone = f"rotation alone fits better:  {format_number(found.r2['rotation'][at])}"
         assert (alone in panel.header.finding.text()) is bool(better[at])
     assert better.any()
     assert not better.all()

@@ -181,7 +181,7 @@ def test_what_gpt2s_part_lacks_is_said_with_what_works_and_left_out_of_a_file(gp
 def test_a_bare_table_says_so(stage_of, helix_table):
     words = stage_of("overlaps", helix_table).panel.words
     assert "no layers" in words.message.text()
-    assert "only P is here" in words.advice.text()
+    assert "Only its matrix P is available" in words.advice.text()
 
 
 def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):

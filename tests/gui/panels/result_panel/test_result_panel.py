@@ -201,7 +201,7 @@ def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
     stage.open(path)
     stage.session.model.bytes_to_fetch_for = nbytes
     stage.panel.show()
-    assert words(stage.panel) == "This takes 154 MB from the Hub.".replace(" MB", "\xa0MB")
+    assert words(stage.panel) == "This needs 154 MB from the Hub.".replace(" MB", "\xa0MB")
     assert asked == [("W_E", 0)]
     QTest.mouseClick(stage.panel.words.button, LEFT)
     assert stage.panel.content.label.isVisible()

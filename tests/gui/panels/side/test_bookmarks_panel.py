@@ -138,17 +138,17 @@ def test_what_is_removed_leaves_words_and_is_brought_back(alone, key):
     assert alone.empty.isVisible()
     assert alone.empty.text() == EMPTY
     assert not alone.go.isVisible()
-    assert alone.removed.text() == "“View 1” is removed."
+    assert alone.removed.text() == "Removed “View 1”."
     QTest.mouseClick(alone.back, LEFT)
     assert names(alone) == ["View 1"]
-    assert alone.removed.text() == "“View 2” is removed."
+    assert alone.removed.text() == "Removed “View 2”."
     QTest.mouseClick(alone.back, LEFT)
     assert names(alone) == ["View 1", "View 2"]
     assert not alone.back.isVisible()
     key(alone, Qt.Key.Key_Up)
     key(alone, Qt.Key.Key_Delete)
     assert names(alone) == ["View 2"]
-    assert alone.removed.text() == "“View 1” is removed."
+    assert alone.removed.text() == "Removed “View 1”."
     assert alone.rows[alone.current].thumbnail.hasFocus()
     QTest.mouseClick(alone.back, LEFT)
     assert names(alone) == ["View 1", "View 2"]

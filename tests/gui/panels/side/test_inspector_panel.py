@@ -100,7 +100,7 @@ def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
     assert panel.sentence.text() == "Opening gpt2…"
     session.opening = ""
     open_table(session)
-    assert panel.sentence.text() == "Click a point, or type a position, to inspect it."
+    assert panel.sentence.text() == "Click a point or type a position to inspect it."
     assert panel.go_to.isEnabled()
     panel.answers.select((5,))
     assert not panel.sentence.isVisible()
@@ -172,7 +172,7 @@ def test_step_buttons_walk_and_stop_at_the_ends_and_go_to_keeps_what_is_wrong(ma
     QTest.keyClicks(panel.go_to.field, "64")
     QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
     assert session.selection == (17,)
-    assert panel.go_to.message.text() == "There is no 64: positions 0–63"
+    assert panel.go_to.message.text() == "There is no position 64; the table has 0–63"
 
 
 def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
@@ -355,8 +355,9 @@ def test_selects_what_is_typed(go_to):
 
 def test_says_what_is_wrong_and_keeps_the_text(go_to):
     for typed, said in (
-        ("64", "There is no 64: positions 0–63"), ("10-99", "There is no 99: positions 0–63"),
-        ("-5", "“-5” is no position"), ("twelve", "“twelve” is no position"),
+        ("64", "There is no position 64; the table has 0–63"),
+        ("10-99", "There is no position 99; the table has 0–63"),
+        ("-5", "“-5” is not a position"), ("twelve", "“twelve” is not a position"),
     ):  # fmt: skip
         enter(go_to, typed)
         assert said in go_to.message.text()
@@ -372,7 +373,7 @@ def test_a_range_too_long_is_cut_and_another_table_takes_the_message_away(go_to)
     go_to.set_table(5000, None)
     enter(go_to, "0-2999")
     assert go_to.asked == [tuple(range(2000))]
-    assert "1\u2009000 more are not" in go_to.message.text()
+    assert "1\u2009000 more were left out" in go_to.message.text()
     enter(go_to, "64")
     go_to.set_table(100, 7)
     assert not go_to.message.isVisible()

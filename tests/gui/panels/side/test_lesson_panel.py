@@ -97,11 +97,11 @@ def test_a_large_download_is_asked_about_and_what_cannot_be_measured_is_said(pan
     assert question.tensors() == (("W_E", 0),)
     answer(panel, "working")
     assert panel.fetch.isHidden()
-    assert "Measuring" in panel.note.text()
+    assert "Computing" in panel.note.text()
     answer(panel, "ready", result=facts(panel, **KNOWN))
     assert panel.note.isHidden()
     answer(panel, "impossible", why="There is no network.", retry=True)
-    assert panel.note.text() == "Without numbers: There is no network."
+    assert panel.note.text() == "Numbers not available: There is no network."
     assert panel.fetch.text() == "Try again"
     answer(panel, "impossible", why="It is gone.")
     assert panel.fetch.isHidden()

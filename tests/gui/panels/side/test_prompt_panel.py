@@ -65,7 +65,7 @@ def test_each_state_says_what_to_do(make, qtbot):
     session.opening = ""
     session.model = SimpleNamespace(n_positions=1024)
     assert panel.field.isEnabled()
-    assert panel.sentence.text().startswith("Type a text")
+    assert panel.sentence.text().startswith("Enter text")
     session.prompt = "Hello"
     qtbot.waitUntil(lambda: panel.sentence.text().startswith("Splitting"))
     session.tokens_missing = "This checkpoint has no tokenizer."

@@ -95,9 +95,9 @@ def test_nothing_is_asked_before_the_button_is_pressed_nor_fetched_before_the_bu
 ):
     hub.forget_requests()
     assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
-    assert form.advice.text() == "Looking asks the Hub once, and fetches nothing yet."
-    assert form.button.text() == "Look for checkpoints"
-    assert "nothing is fetched yet" in form.button.toolTip()
+    assert form.advice.text() == "The search makes one request to the Hub and downloads nothing."
+    assert form.button.text() == "Find checkpoints"
+    assert "nothing is downloaded yet" in form.button.toolTip()
     assert not form.count.isVisible()
     assert hub.requests == []
     press(form)
@@ -117,7 +117,7 @@ def test_nothing_is_asked_before_the_button_is_pressed_nor_fetched_before_the_bu
     type_count(form, "4")
     assert form.budget.text() != before
     assert format_bytes(4 * (4 * 64 * 24 + 256 * 1024)) in form.budget.text()
-    assert "Steps: 0, " in form.budget.toolTip()
+    assert "Steps: 0, " in form.budget.toolTip().replace("\n", " ")
     type_count(form, "1")
     assert form.budget.text().startswith("of 20 · step 1\N{THIN SPACE}900 · at most")
     assert hub.requests == []
@@ -126,13 +126,13 @@ def test_nothing_is_asked_before_the_button_is_pressed_nor_fetched_before_the_bu
 def test_gathering(form, press, hub):
     press(form)
     type_count(form, "6")
-    assert form.button.text() == "Gather"
+    assert form.button.text() == "Load"
     press(form)
     assert form.session.history.n_snapshots == 6
     assert form.budget.text().endswith("nothing to fetch")
     type_count(form, "9")
-    assert "here already" in form.budget.text()
-    assert form.button.text() == "Gather the rest"
+    assert "already here" in form.budget.text()
+    assert form.button.text() == "Load the rest"
     press(form)
     assert form.session.history.n_snapshots == 9
 
@@ -143,7 +143,7 @@ def test_how_far_it_is_and_cancel(show, hub, hand_jobs):
     hand_jobs.deliver_all()
     click(form.button)
     hand_jobs.drag_on(LIST)
-    assert form.message.text() == "Looking for checkpoints…"
+    assert form.message.text() == "Searching for checkpoints…"
     assert not form.button.isVisible()
     hand_jobs.deliver(LIST)
     click(form.button)
@@ -169,12 +169,12 @@ def test_whole_files_are_agreed_to_by_a_button_that_says_how_much(form, press, h
     hub.ranges = False
     press(form)
     (size,) = {file.stat().st_size for file in tmp_path.glob("made/**/model.safetensors")}
-    assert "does not send parts of files" in form.message.text()
+    assert "cannot send parts of files" in form.message.text()
     assert form.button.text() == f"Download {format_bytes(3 * size)}"
     assert form.budget.text().endswith(f"{format_bytes(3 * size)} as whole files")
     press(form)
     assert form.session.history.n_snapshots == 3
-    assert form.button.text() == "Gather"
+    assert form.button.text() == "Load"
 
 
 def test_what_was_left_out_is_named(form, press, hub):
@@ -184,7 +184,7 @@ def test_what_was_left_out_is_named(form, press, hub):
     assert form.session.history.steps.tolist() == STEPS
     assert form.skipped.isVisible()
     assert form.skipped.text().startswith("1 checkpoint left out: step 550. ")
-    assert "holds no weights" in " ".join(form.skipped.toolTip().split())
+    assert "has no weights" in " ".join(form.skipped.toolTip().split())
 
 
 def test_offline_is_said(form, press, hub):
@@ -194,7 +194,7 @@ def test_offline_is_said(form, press, hub):
     press(form)
     assert hub.requests == []
     assert "Helixscope is offline" in form.message.text()
-    assert form.button.text() == "Look again"
+    assert form.button.text() == "Search again"
     form.session.offline = False
     press(form)
     assert form.count.isVisible()
@@ -222,11 +222,11 @@ def test_it_takes_other_colours_and_is_let_go_of(show, idle, hub):
     controller.gatherer.look()
     idle(form)
     assert form.session.gathering is not None
-    assert form.button.text() == "Look for checkpoints"
+    assert form.button.text() == "Find checkpoints"
 
 
 def test_of_many_left_out_the_first_are_named():
-    several = [Skipped(step, "x", "It holds no weights.") for step in range(0, 40_000, 1000)]
+    several = [Skipped(step, "x", "It has no weights.") for step in range(0, 40_000, 1000)]
     text, tip = skipped_text(several)
     assert text == "40 checkpoints left out"
     assert tip.count("\n") == MOST_NAMED

@@ -58,7 +58,7 @@ def player_of(stage) -> Player:
 def painted(stage, name) -> PaintedPlot:
     """The "share, R²", "norm", "turns" or "loss (nats)" against the step."""
     plots = stage.panel.content.plots.painted
-    (found,) = [one for one in plots if one.widget.accessibleName() == f"{name} against step"]
+    (found,) = [one for one in plots if one.widget.accessibleName() == f"{name} by step"]
     return found
 
 
@@ -73,7 +73,7 @@ def test_it_begins_with_the_model_as_it_is_and_keys_and_buttons_step(stage):
     player = player_of(stage)
     assert snapshot(stage) is None
     assert player.slider.value() == LAST
-    assert player.readout.text() == "as it is now"
+    assert player.readout.text() == "final model"
     assert not player.now.isEnabled()
     assert (player.first.text(), player.last.text()) == ("0", "3\N{THIN SPACE}000")
     press(stage, Qt.Key.Key_Left)
@@ -252,7 +252,7 @@ def test_where_there_is_room_all_plots_are_shown_or_the_last_ones_in_place_of_ea
 def test_the_directions_sparsity_stands_beside_that_of_directions_turned_at_random(
     stage, tmp_path, qtbot
 ):
-    assert painted(stage, MASS).readings.text() == "its rows have no more than 40 entries"
+    assert painted(stage, MASS).readings.text() == "its rows have at most 40 entries"
     wide = [np.zeros((48, 80), "f4") for _ in STEPS]
     for k, table in enumerate(wide):
         # Three directions of equal entries: in all 80 at first, in 40 from the middle on.
@@ -295,7 +295,7 @@ def test_a_model_without_a_history_says_what_has_one(stage, write_table):
     press(stage, Qt.Key.Key_Left)
     stage.open(write_table())
     assert stage.panel.words.isVisible()
-    assert "without a history" in stage.panel.words.message.text()
+    assert "no training history" in stage.panel.words.message.text()
     assert stage.session.timeline is None
     assert "sample" in stage.panel.words.advice.text()
     assert not stage.panel.content.checkpoints.isVisible()
@@ -360,7 +360,7 @@ def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_sn
     figure = stage.panel.figure()()
     assert len(figure.axes) == 4  # its rows are too short for sparsity
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
-    assert names == ["47", "39–46", "20", "if decayed"]
+    assert names == ["47", "39–46", "20", "decay only"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
     assert "supported" in figure.axes[0].texts[0].get_text()
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.csv")

@@ -172,7 +172,7 @@ def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub
     assert session.model is None
     said = session.notice.text
     assert said.startswith("gpt2 could not be opened: 127.0.0.1:")
-    assert "out of order or overloaded" in said
+    assert "unavailable or overloaded" in said
     assert (session.notice.source, session.notice.retry, session.notice.whole) == (GPT2, True, 0)
     assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
     controller.retry()
@@ -210,7 +210,7 @@ def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_p
     controller.open(GPT2, positions=(2, 50))
     nbytes = write_stand_in(tmp_path / "again", GPT2)["model.safetensors"].stat().st_size
     assert session.model is None
-    assert "does not send parts of files" in session.notice.text
+    assert "cannot send parts of files" in session.notice.text
     assert (session.notice.whole, session.notice.retry) == (nbytes, False)
     controller.retry(whole=True)
     assert session.notice is None
@@ -332,7 +332,7 @@ def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, h
     fetched.offline = True
     controller.check_for_update()
     assert hub.requests == []
-    assert fetched.notice.text.startswith("The Hub cannot be asked for a newer version")
+    assert fetched.notice.text.startswith("Cannot check for a newer version")
 
 
 # ---- starting --------------------------------------------------------------------------

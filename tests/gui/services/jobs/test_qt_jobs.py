@@ -412,7 +412,7 @@ def test_a_panic_of_a_library_ends_the_job_with_a_sentence(qtbot, jobs, session,
     errors = []
     jobs.start("a", panicking, pytest.fail, errors.append, stop=(lambda: None) if alone else None)
     qtbot.waitUntil(lambda: bool(errors))
-    assert str(errors[0]) == "This failed inside a library."
+    assert str(errors[0]) == "An error occurred inside a library."
     assert session.jobs == 0
 
     InlineJobs().start("a", panicking, pytest.fail, errors.append)

@@ -87,7 +87,7 @@ def test_a_lesson_is_read():
     ("old", "new", "line", "says"),
     [
         ('"Shapes"', '"Shapes', 2, "illegal character"),
-        ("title =", "titel =", 2, "no “titel”"),
+        ("title =", "titel =", 2, "“titel” is not allowed here"),
         ('title = "Shapes"', "title = 3", 2, "“title” should be a text"),
         ('title = "Shapes"\n', "", 1, "no “title”"),
         ("+++\n\n## One", "\n\n## One", 1, "a second line +++ is missing"),
@@ -97,11 +97,11 @@ def test_a_lesson_is_read():
         ("k = 12 }", "k = }", 10, "invalid value"),
         ('panel = "capture"', 'panel = "captur"', 9, "no panel “captur”"),
         ('panel = "norms"', "panel = 3", 16, "“panel”: should be a text"),
-        ('panel = "norms"', 'pannel = "norms"', 16, "no “pannel”"),
-        ("100-last or", "100..last or", 14, "“100..last” is no range"),
-        ('[0, "last"]', "[true]", 15, "is no position"),
-        ('[0, "last"]', '["first"]', 15, "“first” is no position"),
-        ('select = [0, "last"]', 'camera = "above"', 15, "“above” is none of side, article"),
+        ('panel = "norms"', 'pannel = "norms"', 16, "no option “pannel”"),
+        ("100-last or", "100..last or", 14, "“100..last” is not a range"),
+        ('[0, "last"]', "[true]", 15, "is not a position"),
+        ('[0, "last"]', '["first"]', 15, "“first” is not a position"),
+        ('select = [0, "last"]', 'camera = "above"', 15, "“above” is not one of side, article"),
         ('select = [0, "last"]', "components = [1, 2]", 15, "three components"),
         ('select = [0, "last"]', "components = [0, 1, 2]", 15, "count from 1"),
         ('select = [0, "last"]', "sphere = 1", 15, "true or false"),
@@ -110,12 +110,12 @@ def test_a_lesson_is_read():
         ("if tokens\n", "if helix\n", 8, "no condition “helix”"),
         ("```setup if tokens", "```python", 8, "no blocks but"),
         ("{turns}", "{turnz}", 22, "no {turnz}"),
-        ("{variance 1-last}", "{variance 1:last}", 19, "“1:last” is no range"),
+        ("{variance 1-last}", "{variance 1:last}", 19, "“1:last” is not a range"),
         ("(panel:norms)", "(panel:norm)", 20, "no panel “norm”"),
         ("[if helix", "[if helicks", 22, "no condition “helicks”"),
-        ("[if helix 1-last and", "[if helix 1-last, and", 22, "is no range"),
+        ("[if helix 1-last and", "[if helix 1-last, and", 22, "is not a range"),
         ("### Question", "### Task", 24, "and not “Task”"),
-        ("## Two\nWords.\n", "## Two\n", 30, "says nothing"),
+        ("## Two\nWords.\n", "## Two\n", 30, "step is empty"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(old, new, line, says):
@@ -204,21 +204,24 @@ def test_shipped_lessons_can_be_read_and_all_that_they_can_say_is_written_down()
 
 STEPS = {"sample": 12, "gpt2": 11, "minilm": 11, "clip-size": 10}
 SAID = {
-    "sample": ("512 vectors", "of its training to step"),
+    "sample": ("512 vectors", "from step"),
     "gpt2": (
-        "1 024 vectors", "gpt2 has one, too. The best helix explains 91 %", "they hold 95 %",
-        "3.38 on average, and vary by 3 %", "stand out: 0 and 1023", "98 % of it",
-        "together 58 numbers of 768", "This file has no vectors of words", "the one 50 before it",
-        "has 12, counted from 0", "Head 7 looks most",
-        "Beside chance: ≈ holds, as it would for any smooth curve: R² for N = 50",
+        "1 024 vectors", "gpt2 has one, too. In this picture the best helix explains 91 %",
+        "they explain 95 %",
+        "average 3.38, with a standard deviation of 3 %", "stand out: 0 and 1023", "98 % of it",
+        "together, 58 entries of 768", "This file has no token vectors",
+        "the position 50 before it",
+        "has 12, counted from 0", "Head 7 attends most",
+        "Compared with chance: ≈ holds, as for any smooth curve: R² for N = 50",
         "0.976, expected at least 0.9. 90 % of 200 random turns: 0.2",
     ),
     "minilm": (
-        "384 numbers", "The three hold 36 %", "there is no clear one", "0, 127, 510 and 511",
-        "The places live where the words are not", "turns by 114°", "Head 2 looks most",
-        "Beside chance: ✗ does not hold: balanced turning share",
+        "384 numbers", "The three components explain 36 %", "has no clear helix",
+        "0, 127, 510 and 511", "The positions occupy directions that tokens hardly use",
+        "turns by 114°", "Head 2 attends most",
+        "Compared with chance: ✗ does not hold: balanced turning share",
     ),
-    "clip-size": ("77 vectors", "Here these are 15–76"),
+    "clip-size": ("77 vectors", "here 15–76"),
 }  # fmt: skip
 
 
@@ -332,7 +335,7 @@ def test_a_lesson_of_any_text_is_one_short_sentence(text, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="has no pipes")
 def test_a_pipe_among_the_lessons_is_left_out(tmp_path):
     os.mkfifo(tmp_path / "shapes.md")
-    assert "it is no file" in str(find_lessons([tmp_path], PANELS)[1][0])
+    assert "it is not a file" in str(find_lessons([tmp_path], PANELS)[1][0])
 
 
 def test_beginnings_of_links_take_no_time_to_the_square():

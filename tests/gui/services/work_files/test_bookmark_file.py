@@ -131,7 +131,7 @@ def test_what_is_no_file_of_bookmarks_is_refused_and_every_cut_one(path):
 def test_a_later_version_is_refused_and_one_of_a_view_is_not_left_out(path):
     write_bookmarks(BOTH, path)
     change_list(path, lambda said: said.update(version=BOOKMARKS_VERSION + 1))
-    with pytest.raises(NewerVersion, match="newer Helixscope"):
+    with pytest.raises(NewerVersion, match="newer version of Helixscope"):
         read_bookmarks(path)
     parts = {LIST: json.loads(pack_bookmarks(())[LIST])}
     assert parts[LIST]["version"] == BOOKMARKS_VERSION

@@ -160,7 +160,7 @@ def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next
     controller.open(str(other))
     (tmp_path / "bad.helix").write_text("hello")
     controller.open(str(tmp_path / "bad.helix"))
-    assert session.notice.text.startswith("bad.helix is no saved work")
+    assert session.notice.text.startswith("bad.helix is not a saved project")
     assert session.model.source == str(other)
     session.positions = (2, 20)
     path = save()
@@ -267,7 +267,7 @@ def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
     (tmp_path / "long.npy").unlink()
     controller.open(str(path))
     assert [one.name for one in session.compared] == ["long.npy", "short"]
-    assert "There is nothing at" in session.compared[0].failed
+    assert "does not exist" in session.compared[0].failed
     assert session.aligned is None
     assert session.not_aligned == "long.npy could not be opened."
 

@@ -291,11 +291,11 @@ def test_whatever_goes_wrong_inside_a_reader_is_said_in_one_sentence(path, name)
 def test_a_file_or_folder_that_is_not_there_or_of_a_newer_version_is_refused(path):
     with pytest.raises(HelixscopeError, match="cannot be read") as refused:
         read_work(path)
-    assert "Save the work again" in refused.value.advice
+    assert "Save the project again" in refused.value.advice
     with pytest.raises(HelixscopeError, match="cannot be written"):
         write_work(WORK, path.parent / "nowhere" / "a.helix")
     rewrite(path, lambda said: said.update(version=VERSION + 1))
-    with pytest.raises(HelixscopeError, match="saved by a newer Helixscope") as refused:
+    with pytest.raises(HelixscopeError, match="saved by a newer version of Helixscope") as refused:
         read_work(path)
     assert "newer version" in refused.value.advice
 

@@ -30,8 +30,8 @@ def found(name, downloads=None, note=""):
 FETCHED = "stanford-crfm/alias-gpt2-small-x21@checkpoint-1000"
 ROWS = (
     *(ModelRow(entry, STATES.get(entry.id, "online")) for entry in read_catalogue()),
-    ModelRow(CatalogueEntry(FETCHED, FETCHED.rsplit("/")[-1], "Fetched before", 1024, 768, "A gpt2 "
-                            "model that is on this machine already."), "cached"),
+    ModelRow(CatalogueEntry(FETCHED, FETCHED.rsplit("/")[-1], "Downloaded before", 1024, 768, "A "
+        "gpt2 model on this machine."), "cached"),
 )  # fmt: skip
 DUTCH = (found("GroNLP/gpt2-small-dutch", 3412, "A model for text generation."),
          found("yhavinga/gpt2-medium-dutch-nedd"))  # fmt: skip
@@ -89,9 +89,9 @@ def test_refusal_and_tip_say_why_and_that_only_the_table_is_fetched():
     tip = line_of(session(), "openai-community/gpt2-medium").tip.replace(NBSP, " ")
     assert tip.startswith("GPT-2 medium · openai-community/gpt2-medium\n")
     assert "1\N{THIN SPACE}024 dimensions" in tip
-    assert tip.endswith("Opening it fetches the position table alone: 4.2 MB of 1.5 GB in all.")
+    assert tip.endswith("Opening it downloads only the position table: 4.2 MB of 1.5 GB in total.")
     unknown = line_of(session(), "facebook/opt-125m").tip
-    assert unknown.endswith("the position table alone, not the whole checkpoint.")
+    assert unknown.endswith("only the position table, not the whole checkpoint.")
     offline = line_of(session(offline=True), "facebook/opt-125m").tip
     assert offline.endswith("Not on this machine, and Helixscope is offline.")
 
@@ -170,7 +170,7 @@ def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
 
 
 def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
-    assert "neither tokens nor weights" in line_of(session(), "sinusoidal").tip
+    assert "no tokens or weights" in line_of(session(), "sinusoidal").tip
     for text, title in (
         ("sinusoidal:512x128", "sinusoidal-512x128"),
         ("sinusoidal-fairseq:8x8", "sinusoidal-fairseq-8x8"),
@@ -246,12 +246,12 @@ def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already(
     assert (first.state.replace(NBSP, " "), second.state) == ("3.4 k", "")
     assert "3\N{THIN SPACE}412 downloads in the last month." in first.tip
     assert "A model for text generation." in first.tip
-    assert "downloads" not in second.tip
+    assert "downloads in the last month" not in second.tip
     assert preferred(state, "gpt2 dutch").source == DUTCH[0].id
     state = session(found=(found("openai-community/gpt2-xl", 9),), found_for="gpt2-xl")
     assert titles(list_groups(state, "gpt2-xl")) == [
         ("OpenAI's GPT-2", ["GPT-2 XL"]),
-        ("On the Hub", ["Nothing else on the Hub matches “gpt2-xl”."]),
+        ("On the Hub", ["No other model on the Hub matches “gpt2-xl”."]),
     ]
 
 
@@ -261,7 +261,7 @@ def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already(
         ({}, [("search", "Search the Hub for “nanogpt nl”")]),
         ({"searching": "nanogpt nl"}, [("note", "Searching the Hub for “nanogpt nl”…")]),
         ({"searching": "nanogpt"}, [("search", "Search the Hub for “nanogpt nl”")]),
-        ({"found_for": "nanogpt nl"}, [("note", "Nothing on the Hub matches “nanogpt nl”.")]),
+        ({"found_for": "nanogpt nl"}, [("note", "No model on the Hub matches “nanogpt nl”.")]),
         ({"found_for": "nanogpt", "found": DUTCH}, [("search", "Search the Hub for “nanogpt nl”")]),
         (
             {"found_for": "nanogpt nl", "found": DUTCH, "searching": "nanogpt nl"},

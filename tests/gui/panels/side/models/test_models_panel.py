@@ -84,7 +84,7 @@ def test_lists_recent_paths_then_the_catalogue_in_its_groups_and_tooltips_have_t
     tip = lines["GPT-2 medium"].tip
     assert "A note about GPT-2 medium." in tip
     assert "768 dimensions" in tip
-    assert "position table alone" in tip
+    assert "only the position table" in tip
     index = panel.list.indexAt(panel.list.rect_of("openai-community/gpt2-medium").center())
     shown = index.data(Qt.ItemDataRole.ToolTipRole)
     assert shown.split() == tip.split()
@@ -265,7 +265,7 @@ def test_marks_the_open_model_or_folder_which_is_not_opened_again(panel, qtbot):
 def test_with_nothing_to_list_it_says_what_to_do(qtbot):
     panel = shown(qtbot, Session())
     assert panel.message.isVisible()
-    assert "Open a folder or a file" in panel.message.text()
+    assert "Open a folder or file" in panel.message.text()
     panel.session.models = ROWS
     assert panel.list.isVisible()
 

@@ -251,7 +251,7 @@ def test_walking_down_goes_behind_nothing(panel):
 # ---- the menu of a line -------------------------------------------------------------------------
 
 
-BESIDE = "Show beside the open model"
+BESIDE = "Add for comparison"
 
 
 @pytest.fixture
