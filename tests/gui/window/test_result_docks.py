@@ -212,9 +212,8 @@ def test_a_panel_fills_the_window_and_gives_it_back(window, bar, settle, qtbot):
         qtbot.waitUntil(lambda: len(group_bars(window)) == 1)  # Qt may have made another one
         (bar,) = group_bars(window)
         QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
-        dock = window.docks["shape"]
-        qtbot.waitUntil(lambda: fills(dock))
-        assert dock.width() == pytest.approx(window.width(), abs=4)
+        qtbot.waitUntil(lambda: fills(window.docks["shape"]))
+        assert window.docks["shape"].width() == pytest.approx(window.width(), abs=4)
         assert not window.viewport.isVisible()
         click_panel(window, group_bars(window)[0], "lookback")  # others of the place stay in reach
         qtbot.waitUntil(lambda: fills(window.docks["lookback"]))
