@@ -21,7 +21,7 @@ from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
-from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose, view_pose
+from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
 from gui.state.session import Session
 from gui.state.values import ColorSpan
 from gui.style.theme import THEMES, Theme
@@ -127,7 +127,6 @@ class OffScreen:
                 f"A picture of {pixels[0]} × {pixels[1]} pixels is not possible",
                 f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
             )
-        self._aspect = size[0] / size[1]
         self._finer = finer if max(pixels) * finer <= MAX_PIXELS else 1
         self._size, self._dpi = pixels, round(72 * scale * self._finer)
         self._overlap = math.ceil(OVERLAP * scale)
@@ -160,9 +159,10 @@ class OffScreen:
         with _quiet_vtk():
             window.SetAlphaBitPlanes(transparent)
             window.SetDPI(self._dpi)
+            self._scene.set_backed(not transparent)
             self._scene.show(state)
             if isinstance(pose, str):
-                pose = view_pose(pose, self._scene.displayed_range, state.turn, self._aspect)
+                pose = self._scene.pose_of(pose, self._scene.displayed_range)
             pose.apply(camera)
             camera.SetViewAngle(VIEW_ANGLE)
             camera.SetWindowCenter(0.0, 0.0)

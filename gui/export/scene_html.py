@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,8 +24,54 @@ BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
 STOPS = 32
 """Number of colours that define a map."""
-ARROW = 0.15
-"""Length of an axis's arrow, relative to the scene's longest extent."""
+AXES_SCRIPT = """
+(() => {
+  const graph = document.getElementById('{plot_id}'), axes = AXES, length = 30;
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.id = 'axes';
+  svg.setAttribute('viewBox', '-66 -48 132 96');
+  svg.style.cssText = 'position: fixed; right: 8px; bottom: 8px; width: 132px; height: 96px;' +
+    'pointer-events: none; font: ' + axes.size + 'px system-ui, sans-serif';
+  document.body.append(svg);
+  const part = (name, attributes, text) => {
+    const made = document.createElementNS(svg.namespaceURI, name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    if (text) made.textContent = text;
+    svg.append(made);
+  };
+  const list = (p) => [p.x, p.y, p.z];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const unit = (a) => a.map((x) => x / (Math.hypot(...a) || 1));
+  const cross = (a, b) =>
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const draw = (camera) => {
+    const middle = list(camera.center), back = unit(list(camera.eye).map((x, i) => x - middle[i]));
+    const right = unit(cross(list(camera.up), back)), above = cross(back, right);
+    svg.replaceChildren();
+    part('rect', {x: -66, y: -48, width: 132, height: 96, rx: 4, fill: axes.ground, opacity: 0.8});
+    const tips = axes.arrows.map((a) => [length * dot(a, right), -length * dot(a, above)]);
+    const rest = unit([0, 1].map((i) => -tips[0][i] - tips[1][i] - tips[2][i]));
+    tips.forEach((tip, i) => {
+      const seen = Math.hypot(...tip) > 8, way = seen ? unit(tip) : rest;
+      const head = (side) => [0, 1].map(
+        (k) => tip[k] + 5 * (side * [-way[1], way[0]][k] / 2 - way[k])).join(',');
+      part('polyline', {points: '0,0 ' + tip.join(','), stroke: axes.line, fill: 'none',
+        'stroke-width': 1.5});
+      if (seen) part('polyline', {points: [head(1), tip.join(','), head(-1)].join(' '),
+        stroke: axes.line, fill: 'none', 'stroke-width': 1.5});
+      part('text', {x: tip[0] + 18 * way[0], y: tip[1] + 10 * way[1], fill: axes.text,
+        'text-anchor': 'middle', 'dominant-baseline': 'central'}, axes.names[i]);
+    });
+  };
+  const follow = (moved) => {
+    draw((moved && moved['scene.camera']) || graph._fullLayout.scene.camera);
+  };
+  graph.on('plotly_relayouting', follow);
+  graph.on('plotly_relayout', follow);
+  follow();
+})();
+"""
+"""Draws the axes' arrows as the window does; Plotly has no axes that stay in a corner."""
 PROJECTIONS = {"perspective": "perspective", "parallel": "orthographic"}
 THINNEST = 1e-3
 """Minimum thickness of a flat scene, relative to its longest extent, as required by Plotly."""
@@ -51,7 +98,6 @@ def scene_html(
             _faint(world[end], texts[end], theme) for end in ends if end.stop - end.start > 1
         ]
     traces += guide_traces(state, theme)
-    traces += _arrows(state, theme, _Box.around(traces), pose)
     figure = go.Figure([go.Scatter3d(trace) for trace in traces])
     # Anything outside the axes' ranges is not drawn.
     figure.update_layout(_layout(state, theme, _Box.around(traces), pose))
@@ -60,6 +106,7 @@ def scene_html(
         div_id="scene",
         config={"displaylogo": False, "responsive": True, "scrollZoom": True},
         default_height="100%",
+        post_script=_axes(state, theme),
     )
     head = (
         f"<head><title>{html.escape(title)}</title>"
@@ -141,27 +188,21 @@ class _Box:
         return float(np.cbrt(self.extents.prod()))
 
 
-def _arrows(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> list[Trace]:
-    """Return a short line along each component, labelled, initially in the lower right."""
-    ahead = pose.focal_point - pose.position
-    right = np.cross(ahead, pose.up)
-    across = right / np.linalg.norm(right) - pose.up
-    start = box.centre + 0.5 * np.sign(across) * box.extents
-    length = ARROW * float(box.extents.max())
-    arrows: list[Trace] = []
-    for along, name in zip(state.turn.T, state.axis_labels, strict=True):
-        ends = np.stack([start, start + length * along])
-        arrows.append(
-            {
-                **{axis: ends[:, i] for i, axis in enumerate("xyz")},
-                "mode": "lines+text",
-                "line": {"color": theme.muted, "width": LINE_WIDTH},
-                "text": ["", html.escape(name)],
-                "textfont": {"color": theme.text, "size": SMALL},
-                "hoverinfo": "skip",
-            }
-        )
-    return arrows
+def _axes(state: SceneState, theme: Theme) -> str:
+    """Return a script that draws the components' arrows over the scene, in its lower right.
+
+    They turn with the camera, and stay in their corner.
+    """
+    shown = {
+        "arrows": state.turn.T.tolist(),
+        "names": [name.partition(" · ")[0] for name in state.axis_labels],
+        "line": theme.muted,
+        "text": theme.text,
+        "ground": theme.viewport,
+        "size": SMALL,
+    }
+    # "<" could end the script.
+    return AXES_SCRIPT.replace("AXES", json.dumps(shown).replace("<", "\\u003c"))
 
 
 def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dict[str, object]:
@@ -201,6 +242,8 @@ def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dic
                 "xanchor": "left",
                 "yanchor": "bottom",
                 "align": "left",
+                "bgcolor": theme.viewport,
+                "opacity": 0.85,
                 "showarrow": False,
             }
         ],

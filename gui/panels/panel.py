@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
@@ -743,6 +743,7 @@ class ResultPanel(Panel):
         answer = self._answer
         state = None if answer is None or self.session.model is None else answer.state
         self.strip.setVisible(state == "working")
+        self._place_strip()
         if answer is None or state is None:
             if self._ready is None:
                 self._show_words(self._waiting_for())
@@ -939,10 +940,15 @@ class ResultPanel(Panel):
             self._beside.setDirection(way)
 
     def _place_strip(self) -> None:
-        """Place the progress in the middle, or in a corner of a result."""
-        if not self.strip.isHidden():
-            shown = "" if self._ready is None else self._ready.state
-            self.strip.place(self._holder.geometry(), shown)
+        """Place the progress beside the caption of a result, or in the middle without one."""
+        if self.strip.isHidden():
+            self.header.caption.keep_free(0)
+        elif self._ready is None:
+            self.strip.stand_amid(self._holder.geometry())
+        else:
+            caption = self.header.caption
+            row = QRect(caption.mapTo(self, QPoint(0, 0)), caption.size())
+            caption.keep_free(self.strip.stand_in(row))
 
 
 def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object], None]) -> None:

@@ -7,36 +7,75 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.hud import Align, Box, Lines2D, Text2D
+from gui.scene.hud import Box, Lines2D, Plates2D, Text2D
 
 if TYPE_CHECKING:
     import pyvista as pv
 
-LENGTH = 40.0
-"""Length of an arrow parallel to the screen, in logical pixels."""
+LENGTH, HEAD = 30.0, 5.0
+"""Length of an arrow parallel to the screen, and of its head, in logical pixels."""
+LABEL_GAP = 3.0
+"""Gap between an arrow's tip and its label, in logical pixels."""
+REACH = (66.0, 48.0)
+"""Half the width and height of the arrows' backing, in logical pixels."""
+TOUCH = 12.0
+"""An arrow's end is under the mouse up to this distance, in logical pixels."""
+SHORTEST = 8.0
+"""An arrow that appears shorter (logical pixels) points at the viewer or away: it has no head."""
 
 
 class ComponentArrows:
-    """Arrows and their labels, placed in pixels before each frame."""
+    """Arrows and their labels, placed in pixels before each frame.
+
+    Attributes
+    ----------
+    hovered
+        The arrow whose end is highlighted: 0 to 2, or None.
+    """
 
     def __init__(self, renderer: pv.Renderer) -> None:
-        self._lines = Lines2D(renderer)
+        self._plate = Plates2D(renderer)
+        self._lines, self._highlighted = Lines2D(renderer), Lines2D(renderer)
         self.labels = [Text2D(renderer) for _ in range(3)]
+        self.hovered: int | None = None
+        self._colors, self._size = ("#000000", "#000000"), 1
+        self._tips = np.zeros((0, 2))
+        self._boxes: list[Box] = []
+        self._area: Box = (0.0, 0.0, 0.0, 0.0)
+        self._touch = 0.0
 
-    def style(self, color: str, width: float) -> None:
-        """Set the colour of the arrows and their width in pixels."""
+    def style(self, color: str, highlight: str, width: float) -> None:
+        """Set the colour of the arrows, that of a hovered one, and their width in pixels."""
         self._lines.style(color, width)
+        self._highlighted.style(highlight, 2 * width)
 
-    def style_labels(self, color: str, size: int) -> None:
-        """Set the colour of the labels and their size in logical pixels."""
-        for text in self.labels:
-            text.style(color, size)
+    def style_labels(self, color: str, highlight: str, size: int, background: str) -> None:
+        """Set the labels' colour, that of a hovered one, their logical size, and the backing's."""
+        self._colors, self._size = (color, highlight), size
+        self._plate.style(background)
 
     def hide(self) -> None:
         """Hide arrows and labels."""
-        self._lines.draw([])
+        self._tips, self._boxes = np.zeros((0, 2)), []
+        self._area = (0.0, 0.0, 0.0, 0.0)
+        for lines in (self._lines, self._highlighted):
+            lines.draw([])
+        self._plate.draw([])
         for text in self.labels:
             text.hide()
+
+    def box(self) -> Box:
+        """Return the pixels of the backing; of no extent while hidden."""
+        return self._area
+
+    def end_at(self, x: float, y: float) -> int | None:
+        """Return the arrow whose end or label is at a pixel, or None."""
+        away = np.hypot(*(self._tips - (x, y)).T)
+        for i in np.argsort(away):
+            left, bottom, right, top = self._boxes[i]
+            if away[i] <= self._touch or (left <= x <= right and bottom <= y <= top):
+                return int(i)
+        return None
 
     def draw(
         self,
@@ -47,6 +86,7 @@ class ComponentArrows:
         dpi: int,
         *,
         length: float = LENGTH,
+        backed: bool = True,
     ) -> None:
         """Draw the arrows around a pixel.
 
@@ -60,43 +100,67 @@ class ComponentArrows:
             Pixels per logical pixel; resolution of the texts.
         length
             Length of an arrow parallel to the screen, in logical pixels.
+        backed
+            Whether to dim what is behind them.
         """
         tips = axes[:2].T * length * scale
-        polylines: list[np.ndarray] = []
-        places: list[tuple[np.ndarray, Align]] = []
+        arrows: list[list[np.ndarray]] = []
+        directions: list[np.ndarray] = []
         for tip, shown in zip(tips, np.hypot(*tips.T), strict=True):
-            polylines.append(np.array([origin, origin + tip]))
+            lines = [np.array([origin, origin + tip])]
             along = tip / max(float(shown), 1e-9)
-            if shown > 8 * scale:
+            if shown > SHORTEST * scale:
                 across = np.array([-along[1], along[0]])
                 head = np.array([across / 2 - along, (0, 0), -across / 2 - along])
-                polylines.append(origin + tip + 5 * scale * head)
+                lines.append(origin + tip + HEAD * scale * head)
             else:
                 # It points at the viewer: its label goes where the other arrows are not.
                 along = -tips.sum(axis=0) / max(float(np.hypot(*tips.sum(axis=0))), 1e-9)
-            places.append((origin + tip + 10 * scale * along, _side(along[0])))
-        self._lines.draw(polylines)
-        self._place(words, places, dpi)
+            arrows.append(lines)
+            directions.append(along)
+        self._tips, self._touch = origin + tips, TOUCH * scale
+        lit = self.hovered
+        self._lines.draw([line for i, lines in enumerate(arrows) if i != lit for line in lines])
+        self._highlighted.draw([] if lit is None else arrows[lit])
+        for i, text in enumerate(self.labels):
+            text.style(self._colors[i == lit], self._size)
+        self._place(words, self._tips, directions, scale, dpi)
+        reach = np.array(REACH) * scale * length / LENGTH
+        around = (*(origin - reach), *(origin + reach))
+        left, bottom, right, top = zip(around, *self._boxes, strict=True)
+        self._area = (min(left), min(bottom), max(right), max(top))
+        self._plate.draw([self._area] if backed else [])
 
     def _place(
-        self, words: Sequence[str], places: Sequence[tuple[np.ndarray, Align]], dpi: int
+        self,
+        words: Sequence[str],
+        tips: np.ndarray,
+        directions: Sequence[np.ndarray],
+        scale: float,
+        dpi: int,
     ) -> None:
-        """Place the labels, from the lowest to the highest."""
+        """Place the labels beyond the tips, from the lowest to the highest."""
         raised: list[Box] = []
-        for i in sorted(range(3), key=lambda i: places[i][0][1]):
-            (left, height), side = places[i]
-            text = self.labels[i]
+        self._boxes = [(0.0, 0.0, 0.0, 0.0)] * 3
+        middles = []
+        for i, text in enumerate(self.labels):
             text.write(words[i])
-            text.place(left, height, side, middle=True)
+            text.place(0, 0, "centre", middle=True)
+            left, bottom, right, top = text.box(dpi)
+            # The label's nearer edge is at the gap from the tip, whatever the arrow's direction.
+            half = np.array([right - left, top - bottom]) / 2
+            reach = float(np.abs(directions[i]) @ half) + LABEL_GAP * scale
+            middles.append(tips[i] + reach * directions[i])
+        for i in sorted(range(3), key=lambda i: float(middles[i][1])):
+            across, height = middles[i]
+            text = self.labels[i]
+            text.place(across, height, "centre", middle=True)
             box = text.box(dpi)
             # Labels of nearly coincident arrows would overlap.
             for other in raised:
                 if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] + 2:
                     height += max(other[3] + 2 - box[1], 0)
-                    text.place(left, height, side, middle=True)
+                    text.place(across, height, "centre", middle=True)
                     box = text.box(dpi)
             raised.append(box)
-
-
-def _side(x: float) -> Align:
-    return "left" if x > 0.3 else "right" if x < -0.3 else "centre"
+            self._boxes[i] = box

@@ -26,6 +26,10 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top in pixels."""
 VTK_FONT_FILE = 4
 MIN_FONT_SIZE = 5
+BACKING = 0.82
+"""Opacity of the backings of texts: what is behind them can be made out, and hides no letter."""
+PADDING = 4.0
+"""Margin of a backing around its text, in logical pixels."""
 
 
 @functools.cache
@@ -100,6 +104,49 @@ class Lines2D:
         self._data.lines = np.concatenate(cells)
 
 
+class Plates2D:
+    """Backings of texts: rectangles of one colour, in pixels, that dim what is behind them."""
+
+    def __init__(self, renderer: pv.Renderer) -> None:
+        self._data = pv.PolyData()
+        self._boxes: tuple[Box, ...] = ()
+        mapper = vtkPolyDataMapper2D()
+        mapper.SetInputData(self._data)
+        self.actor = vtkActor2D()
+        self.actor.SetMapper(mapper)
+        self.actor.GetProperty().SetOpacity(BACKING)
+        self.actor.SetVisibility(False)
+        renderer.AddViewProp(self.actor)
+
+    def style(self, color: str) -> None:
+        """Set the colour, ``#rrggbb``."""
+        self.actor.GetProperty().SetColor(pv.Color(color).float_rgb)
+
+    def draw(self, boxes: Sequence[Box]) -> None:
+        """Replace what is drawn; most frames leave it as it is."""
+        self.actor.SetVisibility(bool(len(boxes)))
+        if not len(boxes) or tuple(boxes) == self._boxes:
+            return
+        known, self._boxes = len(self._boxes), tuple(boxes)
+        left, bottom, right, top = np.array(boxes, dtype=float).T
+        corners = np.stack([(left, bottom), (right, bottom), (right, top), (left, top)], axis=-1)
+        points = np.zeros((4 * len(boxes), 3))
+        points[:, :2] = corners.transpose(1, 2, 0).reshape(-1, 2)
+        if len(boxes) == known:
+            self._data.points[:] = points
+            self._data.GetPoints().Modified()
+            return
+        self._data.points = points
+        cells = np.arange(4 * len(boxes)).reshape(-1, 4)
+        self._data.faces = np.column_stack([np.full(len(boxes), 4), cells]).ravel()
+
+
+def padded(box: Box, scale: float) -> Box:
+    """Return the backing's box of a text's, at some pixels per logical pixel."""
+    across, up = PADDING * scale, PADDING / 2 * scale
+    return (box[0] - across, box[1] - up, box[2] + across, box[3] + up)
+
+
 class Text2D:
     """One or several lines of text, placed in pixels from the lower left corner."""
 
@@ -114,16 +161,15 @@ class Text2D:
         renderer.AddViewProp(self.actor)
         self.text = self._drawn = ""
         self._size = 0
+        self._measured: tuple[object, ...] = ()
+        self._bounds = (0, 0, 0, 0)
 
-    def style(self, color: str, size: int, *, background: str | None = None) -> None:
-        """Set the colour, the size in logical pixels, and a colour behind the text if any."""
+    def style(self, color: str, size: int) -> None:
+        """Set the colour, and the size in logical pixels."""
         self._size = size
         self._prop.SetColor(pv.Color(color).float_rgb)
         self._prop.SetFontSize(size)
         self._prop.SetLineSpacing(1.3)
-        self._prop.SetBackgroundOpacity(0.6 if background else 0.0)
-        if background:
-            self._prop.SetBackgroundColor(pv.Color(background).float_rgb)
 
     def write(self, text: str) -> None:
         """Set the text; an empty one hides the actor."""
@@ -134,11 +180,17 @@ class Text2D:
         self.actor.SetVisibility(bool(text))
 
     def box(self, dpi: int) -> Box:
-        """Return the pixels it covers now, including its background."""
-        bounds = [0, 0, 0, 0]
-        vtkTextRenderer.GetInstance().GetBoundingBox(self._prop, self._drawn, bounds, dpi)
+        """Return the pixels it covers now."""
+        prop = self._prop
+        look = (prop.GetFontSize(), prop.GetJustification(), prop.GetVerticalJustification())
+        if self._measured != (self._drawn, dpi, look):  # from frame to frame texts only move
+            self._measured = (self._drawn, dpi, look)
+            bounds = [0, 0, 0, 0]
+            vtkTextRenderer.GetInstance().GetBoundingBox(prop, self._drawn, bounds, dpi)
+            self._bounds = (bounds[0], bounds[2], bounds[1], bounds[3])
         x, y = self.actor.GetPosition()
-        return (x + bounds[0], y + bounds[2], x + bounds[1], y + bounds[3])
+        left, bottom, right, top = self._bounds
+        return (x + left, y + bottom, x + right, y + top)
 
     def fit(self, width: float, dpi: int) -> None:
         """Reduce the font size so that the text is at most ``width`` pixels wide."""
@@ -194,6 +246,12 @@ class ColorBar2D:
         self.title.write(title)
         self.low.write(labels[0])
         self.high.write(labels[1])
+
+    def box(self, dpi: int) -> Box:
+        """Return the pixels that the bar and its texts cover."""
+        boxes = [text.box(dpi) for text in (self.title, self.low, self.high)]
+        left, bottom, right, top = zip(*boxes, strict=True)
+        return (min(left), min(bottom), max(right), max(top))
 
     def hide(self) -> None:
         """Hide the bar and its texts."""

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.hud import Box, Lines2D, Text2D
+from gui.scene.hud import Box, Lines2D, Plates2D, Text2D, padded
 
 if TYPE_CHECKING:
     import pyvista as pv
 
 MAX_LABELS = 32
-GAP = 12.0
-"""Gap between a point and its label, in logical pixels."""
+GAPS = (12.0, 30.0, 52.0)
+"""Gaps between a point and its label, in logical pixels: wider ones where there is no room."""
+CELL = 6.0
+"""Size of the cells in which a curve's points are counted, in logical pixels."""
+MOST_COUNTED, MOST_BETWEEN = 4096, 8
+"""Points of a curve that are counted, of a longer one every second, third …; most on each line."""
 
 
 class PointLabels:
@@ -25,18 +29,21 @@ class PointLabels:
 
     def __init__(self, renderer: pv.Renderer, leaders: Lines2D) -> None:
         self.leaders = leaders
+        self._plates = Plates2D(renderer)
         self.texts = [Text2D(renderer) for _ in range(MAX_LABELS)]
 
     def style(self, color: str, size: int, background: str) -> None:
         """Set the colour of the texts, their size in logical pixels, and the colour behind."""
         for text in self.texts:
-            text.style(color, size, background=background)
+            text.style(color, size)
+        self._plates.style(background)
 
     def hide(self) -> None:
         """Hide all of them."""
         for text in self.texts:
             text.hide()
         self.leaders.draw([])
+        self._plates.draw([])
 
     def place(
         self,
@@ -46,8 +53,11 @@ class PointLabels:
         taken: Sequence[Box],
         scale: float,
         dpi: int,
+        *,
+        curve: np.ndarray,
+        firm: int,
     ) -> None:
-        """Place labels beside their points, as many as there is room for.
+        """Place labels beside their points and off the curve, as many as there is room for.
 
         Parameters
         ----------
@@ -59,11 +69,17 @@ class PointLabels:
             Boxes they must not cover.
         scale, dpi
             Pixels per logical pixel; the render window's resolution.
+        curve
+            (m, 2) pixels of the curve's points.
+        firm
+            So many of the labels may cover the curve where they have to; others are left out.
         """
         self.hide()
-        boxes = list(taken)
+        if not wanted:
+            return
+        boxes, covered = list(taken), Coverage(curve, size, CELL * scale)
         leaders: list[np.ndarray] = []
-        for words, (x, y) in zip(wanted, anchors, strict=True):
+        for rank, (words, (x, y)) in enumerate(zip(wanted, anchors, strict=True)):
             if len(leaders) == MAX_LABELS:
                 break
             if not (0 <= x < size[0] and 0 <= y < size[1]):
@@ -72,15 +88,56 @@ class PointLabels:
             text.write(words)
             text.place(0, 0)
             left, bottom, right, top = text.box(dpi)
-            places = _places(x, y, right - left, top - bottom, GAP * scale)
-            box = next((b for b in places if _fits(b, boxes, size)), None)
-            if box is None:
+            extent = (right - left, top - bottom)
+            places = [b for gap in GAPS for b in _places(x, y, *extent, gap * scale)]
+            free = [b for b in places if _fits(b, boxes, size)]
+            # Of equally free places the first, which is the nearest.
+            box = min(free, key=covered.count, default=None)
+            if box is None or (rank >= firm and covered.count(padded(box, scale))):
                 text.hide()
                 continue
             text.place(box[0] - left, box[1] - bottom)
-            boxes.append(box)
+            boxes.append(padded(box, scale))
             leaders.append(_leader(x, y, box))
         self.leaders.draw(leaders)
+        self._plates.draw(boxes[len(taken) :])
+
+
+class Coverage:
+    """Counts a curve's points within boxes, at the same cost for any number of them.
+
+    Parameters
+    ----------
+    curve
+        (m, 2) pixels of the points; those on the lines between them count as well.
+    size, cell
+        The view's size, and that of the cells to which boxes are rounded, in pixels.
+    """
+
+    def __init__(self, curve: np.ndarray, size: tuple[int, int], cell: float) -> None:
+        self._cell = cell
+        self._shape = (int(size[0] / cell) + 1, int(size[1] / cell) + 1)
+        curve = curve[:: max(1, len(curve) // MOST_COUNTED)]
+        between = min(max(1, MOST_COUNTED // max(1, len(curve))), MOST_BETWEEN)
+        shares = np.arange(between)[:, None, None] / between
+        along = (curve[:-1] + shares * (curve[1:] - curve[:-1])).reshape(-1, 2)
+        along = np.concatenate([along, curve[-1:]])
+        seen = ((along >= 0) & (along < size)).all(axis=1)
+        at = (along[seen] / cell).astype(np.intp)
+        counts = np.bincount(at[:, 0] * self._shape[1] + at[:, 1], minlength=np.prod(self._shape))
+        # Entry (i, j) is the number of points in the cells before column i and below row j.
+        self._below = np.zeros((self._shape[0] + 1, self._shape[1] + 1), dtype=np.intp)
+        self._below[1:, 1:] = counts.reshape(self._shape).cumsum(axis=0).cumsum(axis=1)
+
+    def count(self, box: Box) -> int:
+        """Return the number of points in a box, as far as it is in the view."""
+        left, bottom = (max(0, int(side / self._cell)) for side in box[:2])
+        right, top = (
+            min(int(side / self._cell), cells - 1)
+            for side, cells in zip(box[2:], self._shape, strict=True)
+        )
+        below = self._below[[left, right + 1]][:, [bottom, top + 1]]
+        return int(below[1, 1] - below[0, 1] - below[1, 0] + below[0, 0])
 
 
 def _places(x: float, y: float, width: float, height: float, gap: float) -> list[Box]:

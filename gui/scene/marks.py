@@ -98,7 +98,17 @@ class Marks:
         self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
         anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
-        self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
+        first, last = state.positions
+        self.labels.place(
+            texts,
+            anchors,
+            projection.size,
+            taken,
+            self._scale,
+            dpi,
+            curve=projection.to_screen(displayed[first : last + 1])[0] if texts else anchors,
+            firm=len(spots) + sum(p == state.hover or p in state.selection for p in wanted),
+        )
 
     def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
         """Return the points moved away from the camera, so that discs are behind the curve."""

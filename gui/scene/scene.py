@@ -6,20 +6,22 @@ Independent of Qt: the window, pictures and headless renders all use :class:`Hel
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
+from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.scene.arrows import ComponentArrows
+from gui.scene.arrows import LENGTH, REACH, ComponentArrows
 from gui.scene.curve_colors import CurveColors
-from gui.scene.hud import Box, ColorBar2D, Text2D
+from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState
-from gui.state.camera import VIEW_ANGLE
+from gui.state.camera import VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
 from gui.state.colors import ColorScale
 from gui.style.theme import GRID, SMALL, Theme
 
@@ -34,11 +36,17 @@ POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 LARGEST_BESIDE = 4.0
 """Spheres and other curves are framed with the curve up to this multiple of its size."""
-COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
+COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (52.0, 38.0), 0.6
 """In small views: length of the arrows, their distance from the corner, and relative point size."""
+EDGE, MOST_KEPT = 0.04, 0.25
+"""Share of the view's height that a framed curve keeps from its edges; most it leaves for texts."""
+BAR_ROOM = 88.0
+"""Most that a framed curve keeps off the right edge for the colour bar, in logical pixels."""
+FARTHER = 1.06
+"""A curve is framed from up to so much farther away where that frees the arrows' corner."""
 LETTER, FEWEST_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
-ARROWS_WIDTH = 270.0
+ARROWS_WIDTH = 210.0
 """Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
 
 
@@ -55,6 +63,7 @@ class HelixScene:
         self._compact = False
         self._displayed: np.ndarray | None = None
         self._held = False
+        self._backed = True
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
         common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
@@ -75,6 +84,7 @@ class HelixScene:
             actor.SetVisibility(False)
         self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
         renderer = plotter.renderer
+        self._plates = Plates2D(renderer)
         self.arrows = ComponentArrows(renderer)
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
@@ -138,6 +148,44 @@ class HelixScene:
         shown = self.displayed_range
         turned = [part @ self.turn.T for part in parts if len(part)]
         return [part for part in turned if _extent(part) <= LARGEST_BESIDE * _extent(shown)]
+
+    def framing(self, points: np.ndarray, direction: np.ndarray, up: np.ndarray) -> CameraPose:
+        """Return the pose with points in view from a direction, off the texts where possible."""
+        width, height = self._size
+        pose = fitted(points, direction, up, width / height, self.margins())
+        x, y = self._arrows_corner(width, self.plotter.render_window.GetDPI())
+        left, top = x - REACH[0] * self._scale, y + REACH[1] * self._scale
+        seen = self._seen(points, pose)
+        if self._compact or not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
+            return pose
+        beside = replace(self.margins(), right=min(1 - left / width, MOST_KEPT))
+        apart = fitted(points, direction, up, width / height, beside)
+        return apart if _reach(apart) <= FARTHER * _reach(pose) else pose
+
+    def pose_of(self, name: str, points: np.ndarray) -> CameraPose:
+        """Return the pose of one of :data:`gui.state.camera.VIEWS` with points in view."""
+        return self.framing(points, *view_axes(name, points, self.turn))
+
+    def margins(self, size: tuple[float, float] | None = None) -> Margins:
+        """Return what a framed curve leaves free for caption and colour bar.
+
+        ``size`` is the view's in pixels, if not the present one.
+        """
+        if self._compact or self._state is None:
+            return Margins()
+        width, height = size or self._size
+        s, dpi = self._scale, self.plotter.render_window.GetDPI()
+        edge = max(EDGE * height, GRID * s)
+        self._place_caption(width, dpi)
+        under = self._caption.box(dpi)[3] + GRID * s
+        left, _, right, _ = self._bar.box(dpi)
+        beside = 3 * GRID * s + min(right - left, BAR_ROOM * s)
+        return Margins(
+            left=min(edge / width, MOST_KEPT),
+            right=min(max(beside, edge) / width, MOST_KEPT),
+            bottom=min(max(under, edge) / height, MOST_KEPT),
+            top=min(edge / height, MOST_KEPT),
+        )
 
     def show(self, state: SceneState | None) -> None:
         """Show a state, updating only what differs from the previous one. Does not render."""
@@ -252,7 +300,8 @@ class HelixScene:
             self._actors[name].prop.color = theme.faint
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
-        self.arrows.style_labels(theme.text, SMALL)
+        self._plates.style(background)
+        self.arrows.style_labels(theme.text, theme.accent, SMALL, background)
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
@@ -272,15 +321,30 @@ class HelixScene:
 
     def projection(self) -> Projection:
         """Return the projection from world coordinates to pixels."""
-        width, height = self.plotter.render_window.GetSize()
-        width, height = max(width, 1), max(height, 1)
+        width, height = self._size
         matrix = self.plotter.camera.GetCompositeProjectionTransformMatrix(
             width / height, -1.0, 1.0
         )
-        return Projection(
-            np.array([[matrix.GetElement(i, j) for j in range(4)] for i in range(4)]),
-            (width, height),
-        )
+        return _projection(matrix, (width, height))
+
+    def _seen(self, points: np.ndarray, pose: CameraPose) -> np.ndarray:
+        """Return the (m, 2) pixels of points from a pose."""
+        camera = vtkCamera()
+        camera.SetViewAngle(VIEW_ANGLE)
+        camera.SetParallelProjection(self.plotter.camera.GetParallelProjection())
+        pose.apply(camera)
+        width, height = self._size
+        matrix = camera.GetCompositeProjectionTransformMatrix(width / height, -1.0, 1.0)
+        return _projection(matrix, (width, height)).to_screen(points)[0]
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        width, height = self.plotter.render_window.GetSize()
+        return max(width, 1), max(height, 1)
+
+    def set_backed(self, backed: bool) -> None:
+        """Set whether texts have backings, which a transparent picture is better off without."""
+        self._backed = backed
 
     # ---- curve --------------------------------------------------------------------------
 
@@ -327,7 +391,7 @@ class HelixScene:
     def _style_lines(self) -> None:
         size = self._actors["points"].prop.point_size
         self._marks.style(self.theme, self._background, self._scale, size)
-        self.arrows.style(self.theme.muted, 1.5 * self._scale)
+        self.arrows.style(self.theme.muted, self.theme.hover, 1.5 * self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)
         if self._trails is not None:
@@ -350,6 +414,20 @@ class HelixScene:
         finally:
             self._held = False
 
+    def _place_caption(self, width: float, dpi: int) -> None:
+        """Place the caption in the lower left corner of a view of some width."""
+        margin = 2 * GRID * self._scale
+        self._caption.place(margin, 0.75 * margin)
+        self._caption.fit(width - 2 * margin, dpi)
+
+    def _arrows_corner(self, width: float, dpi: int) -> tuple[float, float]:
+        """Return where the arrows begin: in the lower right, above a caption that extends there."""
+        s = self._scale
+        x = width - (REACH[0] + GRID) * s
+        caption = self._caption.box(dpi)
+        under = caption[3] if caption[2] > x - REACH[0] * s else 0.0
+        return x, under + (REACH[1] + GRID) * s
+
     def _lay_out(self) -> None:
         state, s = self._state, self._scale
         width, height = self.plotter.render_window.GetSize()
@@ -357,46 +435,58 @@ class HelixScene:
         if state is None:
             self._marks.hide()
             self.arrows.hide()
+            self._plates.draw([])
             return
         margin = 2 * GRID * s
         if self._compact:
             room = width - margin - 2 * COMPACT_CORNER[0] * s
             self._caption.write(broken("\n".join(state.caption[MODEL_LINES:]), room / s))
-        self._caption.place(margin, 0.75 * margin)
-        self._caption.fit(width - 2 * margin, dpi)
-        caption = self._caption.box(dpi)
+        self._place_caption(width, dpi)
+        taken = [padded(self._caption.box(dpi), s)] if self._caption.text else []
+        if not self._compact:
+            corner = self._arrows_corner(width, dpi)
+            lowest = corner[1] + (REACH[1] + GRID) * s
+            self._bar.place(width - margin, height / 2, (lowest, height - GRID * s), s)
+            taken.append(padded(self._bar.box(dpi), s))
+        self._plates.draw(taken if self._backed else [])
+        if self._compact and width < ARROWS_WIDTH * s:
+            self.arrows.hide()
+        else:
+            self._draw_arrows(state, width, dpi)
+            taken.append(self.arrows.box())
+        self._draw_marks(state, taken, dpi)
+
+    def _draw_arrows(self, state: SceneState, width: float, dpi: int) -> None:
+        s, length = self._scale, COMPACT_ARROWS if self._compact else LENGTH
         view = self.plotter.camera.GetViewTransformMatrix()
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
-        axes = rotation @ self.turn
+        corner = self._arrows_corner(width, dpi)
         if self._compact:
-            corner = np.array([width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s])
-            names = [text.partition(" · ")[0] for text in state.axis_labels]
-            if width < ARROWS_WIDTH * s:
-                self.arrows.hide()
-                self._draw_marks(state, [caption], dpi)
-                return
-            self.arrows.draw(axes, names, corner, s, dpi, length=COMPACT_ARROWS)
-            boxes = [text.box(dpi) for text in self.arrows.labels]
-            self._draw_marks(state, [caption, *boxes], dpi)
-            return
-        # Downward arrows must not overlap a caption that extends below them.
-        under = caption[2] > width - ARROWS_WIDTH * s
-        y = caption[3] + 62 * s if under else 88 * s
-        corner = np.array([width - 136 * s, y])
-        self.arrows.draw(axes, state.axis_labels, corner, s, dpi)
-        self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
-        texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
-        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
+            corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
+        names = [text.partition(" · ")[0] for text in state.axis_labels]
+        self.arrows.draw(
+            rotation @ self.turn, names, np.array(corner), s, dpi,
+            length=length, backed=self._backed,
+        )  # fmt: skip
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
         self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
 
 
+def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
+    entries = [[matrix.GetElement(i, j) for j in range(4)] for i in range(4)]
+    return Projection(np.array(entries), size)
+
+
 def broken(text: str, width: float) -> str:
     """Break lines of the smallest font that are wider than ``width`` logical pixels."""
     letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
+
+
+def _reach(pose: CameraPose) -> float:
+    return float(np.linalg.norm(pose.position - pose.focal_point))
 
 
 def _extent(points: np.ndarray) -> float:

@@ -82,7 +82,7 @@ class SceneState:
     # Positions marked by rings.
     selection: tuple[int, ...]
     hover: int | None
-    # Position -> text, in order of importance: hover, selection, prompt tokens.
+    # Position -> text, in order of importance: hover, selection, a prompt's tokens, spread.
     labels: Mapping[int, str]
     # Paths of the selected positions through the training, while a snapshot is shown.
     ways: Ways | None = None
@@ -212,9 +212,23 @@ def lasting_labels(session: Session) -> dict[int, str]:
         text = str(position) if token is None else f"{position} {token_label(token)}"
         labels.setdefault(position, text)
     if session.tokens is not None:
-        for position, token in enumerate(session.tokens.texts[:MAX_TOKEN_LABELS]):
-            labels.setdefault(position, token_label(token))
+        texts = session.tokens.texts
+        for position in spread(len(texts))[:MAX_TOKEN_LABELS]:
+            labels.setdefault(position, token_label(texts[position]))
     return labels
+
+
+def spread(count: int) -> list[int]:
+    """Return the first ``count`` whole numbers so that any beginning is spread over them.
+
+    The two ends come first, then the middle, and on with the middles of what lies between.
+    """
+    found, between = list(dict.fromkeys([0, count - 1]))[:count], [(0, count - 1)]
+    while between:
+        middles = [(low, (low + high) // 2, high) for low, high in between if high - low > 1]
+        found += [middle for _, middle, _ in middles]
+        between = [part for low, at, high in middles for part in ((low, at), (at, high))]
+    return found
 
 
 def point_text(session: Session, position: int) -> str:

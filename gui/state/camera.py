@@ -13,6 +13,8 @@ VIEW_ANGLE = 30.0
 """Vertical field of view of the perspective camera, in degrees."""
 MARGIN = 1.15
 """Margin factor around a framed curve; 1 would touch the edges."""
+EVEN = (1 - 1 / MARGIN) / 2
+"""The same margin as a share of the view at each side."""
 CLOSEST = 0.5
 """Least distance from the camera to a framed curve, in terms of the curve's depth."""
 
@@ -36,6 +38,8 @@ AXES: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] =
 }
 """Views along the shown axes. ``article`` is that of the helix article: elevation 20°, azimuth 45°.
 """
+ALONG = ("yz", "xz", "xy")
+"""The views along each axis."""
 SIDE = "side"
 """The view across the direction in which position climbs, see :func:`side_on`."""
 VIEWS = (SIDE, *AXES)
@@ -210,7 +214,26 @@ class Outlook:
         )
 
 
-def fitted(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float) -> CameraPose:
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Shares of a view's width or height that a framed curve leaves free."""
+
+    left: float = EVEN
+    right: float = EVEN
+    bottom: float = EVEN
+    top: float = EVEN
+
+
+EVEN_MARGINS = Margins()
+
+
+def fitted(
+    points: np.ndarray,
+    direction: np.ndarray,
+    up: np.ndarray,
+    aspect: float,
+    margins: Margins = EVEN_MARGINS,
+) -> CameraPose:
     """Place the camera as near as possible with all points in view.
 
     Parameters
@@ -218,6 +241,8 @@ def fitted(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     points, direction, up, aspect
         As for :func:`framed`, which frames a sphere around the points instead: its pose does not
         depend on the direction, while this one fills the view.
+    margins
+        What to leave free. The curve is in the middle of the view where it has room there.
     """
     direction = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     up = np.asarray(up, dtype=float) / np.linalg.norm(up)
@@ -226,36 +251,82 @@ def fitted(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     low, high = points.min(axis=0), points.max(axis=0)
     x, y, z = axes @ (points - (low + high) / 2).T
     smallest = 1e-6 * max(1.0, float(np.abs(points).max()))
-    # A camera at (a, b, c) has a point in view if |x − a| ≤ slope · (c − z), and so for y.
-    slope = np.tan(np.radians(VIEW_ANGLE / 2)) / MARGIN
-    across, a = _least(x, slope * aspect * z)
-    upwards, b = _least(y, slope * z)
-    nearest = float(z.max()) + CLOSEST * float(np.ptp(z)) + smallest
-    distance = max(across / (slope * aspect), upwards / slope, nearest)
-    half = max(float(np.abs(x - a).max()) / aspect, float(np.abs(y - b).max()), smallest)
-    focal = (low + high) / 2 + np.array([a, b, 0.0]) @ axes
-    return CameraPose(focal + distance * direction, focal, up, half * MARGIN)
-
-
-def resized(pose: CameraPose, points: np.ndarray, before: float, after: float) -> CameraPose:
-    """Return the pose at which points fill a view of another aspect as much as they did."""
-    way = pose.position - pose.focal_point
-    old, new = (fitted(points, way, pose.up, aspect) for aspect in (before, after))
-    nearness = np.linalg.norm(new.position - new.focal_point) / np.linalg.norm(
-        old.position - old.focal_point
+    half = np.tan(np.radians(VIEW_ANGLE / 2))
+    sides = (
+        _Side(x, z, half * aspect, 1 - 2 * margins.left, 1 - 2 * margins.right),
+        _Side(y, z, half, 1 - 2 * margins.bottom, 1 - 2 * margins.top),
     )
+    nearest = float(z.max()) + CLOSEST * float(np.ptp(z)) + smallest
+    distance = max(*(side.nearest for side in sides), nearest)
+    a, b = (side.middle(distance) for side in sides)
+    scale = max(sides[0].half(a) / aspect, sides[1].half(b), smallest)
+    focal = (low + high) / 2 + np.array([a, b, 0.0]) @ axes
+    return CameraPose(focal + distance * direction, focal, up, scale)
+
+
+class _Side:
+    """Where the camera may be in one direction of the screen.
+
+    A camera at (a, c) has a point in view if −lower · (c − z) ≤ x − a ≤ upper · (c − z).
+
+    Parameters
+    ----------
+    x, z
+        (m,) the points, in this direction and towards the camera.
+    slope
+        Half the extent of the view at distance 1.
+    lower, upper
+        Shares of the two halves of the view that may be filled.
+    """
+
+    def __init__(
+        self, x: np.ndarray, z: np.ndarray, slope: float, lower: float, upper: float
+    ) -> None:
+        self._x, self._shares = x, (lower, upper)
+        self._lower, self._upper = slope * lower, slope * upper
+        self._ends = float((self._lower * z - x).max()), float((x + self._upper * z).max())
+        even = min(self._lower, self._upper)
+        self._even = (float((x + even * z).max()) - float((even * z - x).max())) / 2
+        self.nearest = sum(self._ends) / (self._lower + self._upper)
+
+    def middle(self, distance: float) -> float:
+        """Return the a nearest to the points' middle at a distance."""
+        least, most = self._ends[1] - self._upper * distance, self._lower * distance - self._ends[0]
+        return (least + most) / 2 if least >= most else min(max(self._even, least), most)
+
+    def half(self, a: float) -> float:
+        """Return half the extent of a parallel view around a."""
+        lower, upper = self._shares
+        return max(float((self._x - a).max()) / upper, float((a - self._x).max()) / lower)
+
+
+def resized(
+    pose: CameraPose,
+    points: np.ndarray,
+    before: float,
+    after: float,
+    margins: tuple[Margins, Margins] = (EVEN_MARGINS, EVEN_MARGINS),
+) -> CameraPose:
+    """Return the pose at which points fill a view of another aspect as much as they did.
+
+    ``margins`` are those of the view before and after.
+    """
+    way = pose.position - pose.focal_point
+    old, new = (
+        fitted(points, way, pose.up, aspect, kept)
+        for aspect, kept in zip((before, after), margins, strict=True)
+    )
+    nearness = float(
+        np.linalg.norm(new.position - new.focal_point)
+        / np.linalg.norm(old.position - old.focal_point)
+    )
+    focal = new.focal_point + nearness * (pose.focal_point - old.focal_point)
     return CameraPose(
-        pose.focal_point + way * nearness,
-        pose.focal_point,
+        focal + way * nearness,
+        focal,
         pose.up,
         pose.parallel_scale * new.parallel_scale / old.parallel_scale,
     )
-
-
-def _least(x: np.ndarray, nearer: np.ndarray) -> tuple[float, float]:
-    """Return the smallest w, and the a at which |x − a| + nearer ≤ w for all points."""
-    right, left = float((x + nearer).max()), float((nearer - x).max())
-    return (right + left) / 2, (right - left) / 2
 
 
 def side_on(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -350,7 +421,12 @@ def _ahead(direction: np.ndarray) -> np.ndarray:
 
 
 def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) -> CameraPose:
-    """Fit points into one of the named views.
+    """Fit points into one of the named views, see :func:`view_axes`; ``aspect``: width / height."""
+    return fitted(points, *view_axes(view, points, turn), aspect)
+
+
+def view_axes(view: str, points: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return from where the camera looks in one of the named views, and what is up there.
 
     Parameters
     ----------
@@ -360,8 +436,6 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
         (m, 3) the shown points, already turned.
     turn
         (3, 3) display transform of the axes.
-    aspect
-        Width of the viewport over its height.
 
     Raises
     ------
@@ -369,9 +443,9 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
         If there is no such view.
     """
     if view == SIDE:
-        return fitted(points, *side_on(points), aspect)
+        return side_on(points)
     direction, up = AXES[view]
-    return fitted(points, turn @ np.array(direction), turn @ np.array(up), aspect)
+    return turn @ np.array(direction), turn @ np.array(up)
 
 
 def _mix(start: T, end: T, fraction: float) -> T:

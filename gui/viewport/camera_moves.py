@@ -43,6 +43,11 @@ class CameraMoves:
         return self._ease.state() == QVariantAnimation.State.Running
 
     @property
+    def target(self) -> CameraPose | None:
+        """The pose to which the camera is moving, if any."""
+        return self._path[1] if self.easing and self._path is not None else None
+
+    @property
     def going_round(self) -> bool:
         """Whether the camera turns once around."""
         return self._round.state() == QVariantAnimation.State.Running

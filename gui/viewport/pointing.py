@@ -38,10 +38,15 @@ class Pointing:
     def position_at(self, at: QPoint) -> int | None:
         """Return the position at a widget pixel, or None."""
         ratio, shown = self._interactor.devicePixelRatioF(), self._visible
-        mouse = (at.x() * ratio, (self._interactor.height() - 1 - at.y()) * ratio)
+        mouse = self.pixel_at(at)
         xy, depth = self._scene.projection().to_screen(self._scene.displayed[shown])
         found = nearest_point(xy, depth, mouse, PICK_RADIUS * ratio)
         return None if found is None else int(shown.start) + found
+
+    def pixel_at(self, at: QPoint) -> tuple[float, float]:
+        """Return the scene's pixel at one of the widget."""
+        ratio = self._interactor.devicePixelRatioF()
+        return at.x() * ratio, (self._interactor.height() - 1 - at.y()) * ratio
 
     def pixel_of(self, position: int) -> QPoint:
         """Return the widget pixel of a position's point."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtWidgets import QStyle
 
 from gui.scene.scene import HelixScene
 from gui.state.camera import (
+    ALONG,
     SIDE,
     CameraPose,
     Outlook,
     Place,
-    fitted,
     framed,
     resized,
-    view_pose,
+    view_axes,
     where,
 )
 from gui.state.session import Session
@@ -28,6 +29,8 @@ from gui.viewport.camera_steps import focused, moved, turned
 if TYPE_CHECKING:
     from gui.viewport.interactor import Interactor
 
+SAME_SIDE = 0.9999
+"""From this cosine on the camera looks along an axis already."""
 SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 
@@ -57,6 +60,7 @@ class ViewCamera(QObject):
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
+        self._dragged = self._awaits_exact = False
         self._pressed_at: Place | None = None
         self._at: tuple[float, ...] = ()
         self._moves = CameraMoves(interactor, antialiasing)
@@ -92,7 +96,7 @@ class ViewCamera(QObject):
 
     def return_to(self, place: Place) -> None:
         """Return to an earlier place, which was used with the session's current range."""
-        self._followed = self._session.positions
+        self._followed, self._awaits_exact = self._session.positions, False
         self._follows = place.follows
         self._moves.go_to(place.pose)
 
@@ -120,6 +124,20 @@ class ViewCamera(QObject):
             self.left.emit(self.place)
             self._follows = True
             self._moves.go_to(self._pose_of(name))
+
+    def look_along(self, axis: int) -> None:
+        """Look along an axis (0–2) with the whole curve framed; again: from the other side."""
+        self._draw()
+        if self._scene.state is None:
+            return
+        direction, up = view_axes(ALONG[axis], self._scene.framed, self._session.turn)
+        now = self._moves.target or self._pose
+        there = now.position - now.focal_point
+        if there @ direction > SAME_SIDE * np.linalg.norm(there):
+            direction = -direction
+        self.left.emit(self.place)
+        self._follows = True
+        self._moves.go_to(self._framing_from(direction, up))
 
     def frame(self) -> None:
         """Frame the whole shown curve without rotating the camera."""
@@ -214,15 +232,21 @@ class ViewCamera(QObject):
         return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
 
     def follow(self) -> None:
-        """Frame the curve if another range has made it too large or too small.
+        """Frame the curve of another range; of a dragged one, if it is too large or too small.
 
         Not while a handle is dragged, nor after the user has zoomed or shifted the view. Another
         model's curve is framed by the next :meth:`settle`.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
-        if curve and curve.pca.positions != self._followed and not self._session.dragging:
-            self._followed = curve.pca.positions
-            if self._painted and same_model and self._follows and not self.well_framed():
+        another = curve is not None and curve.pca.positions != self._followed
+        if self._session.dragging:
+            self._dragged = self._dragged or another
+        elif curve is not None and (another or (self._awaits_exact and curve.pca.exact)):
+            stays = self._dragged and self.well_framed()
+            # The exact fit comes after a fast one, whose axes are still turned.
+            self._awaits_exact = not stays and not curve.pca.exact
+            self._followed, self._dragged = curve.pca.positions, False
+            if self._painted and same_model and self._follows and not stays:
                 self._moves.go_to(self._pose_of("keep"))
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
@@ -249,7 +273,11 @@ class ViewCamera(QObject):
             if self._scene.compact:
                 pose = Outlook.of(self._pose, points, aspect).at(points, self._aspect)
             else:
-                pose = resized(self._pose, points, aspect, self._aspect)
+                ratio = self._interactor.devicePixelRatioF()
+                old = (before.width() * ratio, before.height() * ratio)
+                new = (self._interactor.width() * ratio, self._interactor.height() * ratio)
+                margins = self._scene.margins(old), self._scene.margins(new)
+                pose = resized(self._pose, points, aspect, self._aspect, margins)
             pose.apply(self._interactor.camera)
 
     def fit_again(self) -> None:
@@ -275,9 +303,17 @@ class ViewCamera(QObject):
         return max(self._interactor.width(), 1) / max(self._interactor.height(), 1)
 
     def _pose_of(self, view: str) -> CameraPose:
-        points, aspect = self._scene.framed, self._aspect
-        turn = self._session.turn
-        at = self._pose if view == "keep" else view_pose(view, points, turn, aspect)
-        # Beside others all are framed from any direction, so that they turn alike.
-        frame = framed if self._scene.compact else fitted
-        return frame(points, at.position - at.focal_point, at.up, aspect)
+        points, turn = self._scene.framed, self._session.turn
+        if view == "keep":
+            now = self._pose
+            direction, up = now.position - now.focal_point, now.up
+        else:
+            direction, up = view_axes(view, points, turn)
+        return self._framing_from(direction, up)
+
+    def _framing_from(self, direction: np.ndarray, up: np.ndarray) -> CameraPose:
+        points = self._scene.framed
+        if self._scene.compact:
+            # Beside others all are framed from any direction, so that they turn alike.
+            return framed(points, direction, up, self._aspect)
+        return self._scene.framing(points, direction, up)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
@@ -20,11 +20,12 @@ from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.focus_ring import FocusRing
 from gui.viewport.interactor import Interactor
 from gui.viewport.marquee import Marquee
-from gui.viewport.mouse_gestures import MouseGestures
+from gui.viewport.mouse_gestures import CLICK_SLACK, MouseGestures
 from gui.viewport.pointing import Pointing
 from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.measures.norms import NormProfile
@@ -62,6 +63,7 @@ class Viewport(QWidget):
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False
+        self._hovered_at = QPoint(-1, -1)
         self.camera = ViewCamera(
             self.interactor, self.scene, session, self._antialiasing, self._catch_up
         )
@@ -190,7 +192,11 @@ class Viewport(QWidget):
         if kind == QEvent.Type.Wheel:
             self.camera.wheel()
         elif kind == QEvent.Type.Leave:
+            self._highlight(None)
             self.hoverRequested.emit(None)
+        elif isinstance(event, QHelpEvent) and kind == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), wrapped(self._tip()), self.interactor)
+            return True
         elif isinstance(event, QResizeEvent):
             self.camera.keep_size(event.oldSize())
         return False
@@ -206,7 +212,7 @@ class Viewport(QWidget):
 
     def _connect_gestures(self) -> None:
         gestures = self._gestures
-        gestures.hovered.connect(lambda at: self.hoverRequested.emit(self.position_at(at)))
+        gestures.hovered.connect(self._on_hovered)
         gestures.clicked.connect(self._on_clicked)
         gestures.doubleClicked.connect(self._on_double_clicked)
         gestures.menuWanted.connect(self.menuRequested)
@@ -218,7 +224,46 @@ class Viewport(QWidget):
         self.camera.drag(rotates=rotates)
         self.hoverRequested.emit(None)
 
+    def _on_hovered(self, at: QPoint) -> None:
+        self._hovered_at, axis = at, self.axis_at(at)
+        self._highlight(axis)
+        self.hoverRequested.emit(self.position_at(at) if axis is None else None)
+
+    def _highlight(self, axis: int | None) -> None:
+        """Highlight an end of the axes' arrows, or none."""
+        if axis != self.scene.arrows.hovered:
+            self.scene.arrows.hovered = axis
+            pointing = self.marquee.armed is None and axis is not None
+            if pointing:
+                self.interactor.setCursor(Qt.CursorShape.PointingHandCursor)
+            elif self.marquee.armed is None:
+                self.interactor.unsetCursor()
+            self.refresh()
+
+    def _axis_clicked(self, at: QPoint) -> int | None:
+        """Return the axis that a click chooses.
+
+        While the mouse rests it is the highlighted one, although the arrows have turned: a second
+        click is for the same axis.
+        """
+        rests = (at - self._hovered_at).manhattanLength() < CLICK_SLACK
+        return self.scene.arrows.hovered if rests else self.axis_at(at)
+
+    def _tip(self) -> str:
+        """Return the tooltip of what is highlighted."""
+        axis, state = self.scene.arrows.hovered, self.scene.state
+        if axis is None or state is None:
+            return ""
+        name, _, share = state.axis_labels[axis].partition(" · ")
+        of_variance = f", {share} of the variance" if share.endswith("%") else ""
+        return (
+            f"{name}{of_variance}\nClick: look along it ({'XYZ'[axis]}); again: from the other side"
+        )
+
     def _on_clicked(self, at: QPoint, keys: Qt.KeyboardModifier) -> None:
+        if (axis := self._axis_clicked(at)) is not None:
+            self.camera.look_along(axis)
+            return
         position = self.position_at(at)
         shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
         control = bool(keys & Qt.KeyboardModifier.ControlModifier)
@@ -229,12 +274,19 @@ class Viewport(QWidget):
             self.selectionRequested.emit(chosen)
 
     def _on_double_clicked(self, at: QPoint) -> None:
+        if (axis := self._axis_clicked(at)) is not None:
+            self.camera.look_along(axis)
+            return
         position = self.position_at(at)
         self.camera.frame() if position is None else self.camera.focus_on(position)
 
     def position_at(self, at: QPoint) -> int | None:
         """Return the position at a widget pixel, or None."""
         return self._pointing.position_at(at)
+
+    def axis_at(self, at: QPoint) -> int | None:
+        """Return the axis (0–2) whose arrow ends at a widget pixel, or None."""
+        return self.scene.arrows.end_at(*self._pointing.pixel_at(at))
 
     def pixel_of(self, position: int) -> QPoint:
         """Return the widget pixel of a position's point."""

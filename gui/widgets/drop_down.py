@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import (
     QIcon,
     QImage,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -38,6 +39,14 @@ class DropDown(QComboBox):
         line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
         self.setIconSize(SWATCH)
         self.addItem(QIcon(QPixmap.fromImage(line).scaled(SWATCH)), text, colormap)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave letters to the window's commands: they search the list only while it is open."""
+        held = event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
+        if event.text().isprintable() and event.text().strip() and not held:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -63,6 +63,8 @@ class FixedText(QWidget):
         self._room, self._pixels, self._elide = lines, pixels, elide
         self._lines: tuple[str, ...] = ()
         self._color = QColor()
+        self.kept = 0
+        """Pixels at the right end that are left to another widget."""
         self.tip = ""
         """What the tooltip has below the text."""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -84,6 +86,12 @@ class FixedText(QWidget):
         self._color = QColor(color)
         self.update()
 
+    def keep_free(self, width: int) -> None:
+        """Leave some pixels at the right end to another widget."""
+        if width != self.kept:
+            self.kept = width
+            self.update()
+
     def sizeHint(self) -> QSize:
         return QSize(80, self._room * self._line_height())
 
@@ -104,7 +112,7 @@ class FixedText(QWidget):
         metrics = painter.fontMetrics()
         height = metrics.height()
         for row, line in enumerate(self._lines[: self._room]):
-            shown = metrics.elidedText(line, self._elide, self.width())
+            shown = metrics.elidedText(line, self._elide, max(self.width() - self.kept, 0))
             painter.drawText(
                 0, row * height, self.width(), height, Qt.AlignmentFlag.AlignVCenter, shown
             )

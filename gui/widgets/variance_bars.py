@@ -31,7 +31,9 @@ _AXES = "xyz"
 class VarianceBars(QWidget):
     """Up to ten bars; components on an axis are dark with their share above, others grey.
 
-    The bars are relative to the largest. A click on one emits ``componentClicked``.
+    The bars are relative to the largest. A click on one emits ``componentClicked``. Below each
+    shown component is its axis; where the mouse is, the axis to which a click would put it, and
+    its bar and the one that would give way are in between the two tones.
     """
 
     componentClicked = Signal(int)
@@ -42,6 +44,7 @@ class VarianceBars(QWidget):
         self._ratios: tuple[float, ...] = ()
         self._components: tuple[int, ...] = ()
         self._known = N_BARS
+        self._next_axis = 2
         self._hover = 0
         self.setMaximumHeight(120)
         self.setMouseTracking(True)
@@ -65,6 +68,29 @@ class VarianceBars(QWidget):
         self._known = known
         self.update()
 
+    def set_next_axis(self, axis: int) -> None:
+        """Set the axis (0–2) to which a click puts a component that is not shown."""
+        self._next_axis = axis
+        self.update()
+
+    def axis_for(self, component: int) -> int:
+        """Return the axis (0–2) to which a click puts a component: one that is shown moves on."""
+        if component in self._components:
+            return (self._components.index(component) + 1) % 3
+        return self._next_axis
+
+    def replaced(self, component: int) -> int:
+        """Return the shown component that gives way to another one, or changes places with it."""
+        return self._components[self.axis_for(component)]
+
+    def foot(self, component: int) -> str:
+        """Return what is below a bar: its number and its axis, or that of a click."""
+        if component == self._hover and self._components:
+            return f"→ {_AXES[self.axis_for(component)]}"
+        if component in self._components:
+            return f"{component} {_AXES[self._components.index(component)]}"
+        return str(component)
+
     def shares(self) -> tuple[float, ...]:
         """Return the drawn shares."""
         return self._ratios
@@ -83,12 +109,14 @@ class VarianceBars(QWidget):
     def describe(self, component: int) -> str:
         """Return the tooltip of a component."""
         share = format_percent(self._ratios[component - 1], 2)
-        if component in self._components:
-            axis = _AXES[self._components.index(component)]
-            return f"PC {component} · {share} of the variance, on {axis}\nClick: to the next axis"
+        words = f"PC {component} · {share} of the variance"
         if component > self._known:
-            return f"PC {component} · {share} of the variance at the last exact fit"
-        return f"PC {component} · {share} of the variance\nClick: show it on an axis"
+            return f"{words} at the last exact fit"
+        to, other = _AXES[self.axis_for(component)], f"PC {self.replaced(component)}"
+        if component in self._components:
+            now = _AXES[self._components.index(component)]
+            return f"{words}, on {now}\nClick: move it to {to}, and {other} to {now}"
+        return f"{words}\nClick: show it on {to} in place of {other}"
 
     def sizeHint(self) -> QSize:
         return QSize(240, 88)
@@ -169,10 +197,11 @@ class VarianceBars(QWidget):
         theme = self._theme
         column = self.slot(component)
         shown = component in self._components
-        tone = theme.text if shown else theme.muted if component == self._hover else theme.faint
+        changing = self._hover and component in (self._hover, self.replaced(self._hover))
+        tone = theme.muted if changing else theme.text if shown else theme.faint
         bar = QRectF(column.x() + 4, foot - height, column.width() - 8, height)
         painter.fillRect(bar.toAlignedRect(), QColor(tone))
         known = component <= len(self._ratios)
         painter.setPen(QColor(theme.text if shown and known else theme.muted))
         below = QRectF(column.x(), foot, column.width(), _LINE)
-        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, str(component))
+        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.foot(component))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, Signal
+from PySide6.QtCore import QRect, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
 
 from gui.style.theme import GRID, SMALL, Theme
-from gui.widgets.boxes import hbox, vbox
+from gui.widgets.boxes import hbox
 from gui.widgets.opening_row import FixedText
 
-WIDTH = 288
+WIDTH, BAR = 288, 64
+"""Width of the strip where there is room, and of its bar, in pixels."""
 CANCELLED = "Stopped before it was complete"
 _STEPS = 1000
 
 
 class WorkingStrip(QFrame):
-    """A message, a bar and "Cancel" over the panel's content; once cancelled, "Compute"."""
+    """A line with a message, a bar and "Cancel"; once cancelled, "Compute".
+
+    Beside a result it is at the end of the caption's row, so that it covers nothing.
+    """
 
     cancelRequested = Signal()
     againRequested = Signal()
@@ -23,7 +27,6 @@ class WorkingStrip(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("working")
-        self.setFixedWidth(WIDTH)
         self.message = FixedText(1, SMALL)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -36,9 +39,12 @@ class WorkingStrip(QFrame):
         self.again.setToolTip("Compute the whole figure")
         self.again.clicked.connect(self.againRequested)
         self.again.hide()
-        column = vbox(self.message, self.bar, spacing=GRID // 2)
-        margins = (GRID, GRID // 2, GRID // 2, GRID // 2)
-        hbox((column, 1), self.cancel, self.again, parent=self, spacing=GRID, margins=margins)
+        self.bar.setFixedWidth(BAR)
+        margins = (GRID, 1, 1, 1)
+        hbox(
+            (self.message, 1), self.bar, self.cancel, self.again,
+            parent=self, spacing=GRID, margins=margins,
+        )  # fmt: skip
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -47,29 +53,26 @@ class WorkingStrip(QFrame):
         self.setStyleSheet(
             f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
             " border-radius: 4px; }"
+            f"#working QPushButton {{ padding: 0 6px; min-height: 14px; font-size: {SMALL}px; }}"
         )
 
-    def place(self, area: QRect, shown: str) -> None:
-        """Move to the middle or a corner of an area.
-
-        Parameters
-        ----------
-        area
-            The area of the result.
-        shown
-            The state of the answer whose result is shown; "" for none. Over a "ready" result the
-            strip is at the top; over a partial one at the bottom, where it is most likely
-            incomplete.
-        """
-        self.adjustSize()
-        if not shown:
-            place = area.center() - self.rect().center()
-        elif shown == "ready":
-            place = area.topRight() - QPoint(self.width() + GRID, -GRID)
-        else:
-            place = area.bottomRight() - QPoint(self.width() + 2 * GRID, self.height() + GRID)
-        self.move(place)
+    def stand_in(self, row: QRect) -> int:
+        """Move to the right end of a row of text; return the width that the row has to leave."""
+        self._fit(row.width())
+        top = row.center().y() - self.height() // 2
+        self.move(row.right() + 1 - self.width(), top)
         self.raise_()
+        return self.width() + GRID
+
+    def stand_amid(self, area: QRect) -> None:
+        """Move to the middle of an area that shows nothing."""
+        self._fit(area.width())
+        self.move(area.center() - self.rect().center())
+        self.raise_()
+
+    def _fit(self, width: int) -> None:
+        self.setFixedWidth(min(WIDTH, width))
+        self.adjustSize()
 
     @property
     def is_working(self) -> bool:

@@ -13,7 +13,7 @@ from gui.style.theme import format_number
 
 MOST = 4096
 """Maximum number of moved points: of more, every second, third …"""
-LINES = 256
+LINES = 64
 """Maximum number of points with a line to their target."""
 BEYOND = 0.1
 """Extension of an axis at either end, as a share of the curve's extent along it."""
@@ -45,7 +45,9 @@ class Carried:
         self._motion = back.found.motion(lag)
         self._course: Callable[[float], np.ndarray] | None = None
         r2 = float(back.found.r2["screw"][back.found.index(lag)])
-        self._dashed = self._axis() if r2 >= CLEAR_R2 else ()
+        self.clear = r2 >= CLEAR_R2
+        """Whether it lands near the curve: elsewhere it would only fill the view."""
+        self._dashed = self._axis() if self.clear else ()
         self._caption = (
             f"grey: positions moved {lag} back, R² {format_number(r2)}; lines: to their targets"
         )

@@ -66,6 +66,7 @@ COLUMNS = (
 )
 SIDES = ("queries", "keys")
 SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
+TOO_POOR = "not shown in 3D: R² is below 0.5"
 NOT_SHOWN = "not shown in 3D: the shown components are not among those that are moved"
 
 
@@ -171,8 +172,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         Toggle(
             field="in_view",
             text="Show in 3D",
-            tip="Draw where the motion maps each position as a small point, with a line to its "
-            "target",
+            tip="Draw where the motion maps each position as a small point, with lines to some "
+            "targets; only where R² is at least 0.5",
             works=_movable,
         ),
     )
@@ -228,12 +229,12 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         least = min((float(one.y.min()) for one in fits.curves), default=0.0)
         span = max(LOWEST, min(0.0, least)) - 0.02, 1.03
         axis = Axis("angle (°)", printed="angle (degrees)")
+        lines = _angles(view)
         if view.nulls is not None:
             fits = _beside_random(view, fits)
-        parts: list[Part] = [
-            replace(fits, y=replace(fits.y, span=span)),
-            _plot(view, "Angle", axis, _angles(view), angles, stretch=1),
-        ]
+        parts: list[Part] = [replace(fits, y=replace(fits.y, span=span))]
+        if lines or angles:  # axes without a curve would have numbers of nothing
+            parts.append(_plot(view, "Angle", axis, lines, angles, stretch=1))
         return [_heads(view, result), *parts] if isinstance(result, OfHeads) else parts
 
     def heading(self, view: View) -> tuple[str, str]:
@@ -246,13 +247,19 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         return title, self.caption(view)
 
     def caption(self, view: View) -> str:
+        result = view.result
         parts = [_scope(view), _reading(view), SCORED[view.question.scoring]]
-        if isinstance(view.result, OfPositions):
+        if isinstance(result, OfPositions):
             # With random curves it is in the line about these.
             if self.nulls_question(view.scope, view.choices) is None and _alone(view):
                 parts.insert(2, _alone(view))
-            if not _movable(view):
+            carried = _carried(view)
+            if carried is None:
                 parts.append(NOT_SHOWN)
+            elif view.choices.in_view and not carried.clear:
+                parts.insert(2, TOO_POOR)
+        if not _angles(view):
+            parts.append(_no_angles(result))
         return " · ".join(parts)
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
@@ -332,13 +339,18 @@ print(found.motion({lag}).angles)  # radians
         return _reading(view)
 
     def course(self, view: View) -> Callable[[float], Guide] | None:
-        if not isinstance(view.result, OfPositions) or not _movable(view):
-            return None
-        return Carried(view.result, lag_of(view), view.scope.components).at
+        carried = _carried(view)
+        return None if carried is None else carried.at
 
     def guide(self, view: View, current: int | None) -> Guide | None:
-        course = self.course(view) if view.choices.in_view else None
-        return None if course is None else course(1.0)
+        carried = _carried(view) if view.choices.in_view else None
+        return carried.at(1.0) if carried is not None and carried.clear else None
+
+
+def _carried(view: View) -> Carried | None:
+    if not isinstance(view.result, OfPositions) or not _movable(view):
+        return None
+    return Carried(view.result, lag_of(view), view.scope.components)
 
 
 def lag_of(view: View) -> int:

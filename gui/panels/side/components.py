@@ -108,11 +108,11 @@ class ComponentChooser(QWidget):
         return combo
 
     def _on_bar_clicked(self, component: int) -> None:
-        if component in self._components:
-            self._request((self._components.index(component) + 1) % 3, component)
-        else:
-            axis, self._next_axis = self._next_axis, (self._next_axis - 1) % 3
-            self._request(axis, component)
+        axis = self.bars.axis_for(component)
+        if component not in self._components:
+            self._next_axis = (self._next_axis - 1) % 3
+            self.bars.set_next_axis(self._next_axis)
+        self._request(axis, component)
 
     def _request(self, axis: int, component: int) -> None:
         wanted = put_on_axis(self._components, axis, component)

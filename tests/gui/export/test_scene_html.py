@@ -1,6 +1,7 @@
 """The scene as a page, in a browser that has no network."""
 
 import io
+import itertools
 import shutil
 
 import numpy as np
@@ -107,8 +108,48 @@ def test_points_caption_and_axes_say_what_they_are(light):
     light.wait_for_function(f"{GRAPH}.textContent.includes('position ')")
     assert light.title() == NAME
     assert f"{NAME} · positions 1–198 · centred" in light.inner_text("#scene")
-    names = light.evaluate(f"{GRAPH}.data.map(trace => trace.text[1])")
-    assert [name.split(" ·")[0] for name in names[1:]] == [f"PC\xa0{k}" for k in (1, 2, 3)]
+    assert axis_names(light) == [f"PC\xa0{k}" for k in (1, 2, 3)]
+    assert light.evaluate(f"{GRAPH}.data.length") == 1  # nothing in the scene but the curve
+
+
+def axis_names(page):
+    return page.locator("#axes text").all_text_contents()
+
+
+def arrows(page):
+    """Where the axes' arrows end, (3, 2) in pixels from their beginning; y is downwards."""
+    ends = "[...document.querySelectorAll('#axes polyline')].map(l => l.getAttribute('points'))"
+    lines = [line for line in page.evaluate(ends) if line.startswith("0,0 ")]
+    return np.array([[float(x) for x in line.split()[1].split(",")] for line in lines])
+
+
+def camera_axes(page):
+    """The browser's camera: right and up on the screen, as rows."""
+    camera = page.evaluate(f"{GRAPH}._fullLayout.scene._scene.getCamera()")
+    eye, centre, up = ([camera[k][a] for a in "xyz"] for k in ("eye", "center", "up"))
+    back = np.subtract(eye, centre)
+    right = np.cross(up, back)
+    right = right / np.linalg.norm(right)
+    return np.array([right, np.cross(back / np.linalg.norm(back), right)])
+
+
+def test_the_axes_stay_in_their_corner_and_turn_with_the_camera(show):
+    page = show(LIGHT)
+    corner = page.locator("#axes").bounding_box()
+    assert corner["x"] + corner["width"] == WIDTH - 8
+    assert corner["y"] + corner["height"] == HEIGHT - 8
+    seen = [arrows(page)]
+    page.mouse.move(300, 300)
+    page.mouse.down()
+    for x, y in ((380, 300), (420, 360)):  # also while the button is held
+        page.mouse.move(x, y, steps=4)
+        seen.append(arrows(page))
+    page.mouse.up()
+    seen.append(arrows(page))
+    expected = 30 * camera_axes(page).T * (1, -1)
+    np.testing.assert_allclose(seen[-1], expected, atol=0.5)
+    assert min(np.abs(b - a).max() for a, b in itertools.pairwise(seen[:3])) > 2
+    assert page.locator("#axes").bounding_box() == corner
 
 
 def test_positions_outside_the_range_are_faint_and_parallel_is_parallel(dark, light):

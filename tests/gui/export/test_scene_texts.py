@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from gui.scene.hud import drawable
+from gui.scene.scene_state import spread
 from gui.style.theme import DARK, LIGHT, SMALL
 from tests.gui.scene_stage import rgb
 
@@ -107,6 +108,83 @@ def test_nothing_covers_anything_in_the_named_views(opened, stage, size):
     for view in ("article", "isometric", "xy", "xz", "yz"):
         made.show(opened, view)
         placed(made, [*made.scene.arrows.labels, *fixed(made.scene)])
+
+
+def inside(xy, box):
+    """Which pixels (from the lower left) are in a box of left, bottom, right and top."""
+    return ((xy > box[:2]) & (xy < box[2:])).all(axis=1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("projection", ["perspective", "parallel"])
+@pytest.mark.parametrize("size", [(720, 430), (1000, 600), (700, 700)])
+def test_a_framed_curve_keeps_off_caption_colour_bar_and_arrows(
+    opened, stage, size, projection, scale
+):
+    opened.projection = projection
+    made = stage(size=(int(size[0] * scale), int(size[1] * scale)), scale=scale)
+    made.show(opened, None)
+    scene = made.scene
+    for view in ("side", "article", "xy", "xz", "yz"):
+        pose = scene.pose_of(view, scene.displayed_range)
+        pose.apply(made.plotter.camera)
+        made.draw()
+        xy, _ = scene.projection().to_screen(scene.displayed_range)
+        dpi = made.plotter.render_window.GetDPI()
+        for taken in (scene._caption.box(dpi), scene._bar.box(dpi)):
+            assert not inside(xy, taken).any(), view
+        assert inside(xy, (0, 0, *made.plotter.window_size)).all()
+        # The view is filled as far as they let it be.
+        assert (np.ptp(xy, axis=0) / made.plotter.window_size).max() > 0.7
+        if view == "side":
+            assert not inside(xy, scene.arrows.box()).any()
+
+
+def test_texts_have_a_backing_that_dims_the_curve(opened, stage):
+    opened.projection = "parallel"
+    made, size = stage(size=(720, 430)), np.array((720, 430))
+    made.show(opened, "xy")
+    scene, camera = made.scene, made.plotter.camera
+    camera.SetParallelScale(camera.GetParallelScale() / 3)
+    distance, pixel = camera.GetDistance(), 2 * camera.GetParallelScale() / size[1]
+    dpi = made.plotter.render_window.GetDPI()
+    for box in (scene._caption.box(dpi), scene._bar.title.box(dpi), scene.arrows.box()):
+        # A point of the curve is brought behind the text.
+        left, bottom, right, top = (round(side) for side in box)
+        x, y, z = scene.displayed[100]
+        dx, dy = pixel * ((left + right, bottom + top) - size) / 2
+        camera.SetFocalPoint(x - dx, y - dy, z)
+        camera.SetPosition(x - dx, y - dy, z + distance)
+        found = []
+        for backed in (False, True):
+            scene.set_backed(backed)
+            found.append(np.ptp(made.draw().astype(int)[::-1], axis=2))
+        plain, dimmed = (one[bottom:top, left:right] for one in found)
+        assert plain.max() > 150
+        assert dimmed.max() < 0.4 * plain.max()
+        away = np.ones(found[0].shape, bool)
+        away[:130, :], away[:, 580:] = False, False
+        np.testing.assert_array_equal(found[0][away], found[1][away])
+
+
+def test_labels_of_tokens_keep_off_the_curve_and_are_spread_over_the_text(opened, stage):
+    class Tokens:
+        texts = tuple(f"word{i}" for i in range(150))
+
+    opened.tokens = Tokens
+    made = stage(size=(900, 700))
+    made.show(opened)
+    labels = boxes(made, made.scene._marks.labels.texts)
+    xy, _ = made.scene.projection().to_screen(made.scene.displayed_range)
+    for left, right, bottom, top in labels.values():
+        assert not inside(xy, (left, bottom, right, top)).any()
+    shown = sorted(int(text.removeprefix("word")) for text in labels)
+    assert len(shown) > 8
+    assert shown[-1] == 149
+    assert max(np.diff(shown)) < 60
+    order = spread(9)
+    assert order == [0, 8, 4, 2, 6, 1, 3, 5, 7]
+    assert [spread(n) for n in (0, 1, 2)] == [[], [0], [0, 1]]
 
 
 @pytest.mark.parametrize("size", [(640, 480), (1600, 1200), (320, 240)])

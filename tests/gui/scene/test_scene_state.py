@@ -96,9 +96,9 @@ def test_labels_in_order_of_importance_and_no_more_than_can_be_read(
         (3, "3 name"),
         (9, "9"),
         (0, "<|endoftext|>"),
+        (5, "adam"),
         (1, "hello"),
         (4, "is"),
-        (5, "adam"),
     ]
     session.prompt = "hello " * 150
     session.change(selection=(), hover=None)

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QColor, QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
 
-from gui.state.camera import side_on
+from gui.state.camera import ALONG, AXES, side_on
 from gui.state.colors import lookup_table
 from gui.style.theme import LIGHT
 from gui.viewport.turn_ease import TurnEase
@@ -193,6 +193,61 @@ def test_preset_views_look_along_a_component_and_spin_turns_until_escape(viewpor
     stopped = direction(viewport)
     settle()  # what spins never comes to rest
     assert np.array_equal(direction(viewport), stopped)
+
+
+def test_an_arrow_of_the_axes_turns_the_view_along_it_and_again_to_the_other_side(
+    viewport, qtbot, settle
+):
+    arrows, shown = viewport.scene.arrows, viewport.interactor
+    settle()
+    tips = []
+    for axis in range(3):
+        qtbot.mouseMove(shown, empty_pixel(viewport))
+        qtbot.waitUntil(lambda: arrows.hovered is None)
+        left, bottom, right, top = arrows.labels[axis].box(shown.render_window.GetDPI())
+        at = QPoint(round((left + right) / 2), round(shown.height() - (bottom + top) / 2))
+        qtbot.mouseMove(shown, at)
+        qtbot.waitUntil(lambda axis=axis: arrows.hovered == axis)
+        assert viewport.session.hover is None
+        assert shown.cursor().shape() == Qt.CursorShape.PointingHandCursor
+        QApplication.sendEvent(shown, QHelpEvent(QEvent.Type.ToolTip, at, shown.mapToGlobal(at)))
+        tips.append(QToolTip.text())
+        seen = []
+        for _ in range(2):  # the mouse stays where it is
+            qtbot.mouseClick(shown, LEFT, pos=at)
+            settle()
+            seen.append(direction(viewport) / np.linalg.norm(direction(viewport)))
+            assert in_sight(viewport)
+        np.testing.assert_allclose(seen[0], AXES[ALONG[axis]][0], atol=1e-6)
+        np.testing.assert_allclose(seen[1], np.negative(seen[0]), atol=1e-6)
+    assert [tip.partition(",")[0] for tip in tips] == [f"PC\xa0{k}" for k in (1, 2, 3)]
+    assert "of the variance" in tips[0]
+    assert "(X)" in tips[0]
+    assert viewport.session.selection == ()
+
+
+def test_a_drag_from_the_axes_turns_the_curve_like_any_other(viewport, qtbot, settle):
+    before, (left, bottom, *_) = direction(viewport), viewport.scene.arrows.labels[0].box(72)
+    start = QPoint(round(left) + 4, round(viewport.interactor.height() - bottom) - 4)
+    drag(qtbot, viewport, start, start - QPoint(120, 40))
+    settle()
+    looking = direction(viewport) / np.linalg.norm(direction(viewport))
+    assert not np.allclose(direction(viewport), before)
+    assert np.abs(looking).max() < 0.9999
+
+
+@pytest.mark.parametrize("positions", [(0, 199), (40, 110)])
+def test_a_range_that_is_not_dragged_is_framed_whatever_was_shown_before(
+    viewport, application, settle, positions
+):
+    application.controller.request_positions(*positions)
+    settle()
+    application.controller.request_positions(1, 150)
+    settle()
+    shown = pose(viewport)
+    viewport.camera.frame()
+    settle()
+    np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
 def test_another_model_is_framed_and_not_turned(

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.drop_down import DropDown
 from gui.window.docks import DOCKS
 from gui.window.focus_navigation import in_front
 
@@ -195,3 +196,21 @@ def test_enter_follows_a_link_of_a_lesson(window):
         QTest.keyClick(page, Qt.Key.Key_Return)
     assert set(followed) <= {"helix:one", "helix:two"}
     assert followed
+
+
+def test_letters_are_commands_also_while_a_closed_list_has_the_focus(window):
+    camera = window.viewport.camera
+    window.wait()
+    framed = camera.place.pose
+    for combo in (window.panels["view"].findChildren(DropDown)[0],
+                  window.panels["positions"].components.combos[0]):  # fmt: skip
+        camera.zoom(1.5)
+        window.wait()
+        combo.setFocus()
+        chosen = combo.currentIndex()
+        QTest.keyClick(combo, Qt.Key.Key_F)
+        window.wait()
+        np.testing.assert_allclose(camera.place.pose.position, framed.position, atol=1e-6)
+        assert (combo.currentIndex(), combo.hasFocus()) == (chosen, True)
+        QTest.keyClick(combo, Qt.Key.Key_Down)  # the keys of a list are its own
+        assert combo.currentIndex() == chosen + 1

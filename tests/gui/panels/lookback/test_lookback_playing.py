@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from gui.panels.kit import usable
 from gui.panels.lookback.guide import LINES, MOST, Carried
 from gui.panels.lookback.question import LookBackOf
-from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN
+from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN, TOO_POOR
 from gui.panels.playback import DURATION_MS
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.panels.lookback.lookback_stage import guide, press
@@ -22,8 +22,10 @@ def test_every_position_is_carried_next_to_where_it_should_land(panel, stage):
     motion = panel.result.back.found.motion(FIRST_LAG)
     shown = guide(stage)
     np.testing.assert_allclose(shown.points, motion.carry(points[FIRST_LAG:]))
-    np.testing.assert_allclose(shown.segments[:, 0], shown.points)
-    np.testing.assert_allclose(shown.segments[:, 1], points[:-FIRST_LAG])
+    assert 20 < len(shown.segments) <= LINES
+    tied = slice(None, None, -(-len(shown.points) // LINES))
+    np.testing.assert_allclose(shown.segments[:, 0], shown.points[tied])
+    np.testing.assert_allclose(shown.segments[:, 1], points[:-FIRST_LAG][tied])
     apart = np.linalg.norm(shown.segments[:, 0] - shown.segments[:, 1], axis=1)
     assert np.median(apart) < 0.3 * np.abs(points).max()
     assert f"carried {FIRST_LAG} back" in shown.caption
@@ -46,6 +48,18 @@ def test_components_that_are_not_moved_are_not_drawn(panel, stage):
     np.testing.assert_allclose(guide(stage).points, moved[:, [0, 1, 3]])
     assert guide(stage).dashed == ()
     assert NOT_SHOWN not in panel.caption()
+
+
+def test_a_poor_motion_is_described_and_drawn_only_while_it_plays(stage_of, write_table):
+    rows = np.random.default_rng(0).normal(size=(120, 8))
+    stage = stage_of("lookback", write_table(rows, "noise"))
+    panel = stage.panel
+    assert guide(stage) is None
+    assert TOO_POOR in panel.caption()
+    QTest.mouseClick(panel.controls.play, LEFT)
+    assert len(guide(stage).points) == 119 - FIRST_LAG
+    QTest.mouseClick(panel.controls.play, LEFT)
+    assert guide(stage) is None
 
 
 def test_it_is_in_the_view_only_while_the_panel_is_in_front_and_its_box_checked(panel, stage):

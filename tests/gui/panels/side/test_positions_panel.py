@@ -304,7 +304,11 @@ def test_total_and_tooltips_are_of_the_shown_components_and_a_badge_tells_of_the
     at = bars.slot(2).center().toPoint()
     QApplication.sendEvent(bars, QHelpEvent(QEvent.Type.ToolTip, at, bars.mapToGlobal(at)))
     assert "of the variance, on y" in bars.describe(2)
-    assert "show it on an axis" in bars.describe(7)
+    assert "show it on z in place of PC 4" in bars.describe(7)
+    assert "move it to z, and PC 4 to y" in bars.describe(2)
+    assert [bars.foot(k) for k in (1, 2, 3, 4)] == ["1 x", "2 y", "3", "4 z"]
+    QTest.mouseMove(bars, bars.slot(7).center().toPoint())
+    assert bars.foot(7) == "→ z"
     W_pos = table()
     panel.session.dragging = True
     panel.session.positions = (5, 150)
