@@ -313,11 +313,13 @@ class LessonPlayer(QObject):
 
     def _on_answers_changed(self) -> None:
         """Update what depends on the model's numbers when these are known."""
+        if not self._due:  # as ever without a lesson, whose text takes long to import
+            return
         from gui.services.lessons.text import options_for, wanted_for
 
         session = self._session
         answer, model, course = session.answers.get(DOCK), session.model, session.lesson
-        if not self._due or answer is None or model is None or course is None:
+        if answer is None or model is None or course is None:
             return
         if answer.state == "ready" and answer.question.wanted == wanted_for(course.step, model):
             self._due = False

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.claims.claims import CLAIMS
+from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.panels.side.lesson_question import FactsOf
 from gui.services.lessons.course import Lessons
@@ -340,10 +341,10 @@ def check_window(stage, setup):
     for name in ("inspector", "prompt"):
         assert window.docks[name].isVisible() is (name == setup.beside)
     assert stage.in_front(setup.panel)
-    shown = window._panels[setup.panel].options()
+    shown = window._panels[setup.panel].choices if setup.options else None
     for key, value in setup.options.items():
         if not str(value).startswith("{"):
-            assert plain(shown.get(key)) == value
+            assert plain(getattr(shown, key)) == value
     pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
     expected = np.array(AXES[setup.camera][0])
@@ -353,9 +354,9 @@ def check_window(stage, setup):
 
 def plain(value):
     """A panel's choice as a lesson writes it: matrices by their names."""
-    if isinstance(value, dict) and "name" in value:
-        return value["name"]
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, Subject):
+        return value.name
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def place_of(button):
