@@ -5,5 +5,7 @@ Folders are layers: each imports those below it in this list and nothing above i
 """
 
 from gui.style.matplotlib_start import use_defaults
+from gui.style.pyvista_start import leave_out_pyplot
 
 use_defaults()
+leave_out_pyplot()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -63,3 +64,13 @@ class Course:
     def step(self) -> Step:
         """The shown step."""
         return self.steps[self.number]
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the shown step is the last one."""
+        return self.number + 1 == len(self.steps)
+
+    def following(self, lessons: Sequence[Lesson]) -> Lesson | None:
+        """Return the lesson after this one; None for the last one."""
+        later = lessons.index(self.lesson) + 1
+        return lessons[later] if later < len(lessons) else None

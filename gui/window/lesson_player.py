@@ -14,6 +14,7 @@ from PySide6.QtCore import QByteArray, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget
 
+from geometry.measures.stretches import AFTER
 from gui.services.lessons.course import Lessons
 from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
@@ -29,13 +30,17 @@ if TYPE_CHECKING:
 
 
 BESIDE = ("inspector", "prompt")
-"""Panels that may be below the lesson in its column."""
-WIDTH, LEAST, BELOW = 336, 240, {"inspector": 208, "prompt": 152}
+"""Panels that a step may show below the lesson."""
+BOOKMARKS = "bookmarks"
+COLUMN = (*BESIDE, BOOKMARKS)
+"""Panels that share the room below the lesson, one at a time."""
+WIDTH, LEAST, BELOW = 336, 320, {"inspector": 208, "prompt": 152, BOOKMARKS: 240}
 """Width of the lesson's column, minimum height of the lesson, and heights of the panel below it, in
 pixels.
 """
 ALWAYS = (
     "components", "color_component", "color_by", "outside", "sphere", "prompt", "norms_quantity",
+    "norms_after",
 )  # fmt: skip
 OF_MODEL = ("positions", "selection", "snapshot")
 """Session fields set by a lesson that are restored only for the same model."""
@@ -71,17 +76,24 @@ class Before:
 
 
 def make_room(window: HostWindow, lesson: QDockWidget) -> None:
-    """Place the lesson at the top of the right column, wide enough for its lines."""
+    """Place the lesson at the top of the right column, wide enough for its lines.
+
+    What else is there has one place below it, as tabs: so the lesson is never pressed together.
+    """
     drop_dragged_dock()
     if lesson.isFloating():
         lesson.setFloating(False)
     window.addDockWidget(RIGHT, lesson)
     lesson.show()
-    for name in BESIDE:
-        dock = window.docks[name]
-        if not dock.isFloating():
+    docked = [window.docks[name] for name in COLUMN if not window.docks[name].isFloating()]
+    for dock in docked:
+        if dock is docked[0]:
             window.splitDockWidget(lesson, dock, Qt.Orientation.Vertical)
+        else:
+            window.tabifyDockWidget(docked[0], dock)
         dock.hide()
+    for name in BESIDE:
+        window.docks[name].hide()
     window.resizeDocks([lesson], [WIDTH], Qt.Orientation.Horizontal)
 
 
@@ -93,8 +105,15 @@ def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
             drop_dragged_dock()
             dock.setVisible(name == beside)
             if name == beside:
-                room = [max(lesson.height() - BELOW[name], LEAST), BELOW[name]]
-                window.resizeDocks([lesson, dock], room, Qt.Orientation.Vertical)
+                dock.raise_()
+                share_column(window, lesson, name)
+
+
+def share_column(window: HostWindow, lesson: QDockWidget, name: str) -> None:
+    """Give a panel below the lesson its height, and the lesson the rest."""
+    dock = window.docks[name]
+    room = [max(lesson.height() - BELOW[name], LEAST), BELOW[name]]
+    window.resizeDocks([lesson, dock], room, Qt.Orientation.Vertical)
 
 
 log = logging.getLogger(__name__)
@@ -133,6 +152,8 @@ class LessonPlayer(QObject):
         self.action.setCheckable(True)
         self.action.triggered.connect(lambda on: self.open() if on else self.leave())
         self._dock.visibilityChanged.connect(self._toggled.start)
+        self._bookmarks = window.docks[BOOKMARKS]
+        self._bookmarks.visibilityChanged.connect(self._on_bookmarks_toggled)
         self._listening = Listening()
         events = self._session.events
         self._listening.to(events.model, self._on_model_changed)
@@ -179,6 +200,12 @@ class LessonPlayer(QObject):
         self._show_state()
         self.left.emit()
 
+    def finish(self) -> None:
+        """End the lesson after its last step; when opened again, the next one begins."""
+        if self.on:
+            self.lessons.finish()
+            self.leave()
+
     def stop(self) -> None:
         """End the lesson and stop listening, because the window is closing."""
         self.leave()
@@ -186,6 +213,7 @@ class LessonPlayer(QObject):
         self._toggled.stop()
         self._listening.stop()
         self._dock.visibilityChanged.disconnect(self._toggled.start)
+        self._bookmarks.visibilityChanged.disconnect(self._on_bookmarks_toggled)
 
     def _show_state(self) -> None:
         self.action.setChecked(self.on)
@@ -204,7 +232,7 @@ class LessonPlayer(QObject):
         panel.unwatched.connect(lambda: answers.forget(DOCK))
         panel.stepRequested.connect(self.go_on)
         panel.againRequested.connect(self.set_up)
-        panel.leaveRequested.connect(self.leave)
+        panel.finishRequested.connect(self.finish)
         panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
         panel.showRequested.connect(lambda name: self._bring(name, {}))
 
@@ -230,7 +258,7 @@ class LessonPlayer(QObject):
         controller.request_positions(*range_of(setup.positions, model.n_positions))
         controller.color_by(setup.color_by, setup.color_component)
         session.outside, session.sphere = setup.outside, setup.sphere
-        session.norms_quantity = setup.norms
+        session.norms_quantity, session.norms_after = setup.norms, AFTER
         prompt = setup.prompt
         session.change(prompt=self._before.fields["prompt"] if prompt is None else prompt)
         controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
@@ -298,11 +326,13 @@ class LessonPlayer(QObject):
 
     def _on_answers_changed(self) -> None:
         """Update what depends on the model's numbers when these are known."""
+        if not self._due:  # as ever without a lesson, whose text takes long to import
+            return
         from gui.services.lessons.text import options_for, wanted_for
 
         session = self._session
         answer, model, course = session.answers.get(DOCK), session.model, session.lesson
-        if not self._due or answer is None or model is None or course is None:
+        if answer is None or model is None or course is None:
             return
         if answer.state == "ready" and answer.question.wanted == wanted_for(course.step, model):
             self._due = False
@@ -310,6 +340,11 @@ class LessonPlayer(QObject):
             options, before = (options_for(setup, model, facts) for facts in (answer.result, None))
             if options != before:
                 self._configure(setup.panel, options)
+
+    def _on_bookmarks_toggled(self, visible: bool) -> None:
+        """Leave the lesson its room when bookmarks are opened below it."""
+        if visible and self.on and not self._bookmarks.isFloating():
+            share_column(self._window, self._dock, BOOKMARKS)
 
     def _on_dock_toggled(self) -> None:
         """End the lesson with its dock; start if the dock was shown by Qt's own menu of docks."""

@@ -14,7 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import main
 from gui.commands import application as app
 
-SLOW = ("torch", "transformers", "tokenizers", "huggingface_hub", "scipy", "pandas")
+SLOW = (
+    "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "safetensors.torch",
+    "scipy", "pandas", "sklearn", "sympy", "networkx", "plotly", "imageio", "imageio_ffmpeg",
+    "IPython", "rich", "requests", "matplotlib.pyplot", "matplotlib.figure",
+    "matplotlib.font_manager",
+)  # fmt: skip
+"""What a start does without: none of it may be imported by the first painted curve."""
 
 
 class Timed(app.Application):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QKeySequence, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -90,6 +90,13 @@ class LessonStage:
         self.window.activateWindow()
         self._qtbot.waitUntil(self.window.isActiveWindow)
         QTest.keyClick(self.window.viewport.interactor, key)
+
+    def press_keys(self, keys: str) -> None:
+        """Press a shortcut, such as Ctrl+B."""
+        self.window.activateWindow()
+        self._qtbot.waitUntil(self.window.isActiveWindow)
+        QTest.keySequence(self.window, QKeySequence(keys))
+        self.settle()
 
     def click(self, button: Any) -> None:
         """Click a button of the panel, and wait for what comes of it."""

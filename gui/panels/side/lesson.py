@@ -23,13 +23,17 @@ from gui.widgets.tooltips import wrapped
 
 NO_MODEL = "The lesson works on the open model. Choose one from the list on the left to begin."
 NO_LESSON = "No lesson could be read."
+FINISH = "Finish"
+LONGEST = 280
+"""Largest width of the next lesson's title on its button, in pixels."""
 AGAIN = "Restore the window's setup for this step"
 
 
 class LessonPanel(Panel):
     """A step of a lesson, with buttons for navigation.
 
-    Its numbers are those of the open model, and asked for as in result panels.
+    Its numbers are those of the open model, and asked for as in result panels. The buttons are
+    above the text, where neither its length nor a panel below moves them.
     """
 
     slot: ClassVar[str] = "lesson"
@@ -42,8 +46,8 @@ class LessonPanel(Panel):
     """Go on by so many steps."""
     againRequested = Signal()
     """Set the window up for this step again."""
-    leaveRequested = Signal()
-    """Leave the lesson, and restore the window."""
+    finishRequested = Signal()
+    """The last step is done: restore the window."""
     lessonRequested = Signal(int)
     """The index of another lesson."""
     showRequested = Signal(str)
@@ -69,6 +73,10 @@ class LessonPanel(Panel):
         self.again.clicked.connect(self.againRequested)
         self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
         self.next.clicked.connect(self._on_next)
+        self.next.setText(FINISH)  # of its two texts the one that is wider
+        self.next.setMinimumWidth(self.next.sizeHint().width())
+        self.further = QPushButton()
+        self.further.clicked.connect(self._on_further)
         self._lay_out()
         events = session.events
         for signal, slot in (
@@ -86,7 +94,7 @@ class LessonPanel(Panel):
         self.page.set_theme(theme)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(240, 200)
+        return QSize(240, 280)
 
     def sizeHint(self) -> QSize:
         return QSize(320, 460)
@@ -100,7 +108,9 @@ class LessonPanel(Panel):
 
     def _on_lessons_changed(self) -> None:
         self.choice.clear()
-        self.choice.addItems([lesson.title for lesson in self.session.lessons])
+        for number, lesson in enumerate(self.session.lessons):
+            self.choice.addItem(lesson.title)
+            self.choice.setItemData(number, wrapped(lesson.about), Qt.ItemDataRole.ToolTipRole)
         several = len(self.session.lessons) > 1
         self.choice.setVisible(several)
         self.name.setVisible(not several)
@@ -109,18 +119,34 @@ class LessonPanel(Panel):
         course, model = self.course, self.session.model
         self._answered = False
         if course is not None:
-            lessons = self.session.lessons
-            self.choice.setCurrentIndex(lessons.index(course.lesson))
+            self.choice.setCurrentIndex(self.session.lessons.index(course.lesson))
             self.name.setText(course.lesson.title)
             self.count.setText(f"{course.number + 1} of {len(course.steps)}")
             self.title.setText(course.step.title)
-            self.next.setText("Next" if course.number + 1 < len(course.steps) else "Finish")
+            self.next.setText(FINISH if course.at_end else "Next")
+        self._show_further()
         self.count.setVisible(course is not None)
         for widget in (self.again, self.next):
             widget.setEnabled(course is not None and model is not None)
         self.previous.setEnabled(course is not None and course.number > 0 and model is not None)
         self._ask()
         self._show_text(new=True)
+
+    def _show_further(self) -> None:
+        """Offer the next lesson at the end of one."""
+        course, model = self.course, self.session.model
+        following = None if course is None else course.following(self.session.lessons)
+        offered = course is not None and course.at_end and model is not None
+        self.further.setVisible(following is not None and offered)
+        if following is not None:
+            # Titles may be of any length, and an "&" in one is no key.
+            title = following.title.replace("&", "&&")
+            self.further.setText(
+                self.fontMetrics().elidedText(
+                    f"Next lesson: {title}", Qt.TextElideMode.ElideRight, LONGEST
+                )
+            )
+            self.further.setToolTip(wrapped(following.about))
 
     def _question(self) -> FactsOf | None:
         if self.course is None or self.session.model is None:
@@ -181,11 +207,14 @@ class LessonPanel(Panel):
     # ---- what the user wants -------------------------------------------------------------
 
     def _on_next(self) -> None:
-        course = self.course
-        if course is not None and course.number + 1 == len(course.steps):
-            self.leaveRequested.emit()
+        if self.course is not None and self.course.at_end:
+            self.finishRequested.emit()
         else:
             self.stepRequested.emit(1)
+
+    def _on_further(self) -> None:
+        if self.course is not None:
+            self.lessonRequested.emit(self.session.lessons.index(self.course.lesson) + 1)
 
     def _on_linked(self, url: QUrl) -> None:
         if url.toString() == ANSWER:
@@ -199,15 +228,15 @@ class LessonPanel(Panel):
     # ---- the parts -----------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        top = hbox(self.choice, (self.name, 1), (self.count, 0, Qt.AlignmentFlag.AlignRight))
+        top = hbox((self.choice, 1), (self.name, 1), (self.count, 0, Qt.AlignmentFlag.AlignRight))
         buttons = hbox(self.again, 1, self.previous, self.next, spacing=GRID)
         fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
         page = vbox(
-            top, self.title, (self.page, 1), self.note, fetch, buttons,
+            top, buttons, self.title, (self.page, 1), self.note, fetch, self.further,
             parent=self, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
         )  # fmt: skip
+        page.insertSpacing(page.indexOf(self.title), GRID // 2)
         page.insertSpacing(page.indexOf(self.page), GRID // 2)
-        page.insertSpacing(page.indexOf(buttons), GRID // 2)
 
 
 def _button(text: str, tip: str) -> QPushButton:

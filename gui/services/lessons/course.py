@@ -61,6 +61,13 @@ class Lessons:
         number = later[0] if later else max(len(steps) - 1, 0)
         self._session.lesson = Course(lesson, steps, number)
 
+    def finish(self) -> None:
+        """Begin the lesson after the current one, for when lessons are opened again."""
+        course = self._session.lesson
+        following = None if course is None else course.following(self._session.lessons)
+        if following is not None:
+            self.go(following)
+
     def step(self, steps: int) -> bool:
         """Go some steps forward, or back, within the lesson; False if there is no such step."""
         course = self._session.lesson

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from geometry.claims.claims import CLAIMS, Claim
+from geometry.models.residual_stream import Name, Subject
 from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history
-from gui.services.questions import Tensor
+from gui.services.questions import Tensor, tensors_of
 from gui.style.theme import format_count, format_number, format_percent
 from gui.style.verdicts import worth
 
@@ -31,6 +32,10 @@ least ratio of early to late residuals.
 FAITHFUL, WINS, FAR, LOCAL = 0.75, 0.05, 0.5, 0.5
 """Faithful: least variance in the picture. Wins: least gain of a rotation over a shift alone. Far:
 least R² of a motion on new positions. Local: least share of a head's attention near by.
+"""
+VARIED, TUNED, READABLE = 1.5, 1.5, 0.95
+"""Varied: least ratio of early to late variation of norms. Tuned: least corner of overlaps, over
+chance. Readable: least share of sums that are read back.
 """
 
 
@@ -70,7 +75,12 @@ def _waves(found: Findings) -> int:
 
 
 _E: tuple[Tensor, ...] = (("W_E", 0),)
-_QK: tuple[Tensor, ...] = (("W_Q", 0), ("W_K", 0))
+_Q: tuple[Tensor, ...] = (("W_Q", 0),)
+_K: tuple[Tensor, ...] = (("W_K", 0),)
+_V: tuple[Tensor, ...] = (("W_V", 0),)
+_O: tuple[Tensor, ...] = (("W_O", 0),)
+_IN: tuple[Tensor, ...] = (("W_in", 0),)
+_QK = _Q + _K
 
 _NUMBERS: dict[str, Fact] = {
     "model": Fact("name of the model", lambda f: f.model.name),
@@ -101,6 +111,9 @@ _NUMBERS: dict[str, Fact] = {
         "standard deviation of these norms over their mean",
         lambda f: format_percent(f.of_model.norms.cv, 0),
     ),
+    "norm_early_spread": Fact(
+        "the same for the norms from 1 to 99", lambda f: format_percent(f.early_variation, 0)
+    ),
     "outliers": Fact("positions with outlying norms", lambda f: _listed(f.of_model.norms.outliers)),
     "residual_first": Fact(
         "share of the range's first row outside three components",
@@ -113,7 +126,7 @@ _NUMBERS: dict[str, Fact] = {
     "rank": Fact("number of directions that represent P", lambda f: str(f.of_model.rank)),
     "energy": Fact(
         "share of P's energy in these directions",
-        lambda f: format_percent(f.energy, 1),
+        lambda f: format_percent(f.energy_of("P"), 1),
     ),
     "sparse_1": Fact(
         "entries above 0.1 in P's first direction",
@@ -156,6 +169,81 @@ _NUMBERS: dict[str, Fact] = {
         _E,
     ),
     "token": Fact("that token", lambda f: f.most_alike[1], _E),
+    "cosine_random": Fact(
+        "typical cosine of two random directions: 1/√d",
+        lambda f: format_number(f.model.d_model**-0.5, 2),
+    ),
+    "token_norm": Fact("mean norm of the tokens", lambda f: _length(f.token_norm), _E),
+    "error_orthogonal": Fact(
+        "median error of LayerNorm if tokens and positions are taken to be orthogonal",
+        lambda f: format_percent(f.layernorm_error("orthogonal"), 1),
+        _E,
+    ),
+    "error_constant": Fact(
+        "the same, if all positions are also taken to have equal norms",
+        lambda f: format_percent(f.layernorm_error("constant_norm"), 1),
+        _E,
+    ),
+    "worst": Fact(
+        "the position with the largest such error", lambda f: str(f.worst_constant[0]), _E
+    ),
+    "error_worst": Fact("its median error", lambda f: format_percent(f.worst_constant[1], 0), _E),
+    "energy_e": Fact(
+        "share of E's energy in as many directions",
+        lambda f: format_percent(f.energy_of("E"), 0),
+        _E,
+    ),
+    "directions_p": Fact(
+        "number of directions with 90 % of P's energy", lambda f: str(f.directions_for_most("P"))
+    ),
+    "directions_e": Fact("the same for E", lambda f: str(f.directions_for_most("E")), _E),
+    "capture_first": Fact(
+        "capture of E's first direction",
+        lambda f: format_percent(float(f.of_model.capture[0]), 0),
+        _E,
+    ),
+    "capture_about_mean": Fact(
+        "the same without P's mean row",
+        lambda f: format_percent(f.first_about_mean, 0),
+        _E,
+    ),
+    "overlap_q": Fact(
+        "overlap of W_Q's first three directions with P's, 0 to 3",
+        lambda f: format_number(f.top3("W_Q"), 2),
+        _Q,
+    ),
+    "overlap_k": Fact("the same for W_K", lambda f: format_number(f.top3("W_K"), 2), _K),
+    "overlap_v": Fact("the same for W_V", lambda f: format_number(f.top3("W_V"), 3), _V),
+    "overlap_q_folded": Fact(
+        "that of W_Q with LayerNorm's gain folded in",
+        lambda f: format_number(f.top3("W_Q", fold_ln=True), 2),
+        _Q,
+    ),
+    "gain_ratio": Fact(
+        "ratio of LayerNorm's gain in other entries to that in the entries of P's directions",
+        lambda f: format_number(f.gain_ratio, 1),
+    ),
+    "corner_o": Fact(
+        "strong corner of W_O with P, relative to chance",
+        lambda f: format_number(f.corner("W_O", "P"), 1),
+        _O,
+    ),
+    "corner_in_e": Fact(
+        "strong corner of the MLP with E, relative to chance",
+        lambda f: format_number(f.corner("W_in", "E"), 1),
+        _IN + _E,
+    ),
+    "corner_in_p": Fact("the same with P", lambda f: format_number(f.corner("W_in", "P"), 1), _IN),
+    "read_position": Fact(
+        "share of sums from which the position is recovered",
+        lambda f: format_percent(f.read_back("position"), 0),
+        _E,
+    ),
+    "read_token": Fact(
+        "share of sums from which the token is recovered",
+        lambda f: format_percent(f.read_back("token"), 0),
+        _E,
+    ),
     "back": Fact("the lag N of the following placeholders", lambda f: str(f.back)),
     "back_screw": Fact(
         "R² of looking back N tokens by a rotation and a shift",
@@ -207,14 +295,21 @@ _READ: Mapping[str, tuple[Tensor, ...]] = {
 
 def _verdict(claim: Claim) -> Fact:
     of_panel = {"capture": _E, "layernorm": _E, "kernels": _QK}
-    tensors = _READ.get(claim.id, of_panel.get(claim.panel, ()))
+    if claim.panel == "overlaps":
+        tensors = _of_overlap(claim.id)
+    else:
+        tensors = _READ.get(claim.id, of_panel.get(claim.panel, ()))
     return Fact(f"the verdict on {claim.id}", lambda f: worth(f.verdict(claim)), tensors)
 
 
+def _of_overlap(claim: str) -> tuple[Tensor, ...]:
+    """Return the tensors of a claim about two matrices, such as "overlap.W_Q_E"."""
+    rows, _, columns = claim.split(".")[1].rpartition("_")
+    return tensors_of(*(Subject(cast(Name, name)) for name in (rows, columns)))
+
+
 NUMBERS = _NUMBERS | {
-    CLAIM + claim.id.replace(".", "_").lower(): _verdict(claim)
-    for claim in CLAIMS
-    if claim.panel != "overlaps"  # these read too many matrices for a line of text
+    CLAIM + claim.id.replace(".", "_").lower(): _verdict(claim) for claim in CLAIMS
 }
 """Placeholders and their facts."""
 
@@ -234,6 +329,7 @@ def _steps(found: Findings) -> list[int]:
 FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
     "tokens": lambda model: "W_E" not in model.missing,
     "attention": lambda model: "W_Q" not in model.missing and "W_K" not in model.missing,
+    "mlp": lambda model: "W_in" not in model.missing,
     "history": has_history,
     "causal": lambda model: model.causal,
     "computed": lambda model: model.computed,
@@ -256,6 +352,16 @@ _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "far": (lambda f: f.back_r2("screw", "halves") >= FAR, ()),
     "local": (lambda f: f.kernels.mass_lag_0_10.max() >= LOCAL, _QK),
     "carried": (lambda f: f.back_r2("screw") >= CARRIES, ()),
+    "early_varied": (lambda f: f.early_variation >= VARIED * f.of_model.norms.cv, ()),
+    "inner_outlier": (lambda f: bool(f.inner_outliers), ()),
+    "common_word": (lambda f: f.common_word, _E),
+    "mean_first": (lambda f: f.first_about_mean <= f.of_model.capture[0] / 2, _E),
+    "readers": (lambda f: min(f.top3("W_Q"), f.top3("W_K")) >= 1, _QK),
+    "values_apart": (lambda f: f.corner("W_V", "P") < 1, _V),
+    "gain_hides": (lambda f: f.top3("W_Q", fold_ln=True) <= f.top3("W_Q") / 2, _Q),
+    "writes": (lambda f: f.corner("W_O", "P") >= TUNED, _O),
+    "mlp_apart": (lambda f: f.corner("W_in", "P") < 1 <= f.corner("W_in", "E"), _IN + _E),
+    "readable": (lambda f: min(map(f.read_back, ("position", "token"))) >= READABLE, _E),
     "turning": (lambda f: f.lowest[1] < 0, ()),
 }
 CONDITIONS = frozenset((*FEATURES, *_FOUND))

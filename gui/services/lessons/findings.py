@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,18 +12,24 @@ from gui.services.questions import QuestionContext
 if TYPE_CHECKING:
     from geometry.checkpoints.memo import Memo
     from geometry.claims.claim import Claim, Verdict
+    from geometry.claims.claim_spaces import Which
     from geometry.claims.measured_model import MeasuredModel
     from geometry.claims.measured_range import MeasuredRange
+    from geometry.claims.measurements import Measurements
     from geometry.history.history import History
     from geometry.measures.kernels import HeadKernels
+    from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring
     from geometry.measures.shape import Shapes
     from geometry.models.model import PositionalModel
+    from geometry.models.residual_stream import Name
 
 EARLY, LATE = 20, 100
 """A curve frays if the residual of positions before the first exceeds that from the second on."""
 BACK, CARRIES = (50, 20, 10, 5, 2, 1), 0.6
 """Lags to look back, longest first, and the least R² of a motion over one."""
+MOST_ENERGY = 0.9
+"""Share of the energy whose directions are counted."""
 
 
 class Absent(Exception):
@@ -117,24 +123,112 @@ class Findings:
             raise Absent
         return self._once("history", lambda: history_here(self.model))
 
-    def verdict(self, claim: Claim) -> Verdict:
-        """Check a claim of the ledger, beside its null distribution."""
-        from geometry.claims.claims import check
+    @property
+    def measured(self) -> Measurements:
+        """What claims of the ledger measure."""
         from geometry.claims.measurements import Measurements, Scope
 
-        measured = self._once(
+        return self._once(
             ("lesson measured", self.positions),
             lambda: Measurements(self.model, Scope(self.positions), self.of_model),
         )
+
+    def verdict(self, claim: Claim) -> Verdict:
+        """Check a claim of the ledger, beside its null distribution."""
+        from geometry.claims.claims import check
+
         return self._once(
-            ("lesson verdict", self.positions, claim.id), lambda: check(claim, measured)
+            ("lesson verdict", self.positions, claim.id), lambda: check(claim, self.measured)
         )
 
     @property
-    def energy(self) -> float:
-        """Energy of P in its strongest directions."""
-        squares = self.of_model.directions("P").singular_values ** 2
+    def early_variation(self) -> float:
+        """Coefficient of variation of the norms from 1 to 99."""
+        early = self.of_model.norms.values[1:LATE]
+        if self.model.n_positions <= LATE:
+            raise Absent
+        return float(early.std() / early.mean())
+
+    @property
+    def inner_outliers(self) -> tuple[int, ...]:
+        """Positions of outlying norm that are neither the first nor the last two."""
+        ends = (0, self.model.n_positions - 2, self.model.n_positions - 1)
+        return tuple(one for one in self.of_model.norms.outliers if one not in ends)
+
+    # ---- words and places ----------------------------------------------------------------
+
+    def layernorm_error(self, version: Version) -> float:
+        """Median relative error of a simpler LayerNorm over tokens and positions."""
+        return float(np.median(getattr(self.of_range.layernorm, version)))
+
+    @property
+    def worst_constant(self) -> tuple[int, float]:
+        """The position where a constant norm is worst, and the median error there."""
+        by_position = np.median(self.of_range.layernorm.constant_norm, axis=0)
+        at = int(by_position.argmax())
+        return self.positions[0] + at, float(by_position[at])
+
+    @property
+    def token_norm(self) -> float:
+        """Mean norm of the tokens as they are added to positions."""
+        from geometry.models.head_projections import mean_token_norm
+
+        return self._once("lesson token norm", lambda: mean_token_norm(self.model))
+
+    def energy_of(self, name: Name) -> float:
+        """Energy of a matrix in as many of its strongest directions as count as P's."""
+        squares = self.of_model.directions(name).singular_values ** 2
         return float(squares[: self.of_model.rank].sum() / squares.sum())
+
+    def directions_for_most(self, name: Name) -> int:
+        """How many of a matrix's strongest directions hold 90 % of its energy."""
+        squares = self.of_model.directions(name).singular_values ** 2
+        return int((np.cumsum(squares) < MOST_ENERGY * squares.sum()).sum()) + 1
+
+    @property
+    def common_word(self) -> bool:
+        """Whether E's first direction is nearly its mean row, and has half of its energy."""
+        found, mean = self.of_model.directions("E"), self.model.W_E.mean(axis=0, dtype=np.float64)
+        squares, length = found.singular_values**2, float(np.linalg.norm(mean))
+        alike = abs(float(found.vectors[0] @ mean)) >= MOST_ENERGY * length
+        return alike and float(squares[0] / squares.sum()) >= 0.5
+
+    @property
+    def first_about_mean(self) -> float:
+        """Capture of E's first direction by P about its mean row."""
+        from geometry.claims.claim_spaces import first_without_mean
+
+        share = self._once("lesson mean row", lambda: first_without_mean(self.measured))
+        return float(share * self.of_model.capture[0])
+
+    def top3(self, name: Name, *, fold_ln: bool = False) -> float:
+        """Overlap of a weight's three strongest directions with P's, 0 to 3."""
+        return self.of_model.top3(name, "P", fold_ln=fold_ln)
+
+    def corner(self, rows: Name, columns: Name, which: Which = "TL") -> float:
+        """Return a corner of squared overlaps, over chance."""
+        from geometry.claims.claim_spaces import corner
+
+        return corner(rows, columns, which)(self.measured)
+
+    @property
+    def gain_ratio(self) -> float:
+        """LayerNorm's median gain in other entries, over that in those of P's directions."""
+        gain = self.model.layers.norm_gain("attention", 0)
+        there = np.zeros(self.model.d_model, dtype=bool)
+        there[list(self.of_model.sparsity.above_0_1_union)] = True
+        if gain is None or len(gain) != len(there) or there.all() or not there.any():
+            raise Absent
+        return float(np.median(np.abs(gain[~there])) / np.median(np.abs(gain[there])))
+
+    def read_back(self, what: Literal["position", "token"]) -> float:
+        """Share of sums from which the position or the token is read back."""
+        from geometry.claims.claim_spaces import position_read_back, token_read_back
+
+        measure = {"position": position_read_back, "token": token_read_back}[what]
+        return self._once(
+            ("lesson read back", what, self.positions), lambda: measure(self.measured)
+        )
 
     @property
     def lowest(self) -> tuple[int, float]:

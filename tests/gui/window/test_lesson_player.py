@@ -36,7 +36,7 @@ def state(stage):
     """All that a lesson gives back."""
     session, window = stage.session, stage.window
     fields = ("positions", "components", "color_by", "color_component", "outside", "selection",
-              "sphere", "prompt", "norms_quantity", "snapshot")  # fmt: skip
+              "sphere", "prompt", "norms_quantity", "norms_after", "snapshot")  # fmt: skip
     docks = {name: dock.isFloating() for name, dock in window.docks.items() if not dock.isHidden()}
     front = {name: window.docks[name].geometry() for name in window._panels if stage.in_front(name)}
     return {name: getattr(session, name) for name in fields}, docks, front
@@ -65,6 +65,7 @@ def change(stage):
     controller.color_by("component", 2)
     controller.select((30, 40))
     session.prompt = "my name"
+    session.norms_after = 40
     viewport = window.viewport.interactor
     at = viewport.rect().center()
     QTest.mousePress(viewport, LEFT, NONE, at)
@@ -240,15 +241,79 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
     stage.begin()
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()
-    assert [choice.itemText(i) for i in range(choice.count())] == ["The helix", "Own"]
+    assert [choice.itemText(i) for i in range(choice.count())] == [
+        "The helix", "Norms and subspaces", "Own",
+    ]  # fmt: skip
     assert notice.text.startswith(
         "The lesson bad.md cannot be read: line 21: a setup has no option “colo"
     )
     choice.setFocus()
-    QTest.keyClick(choice, Qt.Key.Key_Down)
-    stage.settle()
-    assert stage.panel.title.text() == "First"
+    for title in ("One sum of two vectors", "First"):
+        QTest.keyClick(choice, Qt.Key.Key_Down)
+        stage.settle()
+        assert stage.panel.title.text() == title
     assert stage.session.positions == (10, 50)
+
+
+@pytest.fixture
+def two(own, stage):
+    """Where there are two lessons."""
+    (own / "z.md").write_text(LESSON.format(title="R&D").replace("## First", "## Other"), "utf-8")
+    return stage
+
+
+def test_at_its_end_a_lesson_leads_to_the_next_one_which_begins_after_finish_too(two):
+    two.begin()
+    assert not two.panel.further.isVisible()
+    two.click(two.panel.next)
+    assert two.panel.next.text() == "Finish"
+    assert two.panel.further.text() == "Next lesson: R&&D"
+    two.click(two.panel.further)
+    assert (two.panel.choice.currentText(), two.panel.title.text()) == ("R&D", "Other")
+    two.click(two.panel.next)
+    assert not two.panel.further.isVisible()  # this is the last one
+    two.click(two.panel.previous)
+    two.panel.choice.setFocus()
+    QTest.keyClick(two.panel.choice, Qt.Key.Key_Up)
+    two.settle()
+    two.click(two.panel.next)
+    two.click(two.panel.next)
+    assert not two.window.lesson_player.on
+    two.begin()
+    assert two.panel.title.text() == "Other"
+    leave(two)
+    two.begin()
+    assert two.panel.title.text() == "Other"  # a closed lesson goes on where it was left
+
+
+LINES = 12
+
+
+def test_the_text_has_room_and_next_stays_in_place_with_bookmarks_open(stage, qtbot):
+    window = stage.window
+    window.resize(1280, 770)
+    stage.press_keys("Ctrl+B")
+    assert window.docks["bookmarks"].isVisible()
+    stage.begin()
+    assert not window.docks["bookmarks"].isVisible()
+    place = stage.panel.next.mapTo(window, QPoint(0, 0))
+
+    def lines():
+        page = stage.panel.page
+        return page.viewport().height() / (1.25 * page.fontMetrics().height())
+
+    stage.click(stage.panel.next)
+    assert window.docks["inspector"].isVisible()
+    assert lines() >= LINES
+    stage.press_keys("Ctrl+B")
+    assert stage.in_front("bookmarks")
+    qtbot.waitUntil(lambda: lines() >= LINES)
+    assert stage.panel.next.mapTo(window, QPoint(0, 0)) == place
+    stage.click(stage.panel.previous)
+    assert stage.panel.next.mapTo(window, QPoint(0, 0)) == place
+    assert lines() >= LINES
+    leave(stage)
+    assert window.docks["bookmarks"].isVisible()
 
 
 def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_show(stage, own):
