@@ -162,7 +162,7 @@ def open_command(
 @app.command()
 def render(
     source: Source,
-    out: Annotated[Path, typer.Option(help="PNG file to write.")],
+    out: Annotated[Path, typer.Option(help="File to write: .png, .svg or .pdf.")],
     positions: Positions = None,
     components: Annotated[
         str, typer.Option(help="Three principal components, from 1, on the three axes.")
@@ -182,9 +182,14 @@ def render(
     whole: Whole = False,
     fresh: Fresh = False,
 ) -> None:
-    """Write the 3D view as a picture, off-screen."""
+    """Write the 3D view as a picture, off-screen: of pixels, or as vectors.
+
+    .png: pixels.
+    .svg, .pdf: points, lines and texts as vectors. With more than 20,000 of them, points and lines
+    are an image within the file.
+    """
     shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
-    check_ending(out, (".png",), "--out")
+    check_ending(out, (".png", ".svg", ".pdf"), "--out")
     with _plain_errors(), progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         from gui.export.pictures import render_picture

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
@@ -26,6 +27,9 @@ from gui.state.session import Session
 from gui.state.values import ColorSpan
 from gui.style.theme import THEMES, Theme
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SUPERSAMPLING = 2
 """Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
 MOST_SMOOTHED = 50_000
@@ -40,6 +44,8 @@ OVERLAP = 16
 """Logical pixels by which tiles overlap: a point or a line at an edge is whole in one of them."""
 SAMPLES = 4
 """Of the driver's smoothing: what all have."""
+VECTORS = (".svg", ".pdf")
+"""Suffixes of pictures made of vectors."""
 MAX_PIXELS = 16_384
 """Maximum side of a picture in pixels, a limit of graphics drivers."""
 
@@ -92,6 +98,43 @@ def render_scene(
         return stage.draw(state, pose, transparent=transparent)
     finally:
         stage.close()
+
+
+def vector_scene(
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    size: tuple[float, float],
+    *,
+    scale: float = 1.0,
+    transparent: bool = False,
+    per_inch: float | None = None,
+) -> Figure:
+    """Draw a scene as a figure of vectors, in which everything is where a picture has it.
+
+    Parameters
+    ----------
+    state, theme, pose, size, scale, transparent
+        As in :func:`render_scene`.
+    per_inch
+        Pixels per inch of the figure; those of browsers if None.
+
+    Raises
+    ------
+    PictureError
+        If the picture would be empty or larger than drivers can draw.
+    """
+    from gui.export.vector_picture import PER_INCH, add_scene, blank_figure  # loads Matplotlib
+
+    stage = OffScreen(theme, size, scale=scale, finer=1)
+    try:
+        color = "none" if transparent else theme.viewport
+        figure = blank_figure(stage.size, color, per_inch or PER_INCH)
+        with stage.arranged(state, pose) as scene:
+            add_scene(figure, scene)
+    finally:
+        stage.close()
+    return figure
 
 
 class OffScreen:
@@ -149,14 +192,39 @@ class OffScreen:
                 self._plotter.close()
                 raise
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of its pictures in pixels."""
+        return self._size
+
     def draw(
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
     ) -> np.ndarray:
         """Draw a picture; see :func:`render_scene`."""
-        window, camera = self._plotter.render_window, self._plotter.camera
         width, height = self._size
         # Upside down, as VTK draws.
         picture = np.empty((height, width, 4 if transparent else 3), dtype=np.uint8)
+        with self.arranged(state, pose, transparent=transparent):
+            window, camera = self._plotter.render_window, self._plotter.camera
+            half = math.radians(VIEW_ANGLE / 2)
+            camera.SetViewAngle(2 * math.degrees(math.atan(math.tan(half) / self._parts)))
+            camera.SetParallelScale(camera.GetParallelScale() / self._parts)
+            window.SetDPI(self._dpi // self._parts)  # VTK multiplies it again
+            for bottom, down in _strips(height, self._tile[1], self._overlap):
+                for left, across in _strips(width, self._tile[0], self._overlap):
+                    tile = self._draw_tile(left, bottom, transparent=transparent)
+                    picture[down, across] = tile[
+                        down.start - bottom : down.stop - bottom,
+                        across.start - left : across.stop - left,
+                    ]
+        return picture[::-1]
+
+    @contextmanager
+    def arranged(
+        self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
+    ) -> Iterator[HelixScene]:
+        """Show a state from a pose, with labels, arrows and colour bar in their places."""
+        window, camera = self._plotter.render_window, self._plotter.camera
         with _quiet_vtk():
             window.SetAlphaBitPlanes(transparent)
             window.SetDPI(self._dpi)
@@ -168,18 +236,7 @@ class OffScreen:
             camera.SetWindowCenter(0.0, 0.0)
             self._plotter.renderer.ResetCameraClippingRange()
             with self._scene.held():
-                half = math.radians(VIEW_ANGLE / 2)
-                camera.SetViewAngle(2 * math.degrees(math.atan(math.tan(half) / self._parts)))
-                camera.SetParallelScale(pose.parallel_scale / self._parts)
-                window.SetDPI(self._dpi // self._parts)  # VTK multiplies it again
-                for bottom, down in _strips(height, self._tile[1], self._overlap):
-                    for left, across in _strips(width, self._tile[0], self._overlap):
-                        tile = self._draw_tile(left, bottom, transparent=transparent)
-                        picture[down, across] = tile[
-                            down.start - bottom : down.stop - bottom,
-                            across.start - left : across.stop - left,
-                        ]
-        return picture[::-1]
+                yield self._scene
 
     def _draw_tile(self, left: int, bottom: int, *, transparent: bool) -> np.ndarray:
         """Draw the tile whose lower left corner is at a pixel of the picture."""
@@ -219,7 +276,7 @@ def render_picture(
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
 ) -> None:
-    """Draw a model's positional embeddings to a PNG file.
+    """Draw a model's positional embeddings to a PNG, SVG or PDF file.
 
     Parameters
     ----------
@@ -255,6 +312,12 @@ def render_picture(
     session = still_session(model, positions, components, pca, norms, color_span=color_span)
     state = resolve_scene(session)
     assert state is not None
+    if out.suffix.lower() in VECTORS:
+        figure = vector_scene(
+            state, THEMES[theme], view, size, scale=scale, transparent=transparent
+        )
+        write_vectors(figure, out)
+        return
     write_png(
         render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
         out,
@@ -308,6 +371,18 @@ def write_png(image: np.ndarray, out: Path) -> None:
     Image.fromarray(image).save(drawn, format="PNG")
     with writing(out, PictureError):
         write_bytes(drawn.getvalue(), out)
+
+
+def write_vectors(figure: Figure, out: Path) -> None:
+    """Write a figure of vectors in the format of the file's suffix, one of :data:`VECTORS`.
+
+    Raises PictureError: if the file cannot be written.
+    """
+    from gui.export.vector_picture import vector_file
+
+    content = vector_file(figure, out.suffix.lower().lstrip("."))
+    with writing(out, PictureError):
+        write_bytes(content, out)
 
 
 def _parts(size: tuple[int, int], common: int, overlap: int, most: int) -> int:
