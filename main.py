@@ -25,9 +25,9 @@ from gui.commands.arguments import (
     Whole,
     check_ending,
     command_first,
+    parse_canvas,
     parse_components,
     parse_positions,
-    parse_size,
 )
 from gui.commands.export_command import export
 from gui.commands.steps import open_in_step, progress_bar
@@ -168,8 +168,14 @@ def render(
         str, typer.Option(help="Three principal components, from 1, on the three axes.")
     ] = "1,2,3",
     size: Annotated[
-        str, typer.Option(metavar="WxH", help="Width and height in pixels at scale 1.")
+        str,
+        typer.Option(
+            metavar="WxH", help="Width and height in pixels at scale 1; or on paper, as 84x63mm."
+        ),
     ] = "1600x1200",
+    dpi: Annotated[
+        float, typer.Option(min=36, max=2400, help="Pixels per inch, of a size in mm.")
+    ] = 300.0,
     scale: Annotated[
         float, typer.Option(min=0.1, max=8, help="Magnification; texts and lines grow with it.")
     ] = 1.0,
@@ -188,7 +194,8 @@ def render(
     .svg, .pdf: points, lines and texts as vectors. With more than 20,000 of them, points and lines
     are an image within the file.
     """
-    shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
+    shown, axes = parse_positions(positions), parse_components(components)
+    canvas = parse_canvas(size, dpi, scale)
     check_ending(out, (".png", ".svg", ".pdf"), "--out")
     with _plain_errors(), progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
@@ -201,8 +208,7 @@ def render(
                 out,
                 positions=shown,
                 components=axes,
-                size=pixels,
-                scale=scale,
+                canvas=canvas,
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,

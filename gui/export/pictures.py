@@ -20,6 +20,7 @@ from geometry.measures.norms import NormProfile, norm_profile
 from geometry.models.model import PositionalModel
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
+from gui.export.canvas import PER_INCH, Canvas
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose, view_pose
@@ -58,7 +59,7 @@ def render_scene(
     state: SceneState,
     theme: Theme,
     pose: CameraPose | str,
-    size: tuple[int, int],
+    size: tuple[float, float],
     *,
     scale: float = 1.0,
     transparent: bool = False,
@@ -104,37 +105,62 @@ def vector_scene(
     state: SceneState,
     theme: Theme,
     pose: CameraPose | str,
-    size: tuple[float, float],
+    canvas: Canvas,
     *,
-    scale: float = 1.0,
     transparent: bool = False,
-    per_inch: float | None = None,
 ) -> Figure:
     """Draw a scene as a figure of vectors, in which everything is where a picture has it.
 
     Parameters
     ----------
-    state, theme, pose, size, scale, transparent
+    state, theme, pose, transparent
         As in :func:`render_scene`.
-    per_inch
-        Pixels per inch of the figure; those of browsers if None.
+    canvas
+        The figure's size.
 
     Raises
     ------
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
-    from gui.export.vector_picture import PER_INCH, add_scene, blank_figure  # loads Matplotlib
+    from gui.export.vector_picture import blank_figure  # loads Matplotlib
 
-    stage = OffScreen(theme, size, scale=scale, finer=1)
+    figure = blank_figure(canvas, "none" if transparent else theme.viewport)
+    add_vectors(figure, state, theme, pose, canvas)
+    return figure
+
+
+def add_vectors(
+    figure: Figure,
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    canvas: Canvas,
+    *,
+    compact: bool = False,
+    corner: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Draw a scene as vectors into a figure.
+
+    Parameters
+    ----------
+    figure
+        One of :func:`gui.export.vector_picture.blank_figure`.
+    state, theme, pose, compact
+        As in :func:`render_scene`.
+    canvas
+        The scene's size.
+    corner
+        Pixels from the figure's lower left corner to the scene's.
+    """
+    from gui.export.vector_picture import add_scene
+
+    stage = OffScreen(theme, canvas.size, scale=canvas.scale, compact=compact, finer=1)
     try:
-        color = "none" if transparent else theme.viewport
-        figure = blank_figure(stage.size, color, per_inch or PER_INCH)
         with stage.arranged(state, pose) as scene:
-            add_scene(figure, scene)
+            add_scene(figure, scene, corner)
     finally:
         stage.close()
-    return figure
 
 
 class OffScreen:
@@ -191,11 +217,6 @@ class OffScreen:
             except BaseException:
                 self._plotter.close()
                 raise
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of its pictures in pixels."""
-        return self._size
 
     def draw(
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
@@ -273,6 +294,7 @@ def render_picture(
     view: str = "article",
     theme: str = "light",
     color_span: ColorSpan = "table",
+    canvas: Canvas | None = None,
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
 ) -> None:
@@ -294,6 +316,8 @@ def render_picture(
         ``light`` or ``dark``.
     color_span
         What the colours span: the whole ``table``, or the shown ``range``.
+    canvas
+        The exact size, in place of ``size`` and ``scale``.
     pca, norms
         The range's components and the norms, if already known.
 
@@ -312,16 +336,16 @@ def render_picture(
     session = still_session(model, positions, components, pca, norms, color_span=color_span)
     state = resolve_scene(session)
     assert state is not None
+    canvas = canvas or Canvas.times(size, scale)
     if out.suffix.lower() in VECTORS:
-        figure = vector_scene(
-            state, THEMES[theme], view, size, scale=scale, transparent=transparent
+        write_vectors(
+            vector_scene(state, THEMES[theme], view, canvas, transparent=transparent), out
         )
-        write_vectors(figure, out)
         return
-    write_png(
-        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
-        out,
+    drawn = render_scene(
+        state, THEMES[theme], view, canvas.size, scale=canvas.scale, transparent=transparent
     )
+    write_png(drawn, out, canvas.per_inch)
 
 
 def still_session(
@@ -360,15 +384,15 @@ def still_session(
     )
 
 
-def write_png(image: np.ndarray, out: Path) -> None:
-    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG.
+def write_png(image: np.ndarray, out: Path, per_inch: float = PER_INCH) -> None:
+    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG, to be printed at pixels per inch.
 
     Raises PictureError: if the file cannot be written.
     """
     from PIL import Image
 
     drawn = io.BytesIO()  # Pillow does not give the reason of failures
-    Image.fromarray(image).save(drawn, format="PNG")
+    Image.fromarray(image).save(drawn, format="PNG", dpi=(per_inch, per_inch))
     with writing(out, PictureError):
         write_bytes(drawn.getvalue(), out)
 

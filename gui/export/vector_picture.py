@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 import pyvista as pv
@@ -20,14 +21,15 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.path import Path as Outline
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, Bbox, TransformedBbox
+from matplotlib.transforms import Affine2D, Bbox, Transform, TransformedBbox
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCellArray
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkActor, vtkActor2D, vtkTextActor, vtkTextRenderer
 
+from gui.export.canvas import PER_INCH, Canvas
 from gui.plots.figure_base import DPI, drawn
-from gui.scene.hud import font_file
+from gui.scene.hud import ColorBar2D, drawable, font_file
 from gui.scene.picking import Projection
 from gui.scene.scene import HelixScene
 from gui.state.camera import VIEW_ANGLE
@@ -36,8 +38,6 @@ MOST_STROKES = 20_000
 """Pieces and points that are painted as vectors, of 150 to 200 bytes each: up to 4 MB."""
 PIECE = 16.0
 """Length of the pieces of a line in pixels, if there are not too many."""
-PER_INCH = 96.0
-"""Pixels per inch, as browsers count."""
 EDGE = 0.4
 """Width in pixels of the edges by which neighbouring areas of one colour bar overlap."""
 
@@ -65,10 +65,10 @@ class Strokes:
         return len(self.depth)
 
 
-def blank_figure(pixels: tuple[int, int], color: str, per_inch: float = PER_INCH) -> Figure:
-    """Return an empty figure of some size in pixels, on a colour or ``none``."""
-    inches = (pixels[0] / per_inch, pixels[1] / per_inch)
-    return Figure(figsize=inches, dpi=per_inch, facecolor=color)
+def blank_figure(canvas: Canvas, color: str) -> Figure:
+    """Return an empty figure on a colour, or on ``none``."""
+    width, height = (side / canvas.per_inch for side in canvas.pixels)
+    return Figure(figsize=(width, height), dpi=canvas.per_inch, facecolor=color)
 
 
 def add_scene(figure: Figure, scene: HelixScene, corner: tuple[float, float] = (0.0, 0.0)) -> None:
@@ -77,12 +77,45 @@ def add_scene(figure: Figure, scene: HelixScene, corner: tuple[float, float] = (
     ``corner`` are the pixels from the figure's lower left corner to the scene's.
     """
     width, height = scene.plotter.render_window.GetSize()
-    place = Affine2D().translate(*corner).scale(1 / figure.dpi) + figure.dpi_scale_trans
+    place = Affine2D().translate(*corner) + _pixels(figure)
     clip = TransformedBbox(Bbox.from_bounds(0, 0, width, height), place)
     for artist in _artists(scene, 72 / figure.dpi):
         artist.set_transform(place)
         artist.set_clip_box(clip)
         figure.add_artist(artist, clip=True)
+
+
+def add_text(
+    figure: Figure, at: tuple[float, float], words: str, color: str, size: float, side: str
+) -> None:
+    """Write a text beside a pixel, vertically centred; ``size`` in pixels."""
+    font = FontProperties(fname=font_file(), size=size * 72 / figure.dpi)
+    figure.add_artist(
+        Text(*at, drawable(words), color=color, fontproperties=font, horizontalalignment=side,
+             verticalalignment="center_baseline", transform=_pixels(figure))
+    )  # fmt: skip
+
+
+def add_bar(
+    figure: Figure, corner: tuple[float, float], size: tuple[float, float], table: np.ndarray
+) -> None:
+    """Draw a colour bar upwards from its lower left pixel, of (n, 4) uint8 colours."""
+    colors = table[np.linspace(0, len(table) - 1, ColorBar2D.STEPS).astype(int)] / 255.0
+    heights = corner[1] + size[1] * np.arange(len(colors) + 1) / len(colors)
+    left, right = corner[0], corner[0] + size[0]
+    areas = [
+        [(left, low), (right, low), (right, high), (left, high)] for low, high in pairwise(heights)
+    ]
+    point = 72 / figure.dpi
+    figure.add_artist(
+        PolyCollection(areas, facecolors=colors, edgecolors="face", linewidths=EDGE * point,
+                       transform=_pixels(figure))
+    )  # fmt: skip
+
+
+def _pixels(figure: Figure) -> Transform:
+    """Return the transform of pixels from the figure's lower left corner."""
+    return Affine2D().scale(1 / figure.dpi) + figure.dpi_scale_trans
 
 
 def vector_file(figure: Figure, kind: str) -> bytes:

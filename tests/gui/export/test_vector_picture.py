@@ -9,6 +9,7 @@ import pytest
 from vtkmodules.vtkRenderingCore import vtkCoordinate
 
 from geometry.measures.sphere import sphere_section
+from gui.export.canvas import Canvas
 from gui.export.pictures import (
     OffScreen,
     PictureError,
@@ -43,8 +44,10 @@ def state(session):
 class Drawing:
     """An SVG, with pixels from the lower left corner."""
 
-    def __init__(self, state, pose="article", theme=LIGHT, size=SIZE, **options):
-        self.text = vector_file(vector_scene(state, theme, pose, size, **options), "svg").decode()
+    def __init__(self, state, pose="article", theme=LIGHT, size=SIZE):
+        self.text = vector_file(
+            vector_scene(state, theme, pose, Canvas.times(size, 1)), "svg"
+        ).decode()
         self.root = ElementTree.fromstring(self.text)
         self.height = float(self.root.get("viewBox").split()[3]) * PER_POINT
 
@@ -193,7 +196,7 @@ def test_files_are_of_their_kind_and_size_and_equal_each_time(model, tmp_path):
 
 
 def test_what_cannot_be_written_says_why(state, tmp_path):
-    figure = vector_scene(state, LIGHT, "article", (100, 80))
+    figure = vector_scene(state, LIGHT, "article", Canvas.times((100, 80), 1))
     with pytest.raises(PictureError, match="No such file or directory"):
         write_vectors(figure, tmp_path / "no such folder" / "a.svg")
 
