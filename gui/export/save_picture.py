@@ -121,7 +121,10 @@ class PictureSaver:
         chosen = "png" if options.whole_window else options.kind
         # A "/" in a revision, as in gpt2@refs/pr/1, must not become a folder.
         kinds = {chosen: _KINDS[chosen]}
-        file = ask_where(self._window, "Save picture", name.replace("/", "-"), kinds, _PICTURES)
+        file = ask_where(
+            self._window, "Save picture", name.replace("/", "-"), kinds, _PICTURES,
+            session=self._session,
+        )  # fmt: skip
         if file is not None:
             self.save(file, self._options)
 

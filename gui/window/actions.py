@@ -73,7 +73,7 @@ COMMANDS = (
     Command("save_work_as", "File", "Save work as…", "Ctrl+Alt+Shift+S",
             "Save into another file", needs_model=True),
     Command("save_picture", "File-", "Save picture…", "Ctrl+S",
-            "Save the viewport or the whole window as a PNG", needs_model=True),
+            "Save the viewport as PNG, SVG or PDF, or the whole window", needs_model=True),
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
             "Put a picture on the clipboard, as chosen last in Save picture", needs_model=True),
     Command("export_scene", "File", "Export scene…", "Ctrl+Shift+E",

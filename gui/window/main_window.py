@@ -50,6 +50,7 @@ from gui.window.layout import (
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
+from gui.window.recent_menu import RecentMenu
 from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
@@ -155,6 +156,7 @@ class MainWindow(HostWindow):
         self.commands = Actions(self, handlers(self))
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
+        self._build_recent_menu()
         self._build_status()
         connect_centre(self)
         connect_undo(self)
@@ -200,6 +202,11 @@ class MainWindow(HostWindow):
             self.docks[name].setWidget(panel)
         self.results.begin(self._theme)
         self.bookmarks.begin()
+
+    def _build_recent_menu(self) -> None:
+        self._recent = RecentMenu(self)
+        before = self.commands.by_name["find_model"]
+        self.commands.menus["File"].insertMenu(before, self._recent)
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
