@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,8 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
         ["render", "TABLE", "--out", "helix.png", "--components", "1,2"],
         ["render", "TABLE", "--out", "helix.png", "--components", "0,1,2"],
         ["render", "TABLE", "--out", "helix.png", "--size", "wide"],
+        ["render", "TABLE", "--out", "helix.png", "--size", "84mm"],
+        ["render", "TABLE", "--out", "helix.png", "--size", "84x-3mm"],
         ["render", "TABLE", "--out", "helix.png", "--view", "behind"],
         ["open", "TABLE", "--picture", "window.jpg"],
         ["export", "TABLE", "--out", "helix.txt"],
@@ -213,6 +216,22 @@ def test_render(table, tmp_path):
         assert image.size == (600, 400)
         colors = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)
     assert len(colors) > 50
+
+
+def test_render_on_paper_and_as_vectors(table, tmp_path):
+    from PIL import Image
+
+    out = tmp_path / "column.png"
+    assert run("render", table, "--out", out, "--size", "84x63mm", "--dpi", "150") == 0
+    with Image.open(out) as image:
+        assert image.size == (496, 372)
+        assert image.info["dpi"] == pytest.approx((150, 150), abs=0.01)
+    svg, pdf = tmp_path / "helix.svg", tmp_path / "helix.pdf"
+    assert run("render", table, "--out", svg, "--size", "300x200") == 0
+    assert 'width="225pt" height="150pt"' in svg.read_text("utf-8")  # 96 pixels an inch
+    assert run("render", table, "--out", pdf, "--size", "84x63mm") == 0
+    (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+)", pdf.read_bytes())
+    assert abs(float(width) / 72 * 25.4 - 84) < 0.05
 
 
 def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):

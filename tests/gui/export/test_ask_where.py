@@ -6,6 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
 
 from gui.export.save_result import ask_where
+from gui.services.save_folders import folder_for
 from gui.state.session import Session
 
 KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)"}
@@ -126,9 +127,9 @@ def test_dialogs_open_in_the_folder_of_their_kind_or_the_latest(ask, tmp_path):
     ask(None, session=session, title="Save picture", folders=folders)
     # Before it has a folder of its own, a dialog begins in the latest of another.
     assert folders[1:] == [str(one) for one in (figures, figures, tables, tables)]
-    # One that is gone falls back: to the latest, and then to the documents.
+    # One that is gone falls back to the latest that is there.
     figures.rmdir()
     ask(None, session=session, folders=folders)
+    assert folders[5] == str(tables)
     tables.rmdir()
-    ask(None, session=session, folders=folders)
-    assert folders[5:] == [str(tables), folders[0]]
+    assert folder_for(session, "Save figure") == ""
