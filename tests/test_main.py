@@ -12,6 +12,7 @@ import typer
 from matplotlib.text import Text
 
 import main as command_line
+from gui.commands.arguments import parse_canvas, parse_size
 from gui.commands.report_files import FIGURES
 from gui.state.camera import VIEWS
 from gui.style.theme import THEMES
@@ -196,8 +197,10 @@ def test_ranges_as_typed(text, positions):
 
 def test_components_and_sizes_as_typed():
     assert command_line.parse_components("3, 1,2") == (3, 1, 2)
-    assert command_line.parse_size("800X600") == (800, 600)
-    for parse in (command_line.parse_components, command_line.parse_size):
+    assert parse_size("800X600") == (800, 600)
+    canvas = parse_canvas("84X63mm", 300, 1)
+    assert (canvas.pixels, canvas.scale, canvas.per_inch) == ((992, 744), 3.125, 300)
+    for parse in (command_line.parse_components, parse_size):
         with pytest.raises(typer.BadParameter):
             parse("1,2,x")
 
@@ -225,7 +228,7 @@ def test_render_on_paper_and_as_vectors(table, tmp_path):
     assert run("render", table, "--out", out, "--size", "84x63mm", "--dpi", "150") == 0
     with Image.open(out) as image:
         assert image.size == (496, 372)
-        assert image.info["dpi"] == pytest.approx((150, 150), abs=0.01)
+        assert image.info["dpi"] == pytest.approx((150, 150), abs=0.05)  # whole pixels a metre
     svg, pdf = tmp_path / "helix.svg", tmp_path / "helix.pdf"
     assert run("render", table, "--out", svg, "--size", "300x200") == 0
     assert 'width="225pt" height="150pt"' in svg.read_text("utf-8")  # 96 pixels an inch

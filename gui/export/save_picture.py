@@ -34,8 +34,9 @@ from gui.export.save_result import ask_where, lay_out_options
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import T
 from gui.state.values import Notice
-from gui.style.theme import LIGHT, Theme, format_count
+from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 
@@ -255,8 +256,11 @@ class PictureDialog(QDialog):
         choices = (self.what, self.kind, self.scale, self.background)
         for choice in choices:
             choice.chosen.connect(self._on_changed)
-        named = [(choice.accessibleName(), choice) for choice in choices]
-        rows = (*named[:3], ("", self.pixels), ("", self.paper), named[3], ("", self._said))
+        size = vbox(self.scale, self.pixels, self.paper, spacing=GRID)
+        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
+            ("Picture", self.what), ("Format", self.kind), ("Size", size),
+            ("Background", self.background), ("", self._said),
+        )  # fmt: skip
         buttons = lay_out_options(self, rows)
         copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self._on_copy)
