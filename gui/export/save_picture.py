@@ -66,6 +66,8 @@ _SIZES = (
 )
 COLUMN = 84.0
 """Width in millimetres of a column in most journals."""
+LOWEST = 0.75
+"""Height of a printed picture relative to its width, at first, of a viewport that is lower."""
 _BACKGROUNDS = (
     ("theme", "As on screen", "The colours of the theme"),
     ("white", "White", "The colours of the light theme, for papers"),
@@ -267,8 +269,8 @@ class PictureDialog(QDialog):
         self._on_changed()
 
     def _fields(self, options: PictureOptions) -> tuple[QWidget, QWidget]:
-        """Create the rows for exact sizes, which begin with the proportions on the screen."""
-        shape = self._viewport.height() / max(self._viewport.width(), 1)
+        """Create the rows for exact sizes: at first of the screen's shape, if not too wide."""
+        shape = max(self._viewport.height() / max(self._viewport.width(), 1), LOWEST)
         twice = self._viewport * 2
         pixels = options.pixels or (twice.width(), twice.height())
         paper = options.print_mm or (COLUMN, round(COLUMN * shape, 1))

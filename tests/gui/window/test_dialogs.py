@@ -117,8 +117,8 @@ def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbo
     assert dialog.options().kind == "svg"
     assert any("1\N{THIN SPACE}234 × 1\N{THIN SPACE}000 pixels, as v" in t for t in words(dialog))
     QTest.mouseClick(dialog.scale.buttons["print"], LEFT)
-    assert dialog.options().print_mm == (84.0, 60.0)
-    assert any("992 × 709" in text for text in words(dialog))  # 300 an inch
+    assert dialog.options().print_mm == (84.0, 63.0)
+    assert any("992 × 744" in text for text in words(dialog))  # 300 an inch
     QTest.mouseClick(dialog.scale.buttons["4"], LEFT)
     assert not dialog.paper.isVisibleTo(dialog)
     QTest.mouseClick(dialog.what.buttons["window"], LEFT)
