@@ -8,7 +8,7 @@ MM_PER_INCH = 25.4
 PER_INCH = 96.0
 """Logical pixels per inch of pictures in pixels, as browsers count."""
 PRINT_PER_INCH = 132.0
-"""The same of pictures for print: texts of 11 pixels have 6 points, the least that journals take."""
+"""The same of pictures for print: texts of 11 pixels have 6 points, the least in journals."""
 LEAST_DPI, MOST_DPI = 36, 2400
 
 

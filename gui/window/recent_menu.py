@@ -23,6 +23,7 @@ class RecentMenu(QMenu):
         self._window = window
         self.setToolTipsVisible(True)
         self.aboutToShow.connect(self._fill)
+        self._fill()  # some systems show no empty menus
 
     def _fill(self) -> None:
         self.clear()

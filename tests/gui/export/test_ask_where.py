@@ -17,7 +17,7 @@ PNG, SVG = KINDS.values()
 def ask(qtbot, monkeypatch):
     """Ask; each answer of the dialog is a path and the kind chosen, None cancels it."""
 
-    def ask_with(*answers, session=None, title="Save figure", folders=None):
+    def ask_with(*answers, title="Save figure", kinds=KINDS, folders=None, **options):
         parent, left = QWidget(), list(answers)
         qtbot.addWidget(parent)
 
@@ -32,7 +32,7 @@ def ask(qtbot, monkeypatch):
             return QFileDialog.DialogCode.Accepted
 
         monkeypatch.setattr(QFileDialog, "exec", execute)
-        found = ask_where(parent, title, "sum", KINDS, session=session)
+        found = ask_where(parent, title, "sum", kinds, **options)
         assert not left
         return found
 
@@ -113,6 +113,19 @@ def test_the_dialog_itself_leaves_a_dotted_name_without_an_ending(qtbot, tmp_pat
     for name, found in (("opt", "opt.png"), ("opt-1.3b", "opt-1.3b")):
         dialog.selectFile(name)
         assert dialog.selectedFiles() == [str(tmp_path / found)]
+
+
+def test_tables_beside_a_csv_replace_nothing_unasked(ask, press, tmp_path):
+    (tmp_path / "sum.csv").write_text("the dialog itself asks about this one")
+    (tmp_path / "sum-lags.csv").write_text("before")
+    (tmp_path / "sum-map.csv").write_text("before")
+    kinds = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
+    csv, npz = kinds.values()
+    asked = press("Cancel")
+    answers = ((tmp_path / "sum.csv", csv), (tmp_path / "sum.npz", npz))
+    found = ask(*answers, kinds=kinds, beside=("", "lags", "map", "new"))
+    assert found == tmp_path / "sum.npz"  # which has all of them in it
+    assert asked == ["sum-lags.csv, sum-map.csv are there already. Replace them?"]
 
 
 def test_dialogs_open_in_the_folder_of_their_kind_or_the_latest(ask, tmp_path):
