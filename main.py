@@ -25,9 +25,9 @@ from gui.commands.arguments import (
     Whole,
     check_ending,
     command_first,
+    parse_canvas,
     parse_components,
     parse_positions,
-    parse_size,
 )
 from gui.commands.export_command import export
 from gui.commands.steps import open_in_step, progress_bar
@@ -162,14 +162,20 @@ def open_command(
 @app.command()
 def render(
     source: Source,
-    out: Annotated[Path, typer.Option(help="PNG file to write.")],
+    out: Annotated[Path, typer.Option(help="File to write: .png, .svg or .pdf.")],
     positions: Positions = None,
     components: Annotated[
         str, typer.Option(help="Three principal components, from 1, on the three axes.")
     ] = "1,2,3",
     size: Annotated[
-        str, typer.Option(metavar="WxH", help="Width and height in pixels at scale 1.")
+        str,
+        typer.Option(
+            metavar="WxH", help="Width and height in pixels at scale 1; or on paper, as 84x63mm."
+        ),
     ] = "1600x1200",
+    dpi: Annotated[
+        float, typer.Option(min=36, max=2400, help="Pixels per inch, of a size in mm.")
+    ] = 300.0,
     scale: Annotated[
         float, typer.Option(min=0.1, max=8, help="Magnification, including text and lines.")
     ] = 1.0,
@@ -182,9 +188,15 @@ def render(
     whole: Whole = False,
     fresh: Fresh = False,
 ) -> None:
-    """Write the 3D view as a picture, off-screen."""
-    shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
-    check_ending(out, (".png",), "--out")
+    """Write the 3D view as a picture, off-screen: of pixels, or as vectors.
+
+    .png: pixels.
+    .svg, .pdf: points, lines and texts as vectors. With more than 20,000 of them, points and lines
+    are an image within the file.
+    """
+    shown, axes = parse_positions(positions), parse_components(components)
+    canvas = parse_canvas(size, dpi, scale)
+    check_ending(out, (".png", ".svg", ".pdf"), "--out")
     with _plain_errors(), progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         from gui.export.pictures import render_picture
@@ -196,8 +208,7 @@ def render(
                 out,
                 positions=shown,
                 components=axes,
-                size=pixels,
-                scale=scale,
+                canvas=canvas,
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,

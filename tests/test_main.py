@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import typer
 from matplotlib.text import Text
 
 import main as command_line
+from gui.commands.arguments import parse_canvas, parse_size
 from gui.commands.report_files import FIGURES
 from gui.state.camera import VIEWS
 from gui.style.theme import THEMES
@@ -164,6 +166,8 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
         ["render", "TABLE", "--out", "helix.png", "--components", "1,2"],
         ["render", "TABLE", "--out", "helix.png", "--components", "0,1,2"],
         ["render", "TABLE", "--out", "helix.png", "--size", "wide"],
+        ["render", "TABLE", "--out", "helix.png", "--size", "84mm"],
+        ["render", "TABLE", "--out", "helix.png", "--size", "84x-3mm"],
         ["render", "TABLE", "--out", "helix.png", "--view", "behind"],
         ["open", "TABLE", "--picture", "window.jpg"],
         ["export", "TABLE", "--out", "helix.txt"],
@@ -193,8 +197,11 @@ def test_ranges_as_typed(text, positions):
 
 def test_components_and_sizes_as_typed():
     assert command_line.parse_components("3, 1,2") == (3, 1, 2)
-    assert command_line.parse_size("800X600") == (800, 600)
-    for parse in (command_line.parse_components, command_line.parse_size):
+    assert parse_size("800X600") == (800, 600)
+    canvas = parse_canvas("84X63mm", 300, 1)
+    assert (canvas.pixels, canvas.per_inch) == ((992, 744), 300)
+    assert 11 * canvas.scale / canvas.per_inch * 72 == pytest.approx(6)  # points of small texts
+    for parse in (command_line.parse_components, parse_size):
         with pytest.raises(typer.BadParameter):
             parse("1,2,x")
 
@@ -213,6 +220,22 @@ def test_render(table, tmp_path):
         assert image.size == (600, 400)
         colors = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)
     assert len(colors) > 50
+
+
+def test_render_on_paper_and_as_vectors(table, tmp_path):
+    from PIL import Image
+
+    out = tmp_path / "column.png"
+    assert run("render", table, "--out", out, "--size", "84x63mm", "--dpi", "150") == 0
+    with Image.open(out) as image:
+        assert image.size == (496, 372)
+        assert image.info["dpi"] == pytest.approx((150, 150), abs=0.05)  # whole pixels a metre
+    svg, pdf = tmp_path / "helix.svg", tmp_path / "helix.pdf"
+    assert run("render", table, "--out", svg, "--size", "300x200") == 0
+    assert 'width="225pt" height="150pt"' in svg.read_text("utf-8")  # 96 pixels an inch
+    assert run("render", table, "--out", pdf, "--size", "84x63mm") == 0
+    (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+)", pdf.read_bytes())
+    assert abs(float(width) / 72 * 25.4 - 84) < 0.05
 
 
 def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,39 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
         write(numbers, part)
 
 
+def table_files(path: Path, names: Iterable[str]) -> dict[str, Path]:
+    """Return where tables of some names go: ``x.csv``, and ``x-name.csv`` beside it."""
+    return {
+        name: path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path for name in names
+    }
+
+
+def write_tables(tables: Mapping[str, Mapping[str, np.ndarray]], path: Path) -> None:
+    """Write tables as CSV files, one table each, as :func:`table_files` names them.
+
+    Raises
+    ------
+    HelixscopeError
+        A file cannot be written; those before it are.
+    """
+    for name, file in table_files(path, tables).items():
+        write_numbers(tables[name], file)
+
+
+def stacked(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return tables of several models as one, whose first column names the model."""
+    parts = {model: columns_of(table) for model, table in tables.items()}
+    counts = {model: max(map(len, part.values()), default=0) for model, part in parts.items()}
+    names = dict.fromkeys(name for part in parts.values() for name in part)
+    columns: dict[str, list[object]] = {"model": [m for m, n in counts.items() for _ in range(n)]}
+    for name in names:
+        columns[name] = []
+        for model, part in parts.items():
+            values = part.get(name, [])
+            columns[name] += [*values, *[""] * (counts[model] - len(values))]
+    return {name: np.array(values, dtype=object) for name, values in columns.items()}
+
+
 def cell(value: object) -> object:
     """Return what to write into a cell of a table for spreadsheets.
 
@@ -58,7 +91,8 @@ def cell(value: object) -> object:
     return value
 
 
-def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
+def columns_of(numbers: Mapping[str, np.ndarray]) -> dict[str, list[object]]:
+    """Return arrays as columns of a table; those of two dimensions are several."""
     columns: dict[str, list[object]] = {}
     for name, values in numbers.items():
         array = np.atleast_1d(values)
@@ -67,6 +101,11 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
         else:
             across = array.reshape(len(array), -1).T
             columns |= {f"{name}_{i}": column.tolist() for i, column in enumerate(across, start=1)}
+    return columns
+
+
+def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
+    columns = columns_of(numbers)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(map(cell, columns))

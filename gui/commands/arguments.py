@@ -3,6 +3,7 @@
 Invalid values are usage errors, status 2.
 """
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 from typer.main import get_group
 
+from gui.export.canvas import Canvas
 from gui.panels.table import PANELS
 
 
@@ -156,6 +158,19 @@ def parse_size(text: str) -> tuple[int, int]:
     if len(numbers) != 2 or min(numbers) < 1:
         raise typer.BadParameter(f"{text!r} is not a size such as 1600x1200", param_hint="--size")
     return numbers[0], numbers[1]
+
+
+def parse_canvas(text: str, dpi: float, scale: float) -> Canvas:
+    """Parse "1600x1200", in pixels at scale 1, or "84x63mm", on paper at pixels per inch."""
+    if not text.lower().endswith("mm"):
+        return Canvas.times(parse_size(text), scale)
+    try:
+        width, height = (float(side) for side in text.lower().removesuffix("mm").split("x"))
+    except ValueError:
+        width = height = 0.0
+    if not (0 < width < math.inf and 0 < height < math.inf):
+        raise typer.BadParameter(f"{text!r} is no size such as 84x63mm", param_hint="--size")
+    return Canvas.printed((width, height), dpi, scale)
 
 
 def check_ending(out: Path, endings: tuple[str, ...], option: str) -> None:

@@ -9,28 +9,41 @@ import numpy as np
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
 
-from gui.export.pictures import PictureError, render_scene
+from gui.export.canvas import Canvas
+from gui.export.pictures import PictureError, add_vectors, render_scene, vector_scene
 from gui.export.turntable import TurnFrames
 from gui.scene.scene_state import resolve_scene
-from gui.state.camera import CameraPose
+from gui.state.camera import CameraPose, resized
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
+
     from gui.export.timelapse_film import FilmLook
     from gui.export.turntable import Turn
+    from gui.scene.scene_state import SceneState
     from gui.viewport.grid import ViewGrid
     from gui.viewport.grid_cell import GridCell
     from gui.viewport.viewport import Viewport
 
 
 def picture_of_viewport(
-    viewport: Viewport, theme: Theme, scale: int, *, transparent: bool, compact: bool
+    viewport: Viewport,
+    theme: Theme,
+    canvas: Canvas,
+    *,
+    transparent: bool = False,
+    compact: bool = False,
 ) -> QImage:
     """Draw a viewport's scene.
 
     Parameters
     ----------
-    theme, scale, transparent, compact
+    canvas
+        The picture's size.
+    theme, transparent, compact
         As in :func:`gui.export.pictures.render_scene`.
 
     Raises
@@ -38,57 +51,129 @@ def picture_of_viewport(
     PictureError
         If it would be too large, or there is nothing to show.
     """
-    state = resolve_scene(viewport.session)
-    if state is None:
-        raise PictureError("There is nothing to save yet", "Open a model first.")
-    interactor = viewport.interactor
+    state, pose = _sight(viewport, canvas)
     pixels = render_scene(
         state,
         theme,
-        CameraPose.of(interactor.camera),
-        (interactor.width(), interactor.height()),
-        scale=scale,
+        pose,
+        canvas.size,
+        scale=canvas.scale,
         transparent=transparent,
         compact=compact,
     )
     return _to_image(pixels)
 
 
-def picture_of_grid(grid: ViewGrid, theme: Theme, scale: int, *, transparent: bool) -> QImage:
+def vectors_of_viewport(
+    viewport: Viewport, theme: Theme, canvas: Canvas, *, transparent: bool = False
+) -> Figure:
+    """Draw a viewport's scene as vectors; see :func:`picture_of_viewport`."""
+    state, pose = _sight(viewport, canvas)
+    return vector_scene(state, theme, pose, canvas, transparent=transparent)
+
+
+def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
+    """Return what a viewport shows, and a pose in which it fills the canvas as it fills that."""
+    state = resolve_scene(viewport.session)
+    if state is None:
+        raise PictureError("There is nothing to save yet", "Open a model first.")
+    interactor, (width, height) = viewport.interactor, canvas.size
+    pose = CameraPose.of(interactor.camera)
+    before, after = interactor.width() / interactor.height(), width / height
+    if abs(before * height - width) > 1:  # by more than the rounding of pixels
+        pose = resized(pose, viewport.scene.framed, before, after)
+    return state, pose
+
+
+def picture_of_grid(
+    grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
+) -> QImage:
     """Draw all views of a grid, each under its name; models still loading stay empty.
 
     Parameters
     ----------
     grid
         A grid with more than one view.
-    theme, scale, transparent
+    theme, transparent
         As in :func:`gui.export.pictures.render_scene`.
+    canvas
+        The picture's size; the views are as large in it as fit, in its middle.
 
     Raises
     ------
     PictureError
         If it would be too large.
     """
-    area = grid.pictured
-    image = QImage(area.size() * scale, QImage.Format.Format_ARGB32)
+    image = QImage(*canvas.pixels, QImage.Format.Format_ARGB32)
     if image.isNull():
         raise PictureError("The picture would be too large", "Choose a smaller size.")
-    image.setDevicePixelRatio(scale)
     image.fill(QColor(0, 0, 0, 0) if transparent else QColor(theme.viewport))
+    scale, left, top = _placed(grid, canvas)
     painter = QPainter(image)
-    painter.translate(-area.topLeft())
     try:
+        painter.save()
+        painter.translate(left, top)
+        painter.scale(scale, scale)
         _draw_ground(painter, grid, theme)
-        for cell in grid.shown_cells:
-            if cell.session.model is not None:
-                corner = cell.viewport.mapTo(grid, QPoint(0, 0))
-                drawn = picture_of_viewport(
-                    cell.viewport, theme, scale, transparent=transparent, compact=True
-                )
-                painter.drawImage(QRect(corner, cell.viewport.size()), drawn)
+        painter.restore()
+        for viewport, corner, own in _views(grid, canvas):
+            drawn = picture_of_viewport(viewport, theme, own, transparent=transparent, compact=True)
+            painter.drawImage(corner, drawn)
     finally:
         painter.end()
     return image
+
+
+def vectors_of_grid(
+    grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
+) -> Figure:
+    """Draw all views of a grid as vectors; see :func:`picture_of_grid`."""
+    from gui.export.vector_picture import add_bar, add_text, blank_figure  # loads Matplotlib
+
+    figure = blank_figure(canvas, "none" if transparent else theme.viewport)
+    scale, left, top = _placed(grid, canvas)
+
+    def pixel(x: float, y: float) -> tuple[float, float]:
+        return left + scale * x, canvas.pixels[1] - top - scale * y
+
+    for viewport, corner, own in _views(grid, canvas):
+        state, pose = _sight(viewport, own)
+        lower = canvas.pixels[1] - corner.y() - own.pixels[1]
+        add_vectors(figure, state, theme, pose, own, compact=True, corner=(corner.x(), lower))
+    for cell in grid.shown_cells:
+        area = QRect(cell.mapTo(grid, QPoint()), cell.header.size())
+        for room, words, color in _header(cell, area, theme):
+            at = pixel(room.left(), room.top() + room.height() / 2)
+            add_text(figure, at, words, color, SMALL * scale, "left")
+    strip = QRectF(QRect(grid.strip.mapTo(grid, QPoint(0, 0)), grid.strip.size()))
+    drawing = grid.strip.drawing(strip, theme)
+    if drawing is not None:
+        bar = drawing.bar
+        size = (scale * bar.width(), scale * bar.height())
+        add_bar(figure, pixel(bar.left(), bar.bottom()), size, drawing.table)
+        for place, words, color in drawing.texts:
+            at = pixel(place.right(), place.center().y())
+            add_text(figure, at, words, color, SMALL * scale, "right")
+    return figure
+
+
+def _placed(grid: ViewGrid, canvas: Canvas) -> tuple[float, float, float]:
+    """Return pixels per logical pixel, and the pixel at which the grid's (0, 0) is."""
+    area, (width, height) = grid.pictured, canvas.pixels
+    scale = min(width / area.width(), height / area.height())
+    left = (width - scale * area.width()) / 2 - scale * area.left()
+    top = (height - scale * area.height()) / 2 - scale * area.top()
+    return scale, left, top
+
+
+def _views(grid: ViewGrid, canvas: Canvas) -> Iterator[tuple[Viewport, QPoint, Canvas]]:
+    """Yield the views with a model, the pixel of their upper left corner, and their size."""
+    scale, left, top = _placed(grid, canvas)
+    for cell in grid.shown_cells:
+        if cell.session.model is not None:
+            corner, size = cell.viewport.mapTo(grid, QPoint(0, 0)), cell.viewport.size()
+            at = QPoint(round(left + scale * corner.x()), round(top + scale * corner.y()))
+            yield cell.viewport, at, Canvas.times((size.width(), size.height()), scale)
 
 
 def ground_of_grid(grid: ViewGrid, theme: Theme, size: tuple[int, int]) -> np.ndarray:
@@ -127,18 +212,25 @@ def _draw_ground(painter: QPainter, grid: ViewGrid, theme: Theme) -> None:
 
 def _draw_header(painter: QPainter, cell: GridCell, area: QRect, theme: Theme) -> None:
     """Draw a view's header without its buttons."""
+    painter.setFont(_header_font(cell))
+    for room, words, color in _header(cell, area, theme):
+        painter.setPen(QColor(color))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, words)
+
+
+def _header(cell: GridCell, area: QRect, theme: Theme) -> list[tuple[QRect, str, str]]:
+    """Return the texts of a view's header in an area, with room and colour of each."""
+    room, metrics = area.adjusted(GRID, 0, -GRID, 0), QFontMetrics(_header_font(cell))
+    name = metrics.elidedText(cell.name.text(), Qt.TextElideMode.ElideRight, room.width())
+    beside = QRect(room)
+    beside.setLeft(room.left() + metrics.horizontalAdvance(name) + GRID)
+    return [(room, name, theme.text), (beside, cell.facts.text(), theme.muted)]
+
+
+def _header_font(cell: GridCell) -> QFont:
     font = QFont(cell.font())
     font.setPixelSize(SMALL)
-    room, left = area.adjusted(GRID, 0, -GRID, 0), Qt.AlignmentFlag.AlignVCenter
-    painter.setFont(font)
-    name = QFontMetrics(font).elidedText(
-        cell.name.text(), Qt.TextElideMode.ElideRight, room.width()
-    )
-    painter.setPen(QColor(theme.text))
-    painter.drawText(room, left, name)
-    room.setLeft(room.left() + QFontMetrics(font).horizontalAdvance(name) + GRID)
-    painter.setPen(QColor(theme.muted))
-    painter.drawText(room, left, cell.facts.text())
+    return font
 
 
 def _to_image(pixels: np.ndarray) -> QImage:

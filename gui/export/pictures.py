@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
@@ -19,12 +20,16 @@ from geometry.measures.norms import NormProfile, norm_profile
 from geometry.models.model import PositionalModel
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
+from gui.export.canvas import PER_INCH, Canvas
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
 from gui.state.session import Session
 from gui.state.values import ColorSpan
 from gui.style.theme import THEMES, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SUPERSAMPLING = 2
 """Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
@@ -40,6 +45,8 @@ OVERLAP = 16
 """Logical pixels by which tiles overlap: a point or a line at an edge is whole in one of them."""
 SAMPLES = 4
 """Of the driver's smoothing: what all have."""
+VECTORS = (".svg", ".pdf")
+"""Suffixes of pictures made of vectors."""
 MAX_PIXELS = 16_384
 """Maximum side of a picture in pixels, a limit of graphics drivers."""
 
@@ -52,7 +59,7 @@ def render_scene(
     state: SceneState,
     theme: Theme,
     pose: CameraPose | str,
-    size: tuple[int, int],
+    size: tuple[float, float],
     *,
     scale: float = 1.0,
     transparent: bool = False,
@@ -90,6 +97,68 @@ def render_scene(
     stage = OffScreen(theme, size, scale=scale, background=background, compact=compact, finer=finer)
     try:
         return stage.draw(state, pose, transparent=transparent)
+    finally:
+        stage.close()
+
+
+def vector_scene(
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    canvas: Canvas,
+    *,
+    transparent: bool = False,
+) -> Figure:
+    """Draw a scene as a figure of vectors, in which everything is where a picture has it.
+
+    Parameters
+    ----------
+    state, theme, pose, transparent
+        As in :func:`render_scene`.
+    canvas
+        The figure's size.
+
+    Raises
+    ------
+    PictureError
+        If the picture would be empty or larger than drivers can draw.
+    """
+    from gui.export.vector_picture import blank_figure  # loads Matplotlib
+
+    figure = blank_figure(canvas, "none" if transparent else theme.viewport)
+    add_vectors(figure, state, theme, pose, canvas)
+    return figure
+
+
+def add_vectors(
+    figure: Figure,
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    canvas: Canvas,
+    *,
+    compact: bool = False,
+    corner: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Draw a scene as vectors into a figure.
+
+    Parameters
+    ----------
+    figure
+        One of :func:`gui.export.vector_picture.blank_figure`.
+    state, theme, pose, compact
+        As in :func:`render_scene`.
+    canvas
+        The scene's size.
+    corner
+        Pixels from the figure's lower left corner to the scene's.
+    """
+    from gui.export.vector_picture import add_scene
+
+    stage = OffScreen(theme, canvas.size, scale=canvas.scale, compact=compact, finer=1)
+    try:
+        with stage.arranged(state, pose) as scene:
+            add_scene(figure, scene, corner)
     finally:
         stage.close()
 
@@ -152,10 +221,30 @@ class OffScreen:
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
     ) -> np.ndarray:
         """Draw a picture; see :func:`render_scene`."""
-        window, camera = self._plotter.render_window, self._plotter.camera
         width, height = self._size
         # Upside down, as VTK draws.
         picture = np.empty((height, width, 4 if transparent else 3), dtype=np.uint8)
+        with self.arranged(state, pose, transparent=transparent):
+            window, camera = self._plotter.render_window, self._plotter.camera
+            half = math.radians(VIEW_ANGLE / 2)
+            camera.SetViewAngle(2 * math.degrees(math.atan(math.tan(half) / self._parts)))
+            camera.SetParallelScale(camera.GetParallelScale() / self._parts)
+            window.SetDPI(self._dpi // self._parts)  # VTK multiplies it again
+            for bottom, down in _strips(height, self._tile[1], self._overlap):
+                for left, across in _strips(width, self._tile[0], self._overlap):
+                    tile = self._draw_tile(left, bottom, transparent=transparent)
+                    picture[down, across] = tile[
+                        down.start - bottom : down.stop - bottom,
+                        across.start - left : across.stop - left,
+                    ]
+        return picture[::-1]
+
+    @contextmanager
+    def arranged(
+        self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
+    ) -> Iterator[HelixScene]:
+        """Show a state from a pose, with labels, arrows and colour bar in their places."""
+        window, camera = self._plotter.render_window, self._plotter.camera
         with _quiet_vtk():
             window.SetAlphaBitPlanes(transparent)
             window.SetDPI(self._dpi)
@@ -168,18 +257,7 @@ class OffScreen:
             camera.SetWindowCenter(0.0, 0.0)
             self._plotter.renderer.ResetCameraClippingRange()
             with self._scene.held():
-                half = math.radians(VIEW_ANGLE / 2)
-                camera.SetViewAngle(2 * math.degrees(math.atan(math.tan(half) / self._parts)))
-                camera.SetParallelScale(pose.parallel_scale / self._parts)
-                window.SetDPI(self._dpi // self._parts)  # VTK multiplies it again
-                for bottom, down in _strips(height, self._tile[1], self._overlap):
-                    for left, across in _strips(width, self._tile[0], self._overlap):
-                        tile = self._draw_tile(left, bottom, transparent=transparent)
-                        picture[down, across] = tile[
-                            down.start - bottom : down.stop - bottom,
-                            across.start - left : across.stop - left,
-                        ]
-        return picture[::-1]
+                yield self._scene
 
     def _draw_tile(self, left: int, bottom: int, *, transparent: bool) -> np.ndarray:
         """Draw the tile whose lower left corner is at a pixel of the picture."""
@@ -216,10 +294,11 @@ def render_picture(
     view: str = "article",
     theme: str = "light",
     color_span: ColorSpan = "table",
+    canvas: Canvas | None = None,
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
 ) -> None:
-    """Draw a model's positional embeddings to a PNG file.
+    """Draw a model's positional embeddings to a PNG, SVG or PDF file.
 
     Parameters
     ----------
@@ -237,6 +316,8 @@ def render_picture(
         ``light`` or ``dark``.
     color_span
         What the colours span: the whole ``table``, or the shown ``range``.
+    canvas
+        The exact size, in place of ``size`` and ``scale``.
     pca, norms
         The range's components and the norms, if already known.
 
@@ -255,10 +336,16 @@ def render_picture(
     session = still_session(model, positions, components, pca, norms, color_span=color_span)
     state = resolve_scene(session)
     assert state is not None
-    write_png(
-        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
-        out,
+    canvas = canvas or Canvas.times(size, scale)
+    if out.suffix.lower() in VECTORS:
+        write_vectors(
+            vector_scene(state, THEMES[theme], view, canvas, transparent=transparent), out
+        )
+        return
+    drawn = render_scene(
+        state, THEMES[theme], view, canvas.size, scale=canvas.scale, transparent=transparent
     )
+    write_png(drawn, out, canvas.per_inch)
 
 
 def still_session(
@@ -297,17 +384,29 @@ def still_session(
     )
 
 
-def write_png(image: np.ndarray, out: Path) -> None:
-    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG.
+def write_png(image: np.ndarray, out: Path, per_inch: float = PER_INCH) -> None:
+    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG, to be printed at pixels per inch.
 
     Raises PictureError: if the file cannot be written.
     """
     from PIL import Image
 
     drawn = io.BytesIO()  # Pillow does not give the reason of failures
-    Image.fromarray(image).save(drawn, format="PNG")
+    Image.fromarray(image).save(drawn, format="PNG", dpi=(per_inch, per_inch))
     with writing(out, PictureError):
         write_bytes(drawn.getvalue(), out)
+
+
+def write_vectors(figure: Figure, out: Path) -> None:
+    """Write a figure of vectors in the format of the file's suffix, one of :data:`VECTORS`.
+
+    Raises PictureError: if the file cannot be written.
+    """
+    from gui.export.vector_picture import vector_file
+
+    content = vector_file(figure, out.suffix.lower().lstrip("."))
+    with writing(out, PictureError):
+        write_bytes(content, out)
 
 
 def _parts(size: tuple[int, int], common: int, overlap: int, most: int) -> int:

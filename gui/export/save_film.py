@@ -67,7 +67,7 @@ class FilmSaver:
             return
         self._options = options
         kinds = {options.kind: KINDS[options.kind]}
-        path = ask_where(self._window, "Save time-lapse", name, kinds)
+        path = ask_where(self._window, "Save time-lapse", name, kinds, session=self._session)
         if path is not None:
             self.save(path, options)
 
@@ -108,8 +108,10 @@ class FilmSaver:
         from gui.export.timelapse_film import write_timeline_numbers
 
         timeline = self._session.timeline
-        path = None if timeline is None else ask_where(self._window, "Save coordinates", name, _NPZ)
-        if path is None or timeline is None:
+        if timeline is None:
+            return
+        path = ask_where(self._window, "Save coordinates", name, _NPZ, session=self._session)
+        if path is None:
             return
         self._controller.save(
             path,

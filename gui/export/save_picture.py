@@ -1,41 +1,73 @@
-"""Saving what is on the screen as a PNG, to a file or the clipboard."""
+"""Saving what is on the screen as a picture, to a file or the clipboard."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
+    QDoubleSpinBox,
+    QLayout,
+    QSpinBox,
     QWidget,
 )
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
-from gui.export.grid_picture import picture_of_grid, picture_of_viewport
-from gui.export.pictures import PictureError
+from gui.export.canvas import LEAST_DPI, MM_PER_INCH, MOST_DPI, Canvas
+from gui.export.film_dialog import in_a_row
+from gui.export.grid_picture import (
+    picture_of_grid,
+    picture_of_viewport,
+    vectors_of_grid,
+    vectors_of_viewport,
+)
+from gui.export.pictures import MAX_PIXELS, PictureError, write_vectors
 from gui.export.save_result import ask_where, lay_out_options
 from gui.services.controller import Controller
+from gui.services.jobs.jobs import T
 from gui.state.values import Notice
-from gui.style.theme import LIGHT, Theme, format_count
+from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
+from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 
-_KINDS = {"png": "PNG picture (*.png)"}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 _PICTURES = QStandardPaths.StandardLocation.PicturesLocation
 _WHAT = (
     ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
     ("window", "Whole window", "The window with its panels, as on the screen"),
 )
+_FORMATS = (
+    ("png", "PNG", "Pixels: what is on the screen, or finer"),
+    ("svg", "SVG", "Vectors, for the web and for drawing programs; words stay words"),
+    ("pdf", "PDF", "Vectors, for LaTeX and print; words stay words"),
+)
+_PIXELS, _PRINT = "pixels", "print"
 _SCALES = tuple(
     (str(n), f"{n}×", f"{n} pixel{'' if n == 1 else 's'} per screen pixel in each direction")
     for n in (1, 2, 3, 4)
 )
+_SIZES = (
+    *_SCALES,
+    (_PIXELS, "Pixels", "An exact width and height in pixels"),
+    (_PRINT, "Print", "A width and height on paper, with texts in their size in print"),
+)
+COLUMN = 84.0
+"""Width in millimetres of a column in most journals."""
+LOWEST = 0.75
+"""Height of a printed picture relative to its width, at first, of a viewport that is lower."""
 _BACKGROUNDS = (
     ("theme", "As on screen", "The colours of the theme"),
     ("white", "White", "The colours of the light theme, for papers"),
@@ -48,10 +80,24 @@ class PictureOptions:
     """Options of a picture."""
 
     whole_window: bool = False  # Whether to show the whole window instead of the viewport alone
-    scale: int = 2  # Pixels per pixel on the screen, 1 to 4
+    # Pixels per pixel on the screen, 1 to 4; unless one of the next two is given.
+    scale: int = 2
+    pixels: tuple[int, int] | None = None  # An exact width and height
+    print_mm: tuple[float, float] | None = None  # Width and height on paper, at ``dpi``
+    dpi: int = 300
     # ``theme``; ``white``, with the light theme's colours; or ``transparent``, likewise. A whole
     # window is always as on the screen.
     background: str = "theme"
+    kind: str = "png"  # ``png``, ``svg`` or ``pdf``; a whole window is always a PNG
+
+    def canvas(self, size: QSize) -> Canvas:
+        """Return the size of a picture of something that has a size on the screen."""
+        screen = (size.width(), size.height())
+        if self.print_mm is not None and not self.whole_window:
+            return Canvas.printed(self.print_mm, self.dpi)
+        if self.pixels is not None and not self.whole_window:
+            return Canvas.of_pixels(self.pixels, screen)
+        return Canvas.times(screen, self.scale)
 
 
 class PictureSaver:
@@ -75,24 +121,35 @@ class PictureSaver:
             self.copy()
             return
         name = self._session.model.name if self._session.model else "helixscope"
+        chosen = "png" if options.whole_window else options.kind
         # A "/" in a revision, as in gpt2@refs/pr/1, must not become a folder.
-        file = ask_where(self._window, "Save picture", name.replace("/", "-"), _KINDS, _PICTURES)
+        kinds = {chosen: _KINDS[chosen]}
+        file = ask_where(
+            self._window, "Save picture", name.replace("/", "-"), kinds, _PICTURES,
+            session=self._session,
+        )  # fmt: skip
         if file is not None:
             self.save(file, self._options)
 
     def save(self, out: Path, options: PictureOptions) -> None:
         """Draw a picture, and write it on a thread; a notice reports failures.
 
-        The file's suffix is replaced by .png.
+        The file gets the suffix of the picture's kind.
         """
-        image, out = self._draw(options), _as_png(out)
+        failed = "The picture could not be saved"
+        if options.kind != "png" and not options.whole_window:
+            figure, out = self._attempt(self.vectors, options), _with_suffix(out, options.kind)
+            if figure is not None:
+                self._controller.save(out, partial(write_vectors, figure, out), failed)
+            return
+        image, out = self._attempt(self.picture, options), _with_suffix(out, "png")
         if image is not None:  # compressing a large one takes up to a minute
-            write = partial(write_picture, image, out)
-            self._controller.save(out, write, "The picture could not be saved")
+            self._controller.save(out, partial(write_picture, image, out), failed)
 
     def save_window(self, out: Path) -> bool:
         """Save a picture of the whole window as on the screen, synchronously."""
-        image, out = self._draw(PictureOptions(whole_window=True, scale=1)), _as_png(out)
+        options = PictureOptions(whole_window=True, scale=1)
+        image, out = self._attempt(self.picture, options), _with_suffix(out, "png")
         if image is None:
             return False
         try:
@@ -105,15 +162,15 @@ class PictureSaver:
 
     def copy(self) -> None:
         """Copy a picture to the clipboard, with the last options."""
-        image = self._draw(self._options)
+        image = self._attempt(self.picture, self._options)
         if image is not None:
             QGuiApplication.clipboard().setImage(image)
             self._session.status = "Copied the picture"
 
-    def _draw(self, options: PictureOptions) -> QImage | None:
+    def _attempt(self, draw: Callable[[PictureOptions], T], options: PictureOptions) -> T | None:
         """Draw a picture; on failure, show a notice."""
         try:
-            return self.picture(options)
+            return draw(options)
         except HelixscopeError as error:
             self._session.notice = Notice(str(error), error.advice)
             return None
@@ -125,12 +182,30 @@ class PictureSaver:
         """
         if options.whole_window:
             return self._picture_of_window(options.scale)
-        theme = self._theme if options.background == "theme" else LIGHT
-        transparent, scale = options.background == "transparent", options.scale
+        theme, transparent, canvas = self._look(options)
         if len(self._grid.viewports) > 1:
-            return picture_of_grid(self._grid, theme, scale, transparent=transparent)
+            image = picture_of_grid(self._grid, theme, canvas, transparent=transparent)
+        else:
+            (viewport,) = self._grid.viewports
+            image = picture_of_viewport(viewport, theme, canvas, transparent=transparent)
+        per_metre = round(canvas.per_inch * 1000 / MM_PER_INCH)
+        image.setDotsPerMeterX(per_metre)
+        image.setDotsPerMeterY(per_metre)
+        return image
+
+    def vectors(self, options: PictureOptions) -> Figure:
+        """Draw the viewports as vectors; see :meth:`picture`."""
+        theme, transparent, canvas = self._look(options)
+        if len(self._grid.viewports) > 1:
+            return vectors_of_grid(self._grid, theme, canvas, transparent=transparent)
         (viewport,) = self._grid.viewports
-        return picture_of_viewport(viewport, theme, scale, transparent=transparent, compact=False)
+        return vectors_of_viewport(viewport, theme, canvas, transparent=transparent)
+
+    def _look(self, options: PictureOptions) -> tuple[Theme, bool, Canvas]:
+        """Return the theme, whether the background is transparent, and the size."""
+        theme = self._theme if options.background == "theme" else LIGHT
+        canvas = options.canvas(self._grid.pictured.size())
+        return theme, options.background == "transparent", canvas
 
     @property
     def _theme(self) -> Theme:
@@ -149,8 +224,10 @@ class PictureSaver:
         for viewport in viewports:
             if viewport.session.model is not None:
                 corner = viewport.mapTo(self._window, QPoint(0, 0))
+                size = viewport.interactor.size()
+                canvas = Canvas.times((size.width(), size.height()), scale)
                 drawn = picture_of_viewport(
-                    viewport, self._theme, scale, transparent=False, compact=len(viewports) > 1
+                    viewport, self._theme, canvas, compact=len(viewports) > 1
                 )
                 painter.drawImage(QRect(corner, viewport.size()), drawn)
         painter.end()
@@ -165,28 +242,72 @@ class PictureDialog(QDialog):
         self.setWindowTitle("Save picture")
         self._viewport, self._window = viewport, parent.size()
         self.to_clipboard = False
+        self._given = options
         self.what = Segmented(_WHAT, "Picture")
-        self.scale = Segmented(_SCALES, "Size")
+        self.kind = Segmented(_FORMATS, "Format")
+        self.scale = Segmented(_SIZES, "Size")
         self.background = Segmented(_BACKGROUNDS, "Background")
         self.what.show_value("window" if options.whole_window else "viewport")
-        self.scale.show_value(str(options.scale))
+        self.kind.show_value(options.kind)
+        self.scale.show_value(
+            _PRINT if options.print_mm else _PIXELS if options.pixels else str(options.scale)
+        )
         self.background.show_value(options.background)
-        self._pixels = label(role="small")
-        choices = (self.what, self.scale, self.background)
+        self.pixels, self.paper = self._fields(options)
+        self._said = label(role="small")
+        choices = (self.what, self.kind, self.scale, self.background)
         for choice in choices:
             choice.chosen.connect(self._on_changed)
-        rows = [(choice.accessibleName(), choice) for choice in choices]
-        buttons = lay_out_options(self, (*rows, ("", self._pixels)))
+        size = vbox(self.scale, self.pixels, self.paper, spacing=GRID)
+        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
+            ("Picture", self.what), ("Format", self.kind), ("Size", size),
+            ("Background", self.background), ("", self._said),
+        )  # fmt: skip
+        buttons = lay_out_options(self, rows)
         copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self._on_copy)
         self._on_changed()
 
+    def _fields(self, options: PictureOptions) -> tuple[QWidget, QWidget]:
+        """Create the rows for exact sizes: at first of the screen's shape, if not too wide."""
+        shape = max(self._viewport.height() / max(self._viewport.width(), 1), LOWEST)
+        twice = self._viewport * 2
+        pixels = options.pixels or (twice.width(), twice.height())
+        paper = options.print_mm or (COLUMN, round(COLUMN * shape, 1))
+        self.width_, self.height_ = QSpinBox(), QSpinBox()
+        self.mm_width, self.mm_height = QDoubleSpinBox(), QDoubleSpinBox()
+        self.dpi = QSpinBox()
+        self.dpi.setRange(LEAST_DPI, MOST_DPI)
+        for field in (self.width_, self.height_):
+            field.setRange(16, MAX_PIXELS)
+        for field in (self.mm_width, self.mm_height):
+            field.setRange(5, 2000)
+            field.setDecimals(1)
+        names = ("Width in pixels", "Height in pixels", "Width in mm", "Height in mm",
+                 "Pixels per inch")  # fmt: skip
+        values = (*pixels, *paper, options.dpi)
+        fields = (self.width_, self.height_, self.mm_width, self.mm_height, self.dpi)
+        for field, name, value in zip(fields, names, values, strict=True):
+            field.setAccessibleName(name)
+            field.setValue(value)
+            field.valueChanged.connect(self._on_changed)
+        return (
+            _in_one(in_a_row(self.width_, "×", self.height_, "pixels")),
+            _in_one(in_a_row(self.mm_width, "×", self.mm_height, "mm at", self.dpi, "dpi")),
+        )
+
     def options(self) -> PictureOptions:
         """Return the chosen options."""
+        size = self.scale.value()
+        exact, paper = size == _PIXELS, size == _PRINT
         return PictureOptions(
             whole_window=self.what.value() == "window",
-            scale=int(self.scale.value()),
+            scale=self._given.scale if exact or paper else int(size),
+            pixels=(self.width_.value(), self.height_.value()) if exact else None,
+            print_mm=(self.mm_width.value(), self.mm_height.value()) if paper else None,
+            dpi=self.dpi.value(),
             background=self.background.value(),
+            kind=self.kind.value(),
         )
 
     def _on_copy(self) -> None:
@@ -195,13 +316,30 @@ class PictureDialog(QDialog):
 
     def _on_changed(self) -> None:
         options = self.options()
-        size = (self._window if options.whole_window else self._viewport) * options.scale
-        self._pixels.setText(f"{format_count(size.width())} × {format_count(size.height())} pixels")
-        self.background.setEnabled(not options.whole_window)
+        whole = options.whole_window
+        size = self._window if whole else self._viewport
+        canvas = options.canvas(size)
+        width, height = (format_count(side) for side in canvas.pixels)
+        kind = "pixels" if whole or options.kind == "png" else "pixels, as vectors"
+        self._said.setText(f"{width} × {height} {kind}")
+        for part in (self.kind, self.background, self.scale.buttons[_PIXELS],
+                     self.scale.buttons[_PRINT]):  # fmt: skip
+            part.setEnabled(not whole)
+        self.pixels.setVisible(options.pixels is not None and not whole)
+        self.paper.setVisible(options.print_mm is not None and not whole)
 
 
-def _as_png(out: Path) -> Path:
-    return out if out.suffix.lower() == ".png" else out.with_name(f"{out.name}.png")
+def _in_one(row: QLayout) -> QWidget:
+    """Return a row as a widget, which can be hidden."""
+    row.setContentsMargins(0, 0, 0, 0)
+    made = QWidget()
+    made.setLayout(row)
+    return made
+
+
+def _with_suffix(out: Path, kind: str) -> Path:
+    suffix = f".{kind}"
+    return out if out.suffix.lower() == suffix else out.with_name(f"{out.name}{suffix}")
 
 
 def write_picture(image: QImage, out: Path) -> None:

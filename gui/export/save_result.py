@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.number_files import table_files, write_numbers, write_tables
 from geometry.checkpoints.whole_files import write_text, writing
 from gui.services.jobs.jobs import T
+from gui.services.save_folders import folder_for, remember_folder
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label, message_box
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gui.services.controller import Controller
+    from gui.state.session import Session
 
 FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
@@ -51,15 +54,28 @@ class ResultSaver:
 
             save_figure(figure, path)
 
-        path = ask_where(parent, "Save figure", name, FIGURES)
+        path = ask_where(parent, "Save figure", name, FIGURES, session=self._session)
         self._save(path, draw, write, "The figure could not be saved")
 
     def save_numbers(
-        self, parent: QWidget, name: str, numbers: Callable[[], Mapping[str, np.ndarray]]
+        self,
+        parent: QWidget,
+        name: str,
+        numbers: Mapping[str, np.ndarray],
+        tables: Mapping[str, Mapping[str, np.ndarray]],
     ) -> None:
-        """Ask for a file and write the numbers into it, in the format of its suffix."""
-        path = ask_where(parent, "Save numbers", name, NUMBERS)
-        self._save(path, numbers, write_numbers, "The numbers could not be saved")
+        """Ask for a file and write the numbers: as one NPZ, or as a CSV for each table."""
+        path = ask_where(
+            parent, "Save numbers", name, NUMBERS, session=self._session, beside=tables
+        )
+        if path is None:
+            return
+        csv = path.suffix.lower() == ".csv"
+        write = (
+            partial(write_tables, tables, path) if csv else partial(write_numbers, numbers, path)
+        )
+        beside = table_files(path, [name for name in tables if name and csv]).values()
+        self._controller.save(path, write, "The numbers could not be saved", beside)
 
     def save_text(
         self,
@@ -70,7 +86,7 @@ class ResultSaver:
         texts: Mapping[str, Callable[[], str]],
     ) -> None:
         """Ask for a file of one of some kinds, and write the text of that kind."""
-        path = ask_where(parent, title, name, kinds)
+        path = ask_where(parent, title, name, kinds, session=self._session)
         if path is not None:
             text = texts[path.suffix.lower().lstrip(".")]
             self._save(path, text, write_text, "The text could not be saved")
@@ -140,6 +156,10 @@ def ask_where(
     name: str,
     kinds: Mapping[str, str],
     location: QStandardPaths.StandardLocation = _DOCUMENTS,
+    *,
+    session: Session | None = None,
+    kind: str = "",
+    beside: Iterable[str] = (),
 ) -> Path | None:
     """Ask for a file of one of some kinds; None if cancelled.
 
@@ -150,7 +170,14 @@ def ask_where(
     kinds
         Suffixes and their descriptions; the first is the default.
     location
-        Initial folder.
+        Initial folder the first time, and where the remembered ones are gone.
+    session
+        Remembers the folder.
+    kind
+        What else is saved in the same folder; what has the same title if "".
+    beside
+        Names of the tables that a CSV is written as; see
+        :func:`geometry.checkpoints.number_files.table_files`.
 
     Returns
     -------
@@ -158,8 +185,11 @@ def ask_where(
         With the typed suffix if it is one of the kinds, otherwise with that of the chosen kind. If
         the file exists, the user agreed to replace it.
     """
-    place = QStandardPaths.writableLocation(location)
-    folder = place if Path(place).is_dir() else ""
+    kind = kind or title
+    folder = "" if session is None else folder_for(session, kind)
+    if not folder:
+        place = QStandardPaths.writableLocation(location)
+        folder = place if Path(place).is_dir() else ""
     dialog = QFileDialog(parent, title, folder, ";;".join(kinds.values()))
     # Added to a name without a dot before the dialog asks whether to replace a file.
     dialog.setDefaultSuffix(next(iter(kinds)))
@@ -171,9 +201,15 @@ def ask_where(
         chosen = Path(dialog.selectedFiles()[0])
         path = _with_ending(chosen, kinds, dialog.selectedNameFilter())
         # For a name with a dot, such as opt-1.3b, the dialog could not know the final suffix.
-        if path == chosen or not path.exists() or _may_replace(path, parent, title):
+        there = [] if path == chosen or not path.exists() else [path]
+        if path.suffix.lower() == ".csv":
+            others = table_files(path, beside).values()
+            there += [other for other in others if other != path and other.exists()]
+        if not there or _may_replace(there, parent, title):
             found = path
     dialog.deleteLater()
+    if found is not None and session is not None:
+        remember_folder(session, kind, found)
     return found
 
 
@@ -188,8 +224,12 @@ def _with_ending(path: Path, kinds: Mapping[str, str], chosen: str) -> Path:
     return path.with_name(f"{path.name}.{_ending(kinds, chosen)}")
 
 
-def _may_replace(path: Path, parent: QWidget, title: str) -> bool:
-    box = message_box(parent, title, f"{path.name} already exists. Replace it?")
+def _may_replace(there: list[Path], parent: QWidget, title: str) -> bool:
+    names = ", ".join(path.name for path in there)
+    question = f"{names} already exists. Replace it?"
+    if len(there) > 1:
+        question = f"{names} already exist. Replace them?"
+    box = message_box(parent, title, question)
     yes = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
     box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
     box.exec()

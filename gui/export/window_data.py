@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.number_files import write_numbers, write_tables
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import caption
@@ -185,10 +185,15 @@ class WindowData:
 
     shown: tuple[ModelData, ...]  # Those of the open model, then of compared models
     panels: Mapping[str, Mapping[str, np.ndarray]]  # The panels' numbers, by the panels' names
+    # The same as tables, by the panels' names and the tables'; a panel's main one is "".
+    panel_tables: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]]
 
     @classmethod
     def of(
-        cls, session: Session, panels: Mapping[str, Mapping[str, np.ndarray]] | None = None
+        cls,
+        session: Session,
+        panels: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+        panel_tables: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]] | None = None,
     ) -> WindowData:
         """Create from a session, including compared models.
 
@@ -198,7 +203,8 @@ class WindowData:
         if first is None:
             raise HelixscopeError("There is nothing to export yet", "Open a model first.")
         others = (model_data(one.session) for one in session.compared)
-        return cls((first, *(one for one in others if one is not None)), panels or {})
+        shown = (first, *(one for one in others if one is not None))
+        return cls(shown, panels or {}, panel_tables or {})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, with their description as JSON under :data:`README`.
@@ -249,14 +255,33 @@ class WindowData:
             if any(name in table for table in tables)
         }
 
+    def tables(self) -> dict[str, Mapping[str, np.ndarray]]:
+        """Return all tables: the curves by position, components, an aligned curve, and panels'."""
+        tables: dict[str, Mapping[str, np.ndarray]] = {"": self.columns()}
+        data = self.shown[0].data
+        shares = data.get("explained_variance_ratio")
+        if shares is not None:
+            tables["components"] = {
+                "component": np.arange(1, len(shares.values) + 1),
+                "explained_variance_ratio": shares.values,
+                "singular_value": data["singular_values"].values,
+            }
+        laid = [name for name in data if name.startswith("laid_")]
+        if laid:
+            tables["laid-over"] = {name: data[name].values for name in laid}
+        for panel, own in self.panel_tables.items():
+            tables |= {f"{panel}-{name}" if name else panel: table for name, table in own.items()}
+        return tables
+
     def write(self, out: Path) -> None:
-        """Write the table as ``.csv``, or all arrays as ``.npz``, atomically.
+        """Write each table as a ``.csv``, or all arrays as one ``.npz``, atomically.
 
         Raises HelixscopeError: it cannot be written, or has another suffix.
         """
-        csv = out.suffix.lower() == ".csv"
-        numbers = self.columns() if csv else self.arrays()
-        write_numbers(numbers, out)
+        if out.suffix.lower() == ".csv":
+            write_tables(self.tables(), out)
+        else:
+            write_numbers(self.arrays(), out)
 
 
 def _columns(shown: ModelData) -> dict[str, list[object]]:

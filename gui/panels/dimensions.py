@@ -11,7 +11,7 @@ import numpy as np
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.choices import Choice, Number, Option, whole_numbers
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening
@@ -295,6 +295,10 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         return f"{view.model.name} · {_scope(view)} · {fits} · {waves}"
 
     def numbers(self, view: DimensionsView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: DimensionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by position, and one by entry."""
         result = view.result
         first, last = result.positions
         found: dict[str, np.ndarray] = {"position": np.arange(first, last + 1)}
@@ -303,12 +307,14 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             if view.question.projected:
                 found[f"entry_{entry}_projected"] = result.projected(entry)
             found[f"entry_{entry}_sinusoid"] = result.sinusoids.values(entry)
-        found["entry"] = np.arange(len(result.variance))
-        found["variance"] = result.variance
-        found["cycles"] = result.sinusoids.cycles
-        found["sinusoid_r2"] = result.sinusoids.r2
-        found["after_projection_r2"] = result.after_projection_r2
-        return found
+        entries = {
+            "entry": np.arange(len(result.variance)),
+            "variance": result.variance,
+            "cycles": result.sinusoids.cycles,
+            "sinusoid_r2": result.sinusoids.r2,
+            "after_projection_r2": result.after_projection_r2,
+        }
+        return {"": found, "entries": entries}
 
     def script(self, view: DimensionsView) -> str:
         question, entries = view.question, tuple(_colors(view))

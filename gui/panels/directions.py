@@ -26,7 +26,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Choice, Option, Saved, Toggle, whole_numbers
 from gui.panels.intents import ShowPanel
-from gui.panels.kit import Finding, PanelSpec, Scope, View
+from gui.panels.kit import Finding, PanelSpec, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening
@@ -359,15 +359,19 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         return f"{view.model.name} · {_scope(view)} · {words}"
 
     def numbers(self, view: DirectionsView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: DirectionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by direction, one by position, one by entry, and single numbers."""
         found, drawn = view.result, tuple(_colors(view))
         n, d = found.over_position.shape[1], found.over_index.shape[1]
-        made: dict[str, np.ndarray] = {"position": np.arange(n)}
-        made |= {f"left_{number}": found.over_position[number - 1] for number in drawn}
-        made["embedding_index"] = np.arange(d)
-        made |= {f"right_{number}": found.over_index[number - 1] for number in drawn}
+        positions: dict[str, np.ndarray] = {"position": np.arange(n)}
+        positions |= {f"left_{number}": found.over_position[number - 1] for number in drawn}
+        entries: dict[str, np.ndarray] = {"embedding_index": np.arange(d)}
+        entries |= {f"right_{number}": found.over_index[number - 1] for number in drawn}
         if found.E_energy is not None:
-            made["E_energy"] = found.E_energy
-        made["direction"] = np.arange(1, len(found.singular_values) + 1)
+            entries["E_energy"] = found.E_energy
+        made = {"direction": np.arange(1, len(found.singular_values) + 1)}
         made["singular_value"] = found.singular_values
         for prefix, measured in (("", found.sparsity), ("random_", found.random)):
             made[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
@@ -376,13 +380,20 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             made[f"{prefix}entries_90"] = np.array(measured.entries_90)
         if found.waves is not None:
             made |= {"cycles": found.waves.cycles, "wave_r2": found.waves.r2}
-        made["use"] = use(found.over_index[[number - 1 for number in drawn]])
+        random: dict[str, np.ndarray] = {}
+        turns: dict[str, np.ndarray] = {}
+        entries["use"] = use(found.over_index[[number - 1 for number in drawn]])
         if view.nulls is not None:
-            made["random_use_sorted_p5"] = view.nulls.by_use.low
-            made["random_use_sorted_p95"] = view.nulls.by_use.high
-            made["random_turns_mass_top40"] = np.array(view.nulls.mean_mass_top40.band)
-        made["union_of_large_entries"] = _union(found, drawn)
-        return made
+            random["random_use_sorted_p5"] = view.nulls.by_use.low
+            random["random_use_sorted_p95"] = view.nulls.by_use.high
+            turns["percentile"] = np.array([5, 50, 95])
+            turns["random_turns_mass_top40"] = np.array(view.nulls.mean_mass_top40.band)
+        large = {"union_of_large_entries": _union(found, drawn)}
+        more = {"random-use": random, "random-turns": turns}
+        return {
+            "": made, "positions": positions, "entries": entries, "large-entries": large,
+            **{name: table for name, table in more.items() if table},
+        }  # fmt: skip
 
     def script(self, view: DirectionsView) -> str:
         found, drawn = view.result, sorted(_colors(view))

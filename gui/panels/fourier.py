@@ -15,7 +15,7 @@ from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Layer, Saved, Toggle, whole_numbers
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening
@@ -118,18 +118,30 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
         return f"{view.model.name} · {_scope(view)}"
 
     def numbers(self, view: FourierView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: FourierView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by frequency, one by direction, and one by head."""
         found = view.result
-        made = {
+        spectra = {
             "frequency": found.spectra.frequency,
             "amplitude_mean": found.spectra.mean,
             "amplitude_q25": found.spectra.quantile(0.25),
             "amplitude_q75": found.spectra.quantile(0.75),
+        }
+        directions = {
+            "direction": np.arange(1, len(found.waves.cycles) + 1),
             "direction_cycles": found.waves.cycles,
             "direction_r2": found.waves.r2,
         }
+        tables = {"": spectra, "directions": directions}
         if found.shifts is not None:
-            made |= {"head_cycles": found.shifts.cycles, "phase_shift": found.shifts.tokens}
-        return made
+            tables["heads"] = {
+                "head": np.arange(len(found.shifts.tokens)),
+                "head_cycles": found.shifts.cycles,
+                "phase_shift": found.shifts.tokens,
+            }
+        return tables
 
     def script(self, view: FourierView) -> str:
         found = view.result

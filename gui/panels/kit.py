@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
+from geometry.checkpoints.number_files import stacked
 from geometry.evidence.null import weigh
 from gui.panels.choices import Button, Control, MenuEntry, Number, Saved
 from gui.plots.spec import Band, Curve, Part
@@ -284,6 +285,14 @@ class PanelSpec(ABC, Generic[C, R]):
     def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
         """Return the numbers of one model, by column name."""
 
+    def tables(self, view: View[C, R]) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return the numbers of one model as tables, each with one kind of rows.
+
+        The main table is called "". A spec with several makes its numbers of them, by
+        :func:`joined`.
+        """
+        return {"": self.numbers(view)}
+
     @abstractmethod
     def script(self, view: View[C, R]) -> str:
         """Return a script that computes and prints the numbers of one model."""
@@ -513,6 +522,31 @@ def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
     names = unique_names(other.name for other in view.others)
     for name, other in zip(names, view.others, strict=True):
         columns |= {f"{name}: {key}": values for key, values in spec.numbers(other).items()}
+    return columns
+
+
+def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
+    """Return the tables of a view; with other models, their rows follow the open model's."""
+    own = dict(spec.tables(view))
+    if not view.others:
+        return own
+    models, views = unique_names([view.name, *(o.name for o in view.others)]), (view, *view.others)
+    of_each = {m: spec.tables(one) for m, one in zip(models, views, strict=True)}
+    names = dict.fromkeys(name for tables in of_each.values() for name in tables)
+    return {
+        name: stacked({m: tables[name] for m, tables in of_each.items() if name in tables})
+        for name in names
+    }
+
+
+def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the columns of all tables, each by a name of its own."""
+    columns: dict[str, np.ndarray] = {}
+    for table in tables.values():
+        twice = columns.keys() & table.keys()
+        if twice:
+            raise ValueError(f"columns of two tables: {', '.join(sorted(twice))}")
+        columns |= table
     return columns
 
 

@@ -27,6 +27,7 @@ from gui.panels.kit import (
     View,
     all_numbers,
     all_scripts,
+    all_tables,
     at_stops,
     changed,
     restored,
@@ -508,6 +509,10 @@ class ResultPanel(Panel):
         """Return the shown numbers, by column name."""
         return all_numbers(self.spec, self.view())
 
+    def tables(self) -> dict[str, Mapping[str, np.ndarray]]:
+        """Return the shown numbers as tables, by name; the main one is called ""."""
+        return all_tables(self.spec, self.view())
+
     def python(self) -> str:
         """Return a script that computes and prints what is shown."""
         return all_scripts(self.spec, self.view())
@@ -896,8 +901,7 @@ class ResultPanel(Panel):
         self._saver.save_figure(self, self.file_name(), self.figure())
 
     def _save_numbers(self) -> None:
-        numbers = self.numbers()
-        self._saver.save_numbers(self, self.file_name(), lambda: numbers)
+        self._saver.save_numbers(self, self.file_name(), self.numbers(), self.tables())
 
     def _save_text(self) -> None:
         texts = self.spec.texts(self.view())

@@ -30,6 +30,7 @@ from gui.panels.kit import (
     Scope,
     View,
     band_columns,
+    joined,
     null_band,
     random_name,
 )
@@ -249,6 +250,10 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         return f"{view.model.name} · {_scope(view)}{lags}"
 
     def numbers(self, view: SimilarityView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: SimilarityView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by lag, and the cosines of all pairs."""
         result = view.result
         by_lag = {
             "lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag
@@ -257,10 +262,10 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             for null in view.nulls.values():
                 by_lag |= band_columns(null.by_lag)
         if isinstance(result, ByLag):
-            return by_lag
+            return {"": by_lag}
         first, last = result.positions
         blocks = np.arange(first, last + 1, result.block)
-        return {"position": blocks, **by_lag, "cosine": result.cosines}
+        return {"": by_lag, "pairs": {"position": blocks, "cosine": result.cosines}}
 
     def compares(self, choices: Choices) -> str:
         return "Mean cosine by lag"

@@ -95,8 +95,10 @@ def save_figure(figure: Figure, path: Path) -> None:
     write_bytes(drawn(figure, path.suffix.lower().lstrip(".")), path)
 
 
-def drawn(figure: Figure, kind: str) -> bytes:
+def drawn(figure: Figure, kind: str, dpi: float = DPI) -> bytes:
     """Return a figure as the content of a file: "png", "svg" or "pdf".
+
+    ``dpi`` is that of pixels, also of those within an SVG or a PDF.
 
     All texts but the numbers at ticks are shown as they are: "$" begins no formula, as names of
     models and tokens may contain it.
@@ -114,7 +116,7 @@ def drawn(figure: Figure, kind: str) -> bytes:
         figure.savefig(
             content,
             format=kind,
-            dpi=DPI,
+            dpi=dpi,
             metadata=metadata.get(kind, {"Software": "Helixscope"}),
             facecolor=figure.get_facecolor(),
         )

@@ -7,7 +7,7 @@ is open and what was found.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -405,11 +405,14 @@ class Controller:
             on_progress=on_progress, stop=stop, finish=stop is None,
         )  # fmt: skip
 
-    def save(self, path: Path, write: Callable[[], None], what: str) -> None:
-        """Write a file on a thread; ``what`` says what failed if it cannot be written."""
+    def save(
+        self, path: Path, write: Callable[[], None], what: str, beside: Iterable[Path] = ()
+    ) -> None:
+        """Write a file, and others beside it, on a thread; ``what`` says what failed."""
+        names = ", ".join(other.name for other in beside)
 
         def done(_: None) -> None:
-            self.session.status = f"Saved {path}"
+            self.session.status = f"Saved {path}" + (f", and beside it {names}" if names else "")
 
         self.in_background(f"save {path}", write, done, what)
 

@@ -197,6 +197,11 @@ def remember(session: Session, source: str) -> None:
     session.recent = (source, *others)[:MAX_RECENT]
 
 
+def forget_recent(session: Session) -> None:
+    """Empty the list of recent sources."""
+    session.recent = ()
+
+
 def has_versions(model: PositionalModel) -> bool:
     """Return whether the Hub may have a newer version of an open model."""
     from geometry.hub.address import parse_address

@@ -7,12 +7,14 @@ import traceback
 from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.plain_text import visible
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.services.loading import short_name
 from gui.state.values import Notice
 
 ONLINE = "Turn off “Work offline” in the File menu and try again."
 """Advice about the offline switch, with the menu's words."""
+_MOST_LINES = 12
 _ARTICLES = frozenset({"A", "No", "The", "There", "This"})
 UNSET = "Unset HF_HUB_OFFLINE and restart Helixscope."
 
@@ -36,13 +38,13 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     source
         The source that could not be opened, if any.
     """
-    details = "".join(traceback.format_exception(error))
     if not isinstance(error, HelixscopeError):
         return Notice(
             f"{what}: {type(error).__name__}: {error}",
             "This is an error in Helixscope; please report it with the details.",
-            details,
+            "".join(traceback.format_exception(error)),
         )
+    details = _details(error, source)
     candidates = tuple(info.name for info in getattr(error, "candidates", ()))
     text, advice, retry, whole = str(error), error.advice, False, 0
     if isinstance(error, FileChanged) and source:
@@ -69,6 +71,19 @@ def compared_notice(error: Exception, what: str) -> Notice:
     notice = notice_of(error, what)
     retry = notice.retry or isinstance(error, FileChanged)
     return replace(notice, candidates=(), beside=True, whole=0, retry=retry)
+
+
+def _details(error: HelixscopeError, source: str) -> str:
+    """Return what was tried, and the reasons behind an error; its traceback is in the log."""
+    from geometry.models.tried import tried
+
+    lines = [visible(line) for line in tried(source)] if source else []
+    reason = error.__cause__
+    while reason is not None and len(lines) < _MOST_LINES:
+        own = isinstance(reason, HelixscopeError)
+        lines.append(f"Reason: {reason}" if own else f"Reason: {type(reason).__name__}: {reason}")
+        reason = reason.__cause__
+    return "\n".join([*lines, "The log has the traceback."])
 
 
 def _inside(sentence: str) -> str:

@@ -138,6 +138,8 @@ class Open:
     # The model list, and recently opened sources, newest first.
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
+    # Where files were saved last, by their kind, the latest last: see services/save_folders.py.
+    folders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def _identity() -> np.ndarray:

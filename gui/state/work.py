@@ -75,6 +75,8 @@ class Work:
     # The models beside this one in order, and its place among them.
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
+    # The view that fills the grid: 0 for the open model's, from 1 the others'; None for all.
+    alone: int | None = None
     # The curve aligned with the shown one; a compared model's key is its index in ``others``.
     alignment: CurveAlignment | None = None
     # The file it was opened from or saved to, "" for none, and whether it differs from that.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
@@ -14,6 +16,15 @@ from gui.style.theme import GRID, SMALL, Theme
 
 BAR, LONGEST = 8, 240
 """Width of the bar and its maximum height, in logical pixels."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StripDrawing:
+    """What a colour strip draws, for several painters."""
+
+    bar: QRectF
+    table: np.ndarray  # (n, 4) uint8 colours of the bar, the lowest first
+    texts: list[tuple[QRectF, str, str]]  # Room, words and colour of each; to the right, centred
 
 
 class ColorStrip(QWidget):
@@ -66,32 +77,41 @@ class ColorStrip(QWidget):
 
     def draw(self, painter: QPainter, area: QRectF, theme: Theme) -> None:
         """Draw bar and labels into an area, vertically centred."""
+        drawing = self.drawing(area, theme)
+        if drawing is None:
+            return
+        column = np.ascontiguousarray(drawing.table[::-1, None, :])
+        image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
+        painter.drawImage(drawing.bar, image)
+        painter.setFont(self._font())
+        for room, words, color in drawing.texts:
+            painter.setPen(QColor(color))
+            painter.drawText(
+                room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words
+            )
+
+    def drawing(self, area: QRectF, theme: Theme) -> StripDrawing | None:
+        """Return what is drawn into an area; None if no model is open, or there is no room."""
         scale = self.scale
         if scale is None:
-            return
-        painter.setFont(self._font())
+            return None
         line = QFontMetrics(self._font()).height()
         title = scale.title.split(", ")
         above = (len(title) + 1) * line + GRID
         height = min(LONGEST, area.height() - above - line - 2 * GRID)
         if height < line:
-            return
+            return None
         top = area.center().y() - height / 2 + (above - line) / 2
         bar = QRectF(area.right() - GRID - BAR, top, BAR, height)
-        table = legible(lookup_table(scale.colormap), theme.viewport)
-        column = np.ascontiguousarray(table[::-1, None, :])
-        image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
-        painter.drawImage(bar, image)
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         room = QRectF(area.left(), top - above + GRID / 2, area.width() - GRID, line)
-        painter.setPen(QColor(theme.text))
-        for words in title:
-            painter.drawText(room, right, words)
-            room.translate(0, line)
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(room, right, scale.labels[1])
+        texts = [
+            (room.translated(0, number * line), words, theme.text)
+            for number, words in enumerate(title)
+        ]
+        texts.append((room.translated(0, len(title) * line), scale.labels[1], theme.muted))
         room.moveTop(bar.bottom() + GRID / 2)
-        painter.drawText(room, right, scale.labels[0])
+        texts.append((room, scale.labels[0], theme.muted))
+        return StripDrawing(bar, legible(lookup_table(scale.colormap), theme.viewport), texts)
 
     def _font(self) -> QFont:
         font = QFont(self.font())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import table_files
 from gui.export.save_result import ask_where
 from gui.state.camera import CameraPose
 from gui.state.values import Notice
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _SCENES = {"html": "Interactive web page (*.html)", "glb": "glTF model (*.glb)"}
 _NUMBERS = {
     "npz": "NumPy arrays, all data (*.npz)",
-    "csv": "CSV table, the curve (*.csv)",
+    "csv": "CSV tables, the curve and the panels (*.csv)",
 }
 
 
@@ -39,7 +40,7 @@ def export_scene(window: HostWindow) -> None:
 
     if window.session.model is None:
         return
-    path = ask_where(window, "Export scene", file_name(window), _SCENES)
+    path = ask_where(window, "Export scene", file_name(window), _SCENES, session=window.session)
     if path is None:
         return
     viewport = window.viewport
@@ -55,17 +56,24 @@ def export_data(window: HostWindow) -> None:
 
     if window.session.model is None:
         return
-    path = ask_where(window, "Export data", file_name(window), _NUMBERS)
-    if path is None:
-        return
-    panels = {name: panel.numbers() for name, panel in results_in_sight(window)}
+    shown = dict(results_in_sight(window))
+    numbers = {name: panel.numbers() for name, panel in shown.items()}
+    tables = {name: panel.tables() for name, panel in shown.items()}
     try:
-        data = WindowData.of(window.session, panels)
+        data = WindowData.of(window.session, numbers, tables)
     except HelixscopeError as error:
         window.session.notice = Notice(str(error), error.advice)
         return
+    names = list(data.tables())
+    path = ask_where(
+        window, "Export data", file_name(window), _NUMBERS, session=window.session, beside=names
+    )
+    if path is None:
+        return
+    csv = path.suffix.lower() == ".csv"
+    beside = table_files(path, names[1:]).values() if csv else ()
     write = partial(data.write, path)
-    window.controller.save(path, write, "The data could not be exported")
+    window.controller.save(path, write, "The data could not be exported", beside)
 
 
 def results_in_sight(window: HostWindow) -> Iterator[tuple[str, ResultPanel]]:

@@ -39,6 +39,7 @@ from gui.window.layout import apply_layout, put, resize_docks, take_place
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
+from gui.window.recent_menu import RecentMenu
 from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
@@ -150,6 +151,7 @@ class MainWindow(HostWindow):
         self.workspaces = Workspaces(self, self.lesson_player, self.commands.menus["Workspaces"])
         self.results.tabs.maximize = self.workspaces.maximized.toggle
         self.lesson_player.before_start = self.workspaces.maximized.restore
+        self._build_recent_menu()
         self._build_status()
         self.toolbar = ToolBar(self.commands)
         self.addToolBar(self.toolbar)
@@ -200,6 +202,11 @@ class MainWindow(HostWindow):
             self.docks[name].setWidget(panel)
         self.results.begin(self._theme)
         self.bookmarks.begin()
+
+    def _build_recent_menu(self) -> None:
+        self._recent = RecentMenu(self)
+        before = self.commands.by_name["find_model"]
+        self.commands.menus["File"].insertMenu(before, self._recent)
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]

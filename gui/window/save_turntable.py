@@ -51,7 +51,7 @@ class TurntableSaver:
         self._chosen = options, turn
         name = f"{session.model.name.replace('/', '-')} turning"
         kinds = {options.kind: KINDS[options.kind]}
-        path = ask_where(window, "Save turntable", name, kinds)
+        path = ask_where(window, "Save turntable", name, kinds, session=session)
         if path is not None:
             self.save(path, options, turn, all_views=all_views)
 

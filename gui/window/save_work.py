@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
 from gui.services.loading import remembered_name
+from gui.services.save_folders import WORK, folder_for, remember_folder
 from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.reopening import (
     ENDING,
@@ -24,6 +25,7 @@ from gui.services.work_files.reopening import (
     take_work,
 )
 from gui.state.aligned_curve import OfStep
+from gui.state.session import MAIN
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
@@ -92,6 +94,7 @@ class WorkSaver:
             others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
             alignment=take_alignment(window.session, there),
+            alone=_alone(window.grid.alone, there),
             panels=window.results.options(),
         )
 
@@ -105,17 +108,22 @@ class WorkSaver:
         if session.model is None:
             return False
         name = session.model.name.replace("/", "-")
-        path = ask_where(self._window, "Save project", name, {ENDING[1:]: KIND})
+        path = ask_where(
+            self._window, "Save project", name, {ENDING[1:]: KIND}, session=session, kind=WORK
+        )
         return path is not None and self._write(path)
 
     def open(self) -> None:
         """Ask for a file of saved work and open it."""
-        dialog = QFileDialog(self._window, "Open project", "", KIND)
+        session = self._window.session
+        dialog = QFileDialog(self._window, "Open project", folder_for(session, WORK), KIND)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         accepted = dialog.exec() == QFileDialog.DialogCode.Accepted
         dialog.deleteLater()
         if accepted:
-            self._window.controller.open(dialog.selectedFiles()[0])
+            file = dialog.selectedFiles()[0]
+            remember_folder(session, WORK, Path(file))
+            self._window.controller.open(file)
 
     def _write(self, path: Path) -> bool:
         from gui.services.work_files.work_file import write_work
@@ -159,6 +167,9 @@ class WorkSaver:
                 self._awaited[one.key] = replace(other, source=source)
                 if other.place is not None and one.in_grid:
                     window.grid.cells[one.key].viewport.camera.begin_at(other.place)
+        if work.alone is not None:
+            keys = [MAIN, *(one.key for one in window.session.compared)]
+            window.grid.show_alone(keys[work.alone] if work.alone < len(keys) else None)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
         if work.file:
@@ -173,6 +184,12 @@ class WorkSaver:
             from gui.panels.training.question import TrainingOf
 
             answers.ask(TRAINING, TrainingOf(session.positions))
+
+
+def _alone(key: int | None, others: list[int]) -> int | None:
+    """Return which view fills the grid: 0 for the open model's, then the others'."""
+    keys = [MAIN, *others]
+    return keys.index(key) if key in keys else None
 
 
 def _repo(source: str) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 from gui.panels.side.models.model_line import identity
 from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import path_exists, remembered_name
+from gui.services.work_files.reopening import is_work
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
@@ -179,11 +180,16 @@ class SideBySide:
 def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
     """Return sources and titles of other models: recent files and folders, then models here.
 
-    What would have to be downloaded is left out, and so are the open model and those in the grid.
+    What would have to be downloaded is left out, and so are saved work, which is no model, the open
+    model and those in the grid.
     """
     here = [row.entry for row in session.models if row.state != "online"]
     known = {identity(row.entry.id) for row in session.models}
-    recent = [s for s in session.recent if identity(s) not in known and path_exists(s)]
+    recent = [
+        source
+        for source in session.recent
+        if identity(source) not in known and path_exists(source) and not is_work(source)
+    ]
     found = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
     for entry in here:
         found.setdefault(identity(entry.id), (entry.id, entry.title))

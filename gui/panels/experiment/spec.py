@@ -21,7 +21,7 @@ from gui.panels.experiment.question import (
     settings_of,
 )
 from gui.panels.experiment.words import NAMES, amount, scope
-from gui.panels.kit import PanelSpec, Scope, View
+from gui.panels.kit import PanelSpec, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Plot, Rule
 from gui.style.theme import SERIES, SMALL, Theme, format_count, format_number
 
@@ -152,6 +152,10 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return figure
 
     def numbers(self, view: ExperimentView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: ExperimentView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by position, and one by number of positions."""
         result = view.result
         position: np.ndarray = np.arange(result.settings.curve.n_positions)
         found = {"position": position}
@@ -159,8 +163,9 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             for when, apart in (("before", one.before), ("after", one.after)):
                 found[f"{kind}_step_{when}"] = apart.steps
                 found[f"{kind}_nearest_other_{when}"] = apart.others
-        found["n_positions"] = result.lengths
-        return found | {f"{kind}_mean_square": result.prices[kind] for kind in KINDS}
+        lengths = {"n_positions": result.lengths}
+        lengths |= {f"{kind}_mean_square": result.prices[kind] for kind in KINDS}
+        return {"": found, "lengths": lengths}
 
     def script(self, view: ExperimentView) -> str:
         settings = view.result.settings

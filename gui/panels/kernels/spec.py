@@ -21,7 +21,7 @@ from gui.panels.kernels.question import (
     NearestHeadOf,
     check_size,
 )
-from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View
+from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening
 from gui.state.guides import Guide
@@ -320,33 +320,38 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return figure
 
     def numbers(self, view: KernelsView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: KernelsView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by head, one by lag, and the shown head's map."""
         result = view.result
         if isinstance(result, NearestHead):
-            return {
+            lags = {
                 "lag": result.lags,
                 f"attention_of_head_{result.head}": result.attention,
                 f"score_of_head_{result.head}": result.scores,
             }
+            return {"": lags}
         found = result.found
-        columns = {
+        heads = {
             "head": np.arange(found.n_heads),
             "previous_token": found.previous_token,
             "self": found.own,
             "mass_lag_0_10": found.mass_lag_0_10,
             "mean_lag": found.mean_lag,
             "by_lag_alone": found.by_lag_alone,
-            "lag": found.lags,
         }
+        lags = {"lag": found.lags}
         if view.nulls is not None:
             for name in ("previous_token", "mass_lag_0_10"):
                 bands = np.array([null.band for null in getattr(view.nulls, name)])
-                columns |= {f"random_{name}_p5": bands[:, 0], f"random_{name}_p95": bands[:, 2]}
+                heads |= {f"random_{name}_p5": bands[:, 0], f"random_{name}_p95": bands[:, 2]}
             band = view.nulls.attention[result.head]
-            columns |= {"random_attention_p5": band.low, "random_attention_p95": band.high}
+            lags |= {"random_attention_p5": band.low, "random_attention_p95": band.high}
         for head in range(found.n_heads):
-            columns[f"attention_of_head_{head}"] = found.attention[head]
-            columns[f"score_of_head_{head}"] = found.scores[head]
-        return {**columns, f"map_of_head_{result.head}": result.weights}
+            lags[f"attention_of_head_{head}"] = found.attention[head]
+            lags[f"score_of_head_{head}"] = found.scores[head]
+        return {"": heads, "lags": lags, "map": {f"map_of_head_{result.head}": result.weights}}
 
     def script(self, view: KernelsView) -> str:
         of, positions = view.result.of, view.result.positions

@@ -11,7 +11,7 @@ import numpy as np
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
 from geometry.measures.layernorm import Interval, Version
 from gui.panels.choices import LONGEST, Choice, Option, Saved, whole_number
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.panels.layernorm.question import (
     ComparedSums,
     Errors,
@@ -260,9 +260,13 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         return f"{name} · {_both(result)} · {ranked}"
 
     def numbers(self, view: LayerNormView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: LayerNormView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table of each of: errors by position, their intervals, cosines, tokens."""
         result = view.result
         if isinstance(result, ComparedSums):
-            return _numbers_of_sums(result)
+            return _tables_of_sums(result)
         errors = {
             "position": _positions(result),
             "orthogonal_median": result.orthogonal.median,
@@ -270,23 +274,26 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
             "constant_norm_median": result.constant_norm.median,
             "constant_norm_p95": result.constant_norm.p95,
         }
+        spans: dict[str, np.ndarray] = {}
         for version in VERSIONS:
             intervals = errors_of(result, version).intervals
             if intervals is not None:
-                errors[f"{version}_median_interval"] = np.array(intervals.median)
-                errors[f"{version}_p95_interval"] = np.array(intervals.p95)
+                spans[f"{version}_median_interval"] = np.array(intervals.median)
+                spans[f"{version}_p95_interval"] = np.array(intervals.p95)
+        tables = {"": errors}
+        if spans:
+            tables["intervals"] = {"end": np.array(["low", "high"]), **spans}
         if not isinstance(result, LayerNorms):
-            return errors
+            return tables
         bins = len(result.histogram)
-        return {
-            **errors,
-            "cosine_from": np.arange(bins) / bins,
-            "pairs": result.histogram,
+        cosines = {"cosine_from": np.arange(bins) / bins, "pairs": result.histogram}
+        tokens = {
             "token": np.array([one.token for one in result.most_alike]),
             "token_text": np.array([one.text for one in result.most_alike]),
             "token_position": np.array([one.position for one in result.most_alike]),
             "token_cosine": np.array([one.cosine for one in result.most_alike]),
         }
+        return {**tables, "cosines": cosines, "tokens": tokens}
 
     def script(self, view: LayerNormView) -> str:
         if isinstance(view.result, ComparedSums):
@@ -489,26 +496,31 @@ def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
     )
 
 
-def _numbers_of_sums(result: ComparedSums) -> dict[str, np.ndarray]:
-    numbers: dict[str, np.ndarray] = {}
+def _tables_of_sums(result: ComparedSums) -> dict[str, dict[str, np.ndarray]]:
+    tables: dict[str, dict[str, np.ndarray]] = {}
     if result.found is not None:
         found = result.found
-        numbers = {
+        pair = {
             "token": np.array([found.one[0], found.other[0]]),
             "token_text": np.array([result.one.token.text, result.other.token.text]),
             "position": np.array([found.one[1], found.other[1]]),
+        }
+        measures = {
             "measure": np.array(MEASURES),
             "value": np.array([found.of(measure) for measure in MEASURES]),
             "closer_than": np.array([found.closer_than(measure) for measure in MEASURES]),
+        }
+        apart = {
             "token_distance": np.array([found.token_distance]),
             "position_distance": np.array([found.position_distance]),
         }
+        tables = {"": measures, "pair": pair, "distances": apart}
     among = result.among
-    numbers |= {f"random_{measure}": among.likeness.of(measure) for measure in MEASURES}
+    drawn = {f"random_{measure}": among.likeness.of(measure) for measure in MEASURES}
     for number in (0, 1):
-        numbers[f"random_token_{number + 1}"] = among.tokens[:, number]
-        numbers[f"random_position_{number + 1}"] = among.positions[:, number]
-    return numbers
+        drawn[f"random_token_{number + 1}"] = among.tokens[:, number]
+        drawn[f"random_position_{number + 1}"] = among.positions[:, number]
+    return {**tables, "random" if tables else "": drawn}
 
 
 def _script_of_sums(view: LayerNormView, result: ComparedSums) -> str:

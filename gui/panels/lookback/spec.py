@@ -19,6 +19,7 @@ from gui.panels.kit import (
     Reported,
     Scope,
     band_columns,
+    joined,
     null_band,
     random_name,
 )
@@ -263,19 +264,23 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         return " · ".join(parts)
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by lag, and of heads one by head."""
         result, lag = view.result, lag_of(view)
         if isinstance(result, OfHeads):
             sides = {"query": result.queries, "key": result.keys}
-            found: dict[str, np.ndarray] = {
-                "lag": result.lags,
+            lags: dict[str, np.ndarray] = {"lag": result.lags}
+            heads = {
                 "head": np.arange(result.back.n_heads),
                 "preferred_lag": result.back.preferred,
             }
             for name, side in sides.items():
-                found[f"{name}_r2_at_{lag}"] = np.array([_r2(one, lag) for one in side])
-                found[f"{name}_r2"] = np.stack([one.found.r2["screw"] for one in side], axis=1)
-                found[f"{name}_angle_deg"] = np.stack([one.followed for one in side], axis=1)
-            return found
+                heads[f"{name}_r2_at_{lag}"] = np.array([_r2(one, lag) for one in side])
+                lags[f"{name}_r2"] = np.stack([one.found.r2["screw"] for one in side], axis=1)
+                lags[f"{name}_angle_deg"] = np.stack([one.followed for one in side], axis=1)
+            return {"": lags, "heads": heads}
         one = result.turned
         found = {"lag": result.lags, **{f"r2_{kind}": one.found.r2[kind] for kind in KINDS}}
         for null in (view.nulls or {}).values():
@@ -286,7 +291,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             found["angle_followed_deg"] = one.followed
             found["step"] = np.full(len(result.lags), np.nan)
             found["step"][: len(one.turning.steps)] = one.turning.steps
-        return found
+        return {"": found}
 
     def script(self, view: View) -> str:
         result, lag, scoring = view.result, lag_of(view), view.question.scoring

@@ -14,7 +14,7 @@ from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
 from gui.panels.choices import Choice, Option, Saved, Toggle, is_matrix, is_of, matrix
-from gui.panels.kit import Finding, PanelSpec, Reported, Scope
+from gui.panels.kit import Finding, PanelSpec, Reported, Scope, joined
 from gui.panels.overlaps.picture import (
     GREY,
     MAX_BLUR,
@@ -296,19 +296,28 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         return draw(view, self.caption(view))
 
     def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: OverlapsView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table for each matrix of overlaps, one of random frames, and one by layer."""
         result = view.result
-        if isinstance(result, Overlap):
-            found = {"overlap": result.values}
-            if view.nulls is not None:
-                found["random_corner_over_chance"] = view.nulls.corner.values
-                found["random_top3"] = view.nulls.top3.values
-            if view.nulls is not None and view.nulls.layers:
-                layers = view.nulls.layers
-                found["layer"] = np.array([one.layer for one in layers])
-                found["layer_TL"] = np.array([one.TL for one in layers])
-                found["layer_top3"] = np.array([one.top3 for one in layers])
-            return found
-        return {f"{cell.rows.name}_{cell.columns.name}": cell.values for cell in result.found}
+        if not isinstance(result, Overlap):
+            named = ((f"{one.rows.name}_{one.columns.name}", one.values) for one in result.found)
+            return {name if i else "": {name: values} for i, (name, values) in enumerate(named)}
+        tables = {"": {"overlap": result.values}}
+        if view.nulls is not None:
+            tables["random"] = {
+                "random_corner_over_chance": view.nulls.corner.values,
+                "random_top3": view.nulls.top3.values,
+            }
+        if view.nulls is not None and view.nulls.layers:
+            layers = view.nulls.layers
+            tables["layers"] = {
+                "layer": np.array([one.layer for one in layers]),
+                "layer_TL": np.array([one.TL for one in layers]),
+                "layer_top3": np.array([one.top3 for one in layers]),
+            }
+        return tables
 
     def script(self, view: OverlapsView) -> str:
         listed = "".join(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 
 from geometry.models.model import PositionalModel
 from gui.panels.choices import Choice, Option, Saved, Toggle
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
 from gui.services.snippets import opening
 from gui.state.guides import Guide
@@ -420,43 +420,47 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return figure
 
     def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
-        """Return a line for each curve, the evidence, the distances by position, and the roughness.
+        return joined(self.tables(view))
+
+    def tables(self, view: ShapeView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by curve, one by position, one line of the whole, and the null curves.
 
         Turning angles are in degrees, by position; NaN at both ends.
         """
         shape = view.result
         names = ("r2", "score", "n_free", "turns", "radius", "drift", "climb_per_turn")
         first, last = shape.positions
-        rough = {}
+        whole = {"verdict": np.array([shape.best])}
+        positions = {
+            "position": np.arange(first, last + 1),
+            **{f"distance_{one.name}": shape.distances(one.name) for one in shape.curves},
+        }
         if shape.rough is not None:
             angles = np.pad(shape.rough.turning_angles, 1, constant_values=np.nan)
-            rough = {
+            positions["turning_angle"] = angles
+            whole |= {
                 "median_turning_angle": np.array([shape.rough.turning_angle]),
                 "high_frequency_energy": np.array([shape.rough.high_frequency_energy]),
                 "loops": np.array([shape.rough.loops]),
-                "turning_angle": angles,
             }
-        evidence = {}
+        nulls = {}
         if shape.evidence is not None:
             found = shape.evidence
-            evidence = {
+            whole |= {
                 "turning_share": np.array([found.b]),
                 "turning_share_without_climb": np.array([_nan_for_none(found.b_prime)]),
                 "turning_share_turns": np.array([found.turns]),
                 "climb_ratio": np.array([_nan_for_none(found.climb_ratio)]),
-                **{f"turning_share_of_{name}": one.values for name, one in shape.nulls.items()},
             }
-        return {
+            nulls = {f"turning_share_of_{name}": one.values for name, one in shape.nulls.items()}
+        curves = {
             "curve": np.array([one.name for one in shape.curves]),
             "best": np.array([describes(shape, one.name) for one in shape.curves]),
-            "verdict": np.array([shape.best]),
-            **evidence,
             **{name: np.array([getattr(one, name) for one in shape.curves]) for name in names},
             "rms_distance": np.array([shape.rms(one.name) for one in shape.curves]),
-            "position": np.arange(first, last + 1),
-            **{f"distance_{one.name}": shape.distances(one.name) for one in shape.curves},
-            **rough,
         }
+        found = {"": curves, "positions": positions, "whole": whole}
+        return {**found, "null-curves": nulls} if nulls else found
 
     def script(self, view: ShapeView) -> str:
         question, name = view.question, chosen(view)

@@ -111,6 +111,7 @@ def pack_work(work: Work) -> bytes:
     if work.others:
         said |= {
             "main_at": work.main_at,
+            "alone": work.alone,
             "others": [
                 {
                     **_model(other),
@@ -301,6 +302,9 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         raise ValueError(f"{len(others)} models beside it")
     if not (whole(main_at) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
+    alone = said.get("alone")
+    if not (alone is None or (whole(alone) and alone <= len(others))):
+        raise ValueError(f"view {alone!r} is none of {len(others) + 1}")
     alignment = said.get("laying")
     file = table(said.get("file", {}))
     return Work(
@@ -311,6 +315,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         place=unpack_place(arrays, bool(said.get("follows", False))),
         others=others,
         main_at=main_at,
+        alone=alone,
         alignment=None if alignment is None else unpack_alignment(table(alignment), len(others)),
         panels=_panels(said.get("panels")),
         file=text(file.get("path", "")),

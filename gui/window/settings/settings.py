@@ -6,11 +6,13 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast, get_args
 
 from platformdirs import user_config_path
 
 from geometry.checkpoints.errors import HelixscopeError
+from gui.services.save_folders import MOST_FOLDERS
 from gui.state.layout import (
     Layout,
     WindowPlace,
@@ -184,6 +186,7 @@ class Settings:
             offline=self.offline,
             recent=self._texts("model/recent"),
             prompt=self._text("prompt"),
+            folders=self._folders(),
         )
 
     def save_session(self, session: Session) -> None:
@@ -196,6 +199,14 @@ class Settings:
         self._set("model/recent", list(session.recent))
         self._set("model/last", session.recent[0] if session.recent else "")
         self._set("prompt", session.prompt)
+        self._set("folders", dict(session.folders))
+
+    def _folders(self) -> Mapping[str, str]:
+        """Return the folders of saved files by their kind."""
+        value = self._values.get("folders")
+        pairs = value.items() if isinstance(value, dict) else ()
+        found = {kind: folder for kind, folder in pairs if isinstance(folder, str)}
+        return MappingProxyType(dict(list(found.items())[-MOST_FOLDERS:]))
 
     @property
     def at_first_start(self) -> bool:

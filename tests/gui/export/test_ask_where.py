@@ -6,6 +6,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
 
 from gui.export.save_result import ask_where
+from gui.services.save_folders import folder_for
+from gui.state.session import Session
 
 KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)"}
 PNG, SVG = KINDS.values()
@@ -15,12 +17,14 @@ PNG, SVG = KINDS.values()
 def ask(qtbot, monkeypatch):
     """Ask; each answer of the dialog is a path and the kind chosen, None cancels it."""
 
-    def ask_with(*answers):
+    def ask_with(*answers, title="Save figure", kinds=KINDS, folders=None, **options):
         parent, left = QWidget(), list(answers)
         qtbot.addWidget(parent)
 
         def execute(dialog):
             answer = left.pop(0)
+            if folders is not None:
+                folders.append(dialog.directory().absolutePath())
             if answer is None:
                 return QFileDialog.DialogCode.Rejected
             dialog.selectNameFilter(answer[1])
@@ -28,7 +32,7 @@ def ask(qtbot, monkeypatch):
             return QFileDialog.DialogCode.Accepted
 
         monkeypatch.setattr(QFileDialog, "exec", execute)
-        found = ask_where(parent, "Save figure", "sum", KINDS)
+        found = ask_where(parent, title, "sum", kinds, **options)
         assert not left
         return found
 
@@ -109,3 +113,36 @@ def test_the_dialog_itself_leaves_a_dotted_name_without_an_ending(qtbot, tmp_pat
     for name, found in (("opt", "opt.png"), ("opt-1.3b", "opt-1.3b")):
         dialog.selectFile(name)
         assert dialog.selectedFiles() == [str(tmp_path / found)]
+
+
+def test_tables_beside_a_csv_replace_nothing_unasked(ask, press, tmp_path):
+    (tmp_path / "sum.csv").write_text("the dialog itself asks about this one")
+    (tmp_path / "sum-lags.csv").write_text("before")
+    (tmp_path / "sum-map.csv").write_text("before")
+    kinds = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
+    csv, npz = kinds.values()
+    asked = press("Cancel")
+    answers = ((tmp_path / "sum.csv", csv), (tmp_path / "sum.npz", npz))
+    found = ask(*answers, kinds=kinds, beside=("", "lags", "map", "new"))
+    assert found == tmp_path / "sum.npz"  # which has all of them in it
+    assert asked == ["sum-lags.csv, sum-map.csv are there already. Replace them?"]
+
+
+def test_dialogs_open_in_the_folder_of_their_kind_or_the_latest(ask, tmp_path):
+    session, folders = Session(), []
+    figures, tables = tmp_path / "figures", tmp_path / "tables"
+    for folder in (figures, tables):
+        folder.mkdir()
+    ask((figures / "a.png", PNG), session=session, folders=folders)
+    ask((tables / "b.png", PNG), session=session, title="Save numbers", folders=folders)
+    ask(None, session=session, folders=folders)
+    ask(None, session=session, title="Save numbers", folders=folders)
+    ask(None, session=session, title="Save picture", folders=folders)
+    # Before it has a folder of its own, a dialog begins in the latest of another.
+    assert folders[1:] == [str(one) for one in (figures, figures, tables, tables)]
+    # One that is gone falls back to the latest that is there.
+    figures.rmdir()
+    ask(None, session=session, folders=folders)
+    assert folders[5] == str(tables)
+    tables.rmdir()
+    assert folder_for(session, "Save figure") == ""

@@ -1,7 +1,9 @@
 """Saving pictures of the viewport and the window, and copying them."""
 
+import re
 import threading
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor, QGuiApplication, QImage
@@ -75,6 +77,39 @@ def test_a_picture_is_asked_for_or_copied_and_a_cancelled_dialog_changes_nothing
     settle()
     assert not QImage(str(tmp_path / "curve.png")).isNull()  # with its ending
     assert window.session.status.endswith("curve.png")
+
+
+def test_a_picture_has_exactly_the_size_that_was_asked_for(window, save, tmp_path):
+    """In pixels or on paper; in another shape, the whole curve is still in it."""
+    for pixels in ((900, 300), (301, 700)):
+        picture = save(tmp_path / "helix.png", pixels=pixels, background="white")
+        assert picture.size().toTuple() == pixels
+        data = picture.convertToFormat(QImage.Format.Format_RGB888)
+        rows = np.frombuffer(data.constBits(), np.uint8).reshape(pixels[1], -1)
+        colored = np.ptp(
+            rows[:, : 3 * pixels[0]].reshape(pixels[1], pixels[0], 3).astype(int), axis=2
+        )
+        assert (colored > 100).sum() > 400
+        edges = (colored[0], colored[-1], colored[:, 0], colored[:, -1])
+        assert not any((edge > 100).any() for edge in edges)
+    picture = save(tmp_path / "print.png", print_mm=(84.0, 63.0), dpi=300)
+    assert picture.size().toTuple() == (992, 744)
+    assert picture.dotsPerMeterX() == 11811  # 300 an inch
+
+
+def test_the_window_saves_vectors(window, settle, tmp_path):
+    def saved(kind, **options):
+        window.pictures.save(tmp_path / "curve", PictureOptions(kind=kind, **options))
+        settle()
+        return (tmp_path / f"curve.{kind}").read_bytes()
+
+    assert saved("pdf", pixels=(400, 300)).startswith(b"%PDF")
+    text = saved("svg", print_mm=(84.0, 63.0)).decode()
+    width, height = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', text).groups()
+    assert abs(float(width) / 72 * 25.4 - 84) < 0.05
+    assert abs(float(height) / 72 * 25.4 - 63) < 0.05
+    points = text.count("<use")
+    assert points >= window.session.positions[1] - window.session.positions[0]
 
 
 def test_a_picture_that_cannot_be_written_or_drawn_says_why(window, save, tmp_path):

@@ -85,6 +85,23 @@ def test_the_table_has_a_line_for_each_position(looked_at, tmp_path):
     assert rows[31]["selected"] == rows[19]["in_range"] == "0"
 
 
+def test_each_further_table_has_a_file_of_its_own(looked_at, tmp_path):
+    heads, lags = {"head": np.arange(2)}, {"lag": np.arange(5), "attention": np.ones(5)}
+    numbers = {"kernels": {**heads, **lags}}
+    data = WindowData.of(looked_at, numbers, {"kernels": {"": heads, "lags": lags}})
+    data.write(tmp_path / "data.csv")
+    names = {path.name for path in tmp_path.glob("*.csv")}
+    assert names == {
+        "data.csv", "data-components.csv", "data-kernels.csv", "data-kernels-lags.csv"
+    }  # fmt: skip
+    assert len(read_csv(tmp_path / "data-kernels.csv")) == 2
+    assert read_csv(tmp_path / "data-kernels-lags.csv")[4] == {"lag": "4", "attention": "1.0"}
+    shares = [
+        float(row["explained_variance_ratio"]) for row in read_csv(tmp_path / "data-components.csv")
+    ]
+    assert shares == looked_at.curve.pca.explained_variance_ratio.tolist()
+
+
 def test_models_beside_it_come_too(beside, tmp_path):
     data = WindowData.of(beside)
     data.write(tmp_path / "data.npz")

@@ -412,6 +412,19 @@ def test_figure_numbers_and_script_are_of_the_view(name, show):
     assert run_script(show(name).panel.python()).strip()
 
 
+@pytest.mark.parametrize("name", PANELS)
+def test_tables_have_one_kind_of_rows_each(name, show):
+    """The first column has a value in each row, so that it can say what the rows are."""
+    panel = show(name).panel
+    tables = panel.tables()
+    assert next(iter(tables)) == ""
+    assert {column for table in tables.values() for column in table} == set(panel.numbers())
+    for title, table in tables.items():
+        lengths = [len(np.atleast_1d(values)) for values in table.values()]
+        assert max(lengths) == lengths[0], title
+        assert len(table) == 1 or min(lengths) > lengths[0] / 3, title
+
+
 # ---- compared models ---------------------------------------------------------------------------
 
 
@@ -427,6 +440,11 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     (long,) = [one for one in printed if one.startswith("long")]
     assert printed[long] == compared_color(0, LIGHT)
     assert any(column.startswith("short: ") for column in panel.numbers())
+    models = [list(dict.fromkeys(table["model"])) for table in panel.tables().values()]
+    assert models[0] == [stage.session.model.name, "long", "short"]
+    assert all(own[0] == models[0][0] for own in models)  # some are of the open model alone
+    for table in panel.tables().values():
+        assert len({len(column) for column in table.values()}) == 1
     assert "# Beside it, short:" in panel.python()
     assert panel.legend.chips[1].toolTip()
 

@@ -7,6 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.models import catalogue
+from geometry.models.tried import tried
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.loading import MAX_RECENT, first_range
@@ -121,10 +122,29 @@ def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_trie
     assert "does not exist" in opened.notice.text
     assert "nothing.safetensors" in opened.notice.text
     assert opened.notice.advice
-    assert "Traceback" in opened.notice.details
+    assert f"As a file or folder: {tmp_path / 'nothing.safetensors'}" in opened.notice.details
+    assert "Traceback" not in opened.notice.details
     assert (opened.opening, opened.status) == ("", "Ready")
     controller.open(str(write_table()))
     assert opened.notice is None
+
+
+def test_the_details_of_a_mistyped_name_say_what_was_tried_and_the_log_has_the_traceback(
+    session, controller, tmp_path, write_table, caplog
+):
+    there = write_table(name="positions")
+    mistyped = there.with_name("postions.npy")
+    controller.open(str(mistyped))
+    assert session.notice.details.splitlines() == [
+        f"As a file or folder: {mistyped}, not found.",
+        "As a model of the Hub: not tried, as it is no id such as owner/name.",
+        f"Similar names in {there.parent}: positions.npy.",
+        "The log has the traceback.",
+    ]
+    assert any(record.exc_info for record in caplog.records)
+    assert tried("gtp2")[1:] == [
+        "As a model of the Hub: gtp2, revision main.", "Similar names of models: gpt2."
+    ]  # fmt: skip
 
 
 def test_a_range_that_the_model_lacks_is_a_sentence(session, controller, write_table):

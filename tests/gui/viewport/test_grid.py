@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from gui.export.save_picture import PictureOptions
+from gui.export.vector_picture import vector_file
 from gui.scene.scene_state import resolve_scene
 from gui.services.compared_curves import compared_color
 from gui.state.aligned_curve import CurveAlignment, OfCompared
@@ -369,6 +370,19 @@ def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, be
     assert clear.pixelColor(clear.width() // 2, 2).alpha() < 255
     whole = application.window.pictures.picture(PictureOptions(whole_window=True, scale=1))
     assert whole.size() == application.window.size()
+    exact = application.window.pictures.picture(PictureOptions(pixels=(701, 333)))
+    assert exact.size().toTuple() == (701, 333)
+
+
+def test_vectors_have_all_views_under_their_names(application, grid, beside, short, long):
+    beside(short, long)
+    figure = application.window.pictures.vectors(PictureOptions(pixels=(1000, 500)))
+    text = vector_file(figure, "svg").decode()
+    assert 'width="750pt" height="375pt"' in text
+    counts = [cell.session.positions for cell in grid.shown_cells]
+    assert text.count("<use") >= sum(last - first + 1 for first, last in counts)
+    assert all(f">{cell.name.text()}<" in text for cell in grid.shown_cells)
+    assert text.count(">Position<") == 1  # of the common colour bar
 
 
 def test_narrow_views_say_what_matters_most_and_headers_have_the_colours_of_the_plots(

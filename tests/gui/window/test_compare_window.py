@@ -232,8 +232,10 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     session.models = (
         ModelRow(here, "installed"), ModelRow(cached, "cached"), ModelRow(away, "online"),
     )  # fmt: skip
+    work = tmp_path / "work1.helix"
+    work.write_bytes(b"")
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
-    session.recent = (here.id, str(file), gone, away.id, too_long)
+    session.recent = (here.id, str(work), str(file), gone, away.id, too_long)
     session.model = SimpleNamespace(source=here.id)
     assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
     session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)

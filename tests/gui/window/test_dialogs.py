@@ -22,6 +22,7 @@ from gui.window.dialogs import TURNING, about_dialog, choose, is_step, shortcuts
 from gui.window.empty_state import EXPLANATION, EmptyState
 from gui.window.notice_bar import NoticeBar
 from gui.window.status_bar import StatusBar
+from tests.gui.dialogs import type_number
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -106,6 +107,20 @@ def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbo
     QTest.mouseClick(dialog.scale.buttons["4"], LEFT)
     QTest.mouseClick(dialog.background.buttons["transparent"], LEFT)
     assert dialog.options() == PictureOptions(scale=4, background="transparent")
+    assert not dialog.pixels.isVisibleTo(dialog)
+    QTest.mouseClick(dialog.scale.buttons["pixels"], LEFT)
+    assert dialog.pixels.isVisibleTo(dialog)
+    assert dialog.options().pixels == (1400, 1000)  # as on the screen, twice
+    type_number(dialog.width_, "1234")
+    QTest.mouseClick(dialog.kind.buttons["svg"], LEFT)
+    assert dialog.options().pixels == (1234, 1000)
+    assert dialog.options().kind == "svg"
+    assert any("1\N{THIN SPACE}234 × 1\N{THIN SPACE}000 pixels, as v" in t for t in words(dialog))
+    QTest.mouseClick(dialog.scale.buttons["print"], LEFT)
+    assert dialog.options().print_mm == (84.0, 63.0)
+    assert any("992 × 744" in text for text in words(dialog))  # 300 an inch
+    QTest.mouseClick(dialog.scale.buttons["4"], LEFT)
+    assert not dialog.paper.isVisibleTo(dialog)
     QTest.mouseClick(dialog.what.buttons["window"], LEFT)
     assert not dialog.background.isEnabled()
     assert any("4\N{THIN SPACE}000 × 2\N{THIN SPACE}800" in text for text in words(dialog))

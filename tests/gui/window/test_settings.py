@@ -22,6 +22,7 @@ IN_ONE_FILE = hypothesis_settings(
 )
 REMEMBERED = (
     "colormap", "color_span", "outside", "projection", "keep_turned", "recent", "prompt",
+    "folders",
 )  # fmt: skip
 
 
@@ -63,6 +64,7 @@ def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
         colormap="viridis", color_span="range", outside="faint", projection="parallel",
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
+        folders={"Save picture": "/pictures", "work": "/home/me/my work"},
     )  # fmt: skip
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)

@@ -64,7 +64,7 @@ OTHERS = (
     OtherView("sample", (0, 9), (3, 1, 2), place=Place(POSE, follows=True)),
     OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40, in_grid=False),
 )
-BESIDE = replace(WORK, others=OTHERS, main_at=1)
+BESIDE = replace(WORK, others=OTHERS, main_at=1, alone=2)
 LAYINGS = (
     CurveAlignment(OfCompared(1), "basis", mirrored=False, middle="own"),
     CurveAlignment(OfRange((3, 40)), "scaled"),
@@ -175,6 +175,8 @@ ALIGNED = replace(BESIDE, alignment=LAYINGS[0])
 DAMAGED = [
     (BESIDE, lambda said: said.update(main_at=3)),
     (BESIDE, lambda said: said.update(main_at=-1)),
+    (BESIDE, lambda said: said.update(alone=3)),
+    (BESIDE, lambda said: said.update(alone="main")),
     (BESIDE, lambda said: said["others"][0].update(components=[1, 2])),
     (BESIDE, lambda said: said["others"][1].update(positions=[5, 2])),
     (BESIDE, lambda said: said["others"][1].update(source=7)),

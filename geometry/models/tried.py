@@ -1,0 +1,55 @@
+"""What a name of a model was tried as, for who mistyped it; nothing is requested or opened."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from geometry.checkpoints.files import SUFFIXES
+from geometry.hub.address import parse_address
+from geometry.models.catalogue import SAMPLE, read_catalogue
+from geometry.models.computed import is_computed
+
+MOST_NAMES = 5_000
+"""Entries of a folder that are compared with a name."""
+
+
+def tried(source: str) -> list[str]:
+    """Return a line for each thing that a source was tried as, and names that are similar."""
+    if source == SAMPLE or is_computed(source):
+        return []
+    path = Path(os.path.abspath(os.path.expanduser(source)))
+    lines = [f"As a file or folder: {path}, {'which is there' if _exists(path) else 'not found'}."]
+    address = parse_address(source)
+    if address is None or source.endswith(SUFFIXES):
+        lines.append("As a model of the Hub: not tried, as it is no id such as owner/name.")
+    else:
+        lines.append(f"As a model of the Hub: {address.repo}, revision {address.revision}.")
+    if _exists(path):
+        return lines
+    beside = get_close_matches(path.name, _names(path.parent))
+    if beside:
+        lines.append(f"Similar names in {path.parent}: {', '.join(beside)}.")
+    known = {entry.id for entry in read_catalogue()}
+    known |= {name.rpartition("/")[2] for name in known}
+    similar = [name for name in get_close_matches(source, known) if name != source]
+    if similar:
+        lines.append(f"Similar names of models: {', '.join(similar)}.")
+    return lines
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, MOST_NAMES)]
+    except (OSError, ValueError):
+        return []

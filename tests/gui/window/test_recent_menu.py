@@ -1,0 +1,44 @@
+"""Recent sources and saved work in the File menu."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def menu(application):
+    return application.window._recent
+
+
+def texts(menu):
+    return [action.text() for action in menu.actions() if not action.isSeparator()]
+
+
+def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
+    application, menu, qtbot, settle, write_table, helix, tmp_path
+):
+    session = application.session
+    table = str(write_table(helix(60, 8, seed=3), "other"))
+    gone, work = str(tmp_path / "gone & away.npy"), str(tmp_path / "gone.helix")
+    session.recent = (table, gone, work, "gpt2")
+    menu.aboutToShow.emit()
+    assert texts(menu) == [
+        "&1 other.npy", "&2 gone && away.npy (no longer there)", "&3 gone.helix (no longer there)",
+        "&4 gpt2", "Clear this list",
+    ]  # fmt: skip
+    assert [a.isEnabled() for a in menu.actions()[:4]] == [True, False, False, True]
+    assert menu.actions()[0].toolTip() == table
+    assert menu.menuAction() in application.window.commands.menus["File"].actions()
+    menu.popup(application.window.mapToGlobal(application.window.rect().center()))
+    qtbot.waitUntil(menu.isVisible)
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(menu.actions()[0]).center())
+    settle()
+    assert session.model.n_positions == 60
+    menu.aboutToShow.emit()
+    menu.actions()[-1].trigger()
+    assert session.recent == ()
+    menu.aboutToShow.emit()
+    assert texts(menu) == ["Nothing has been opened yet"]
+    assert not menu.actions()[0].isEnabled()
