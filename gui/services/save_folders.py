@@ -22,7 +22,7 @@ def remember_folder(session: Session, kind: str, file: Path) -> None:
 
 def folder_for(session: Session, kind: str) -> str:
     """Return the folder for a kind, or the latest of any kind; "" if neither is there any more."""
-    latest = reversed(session.folders.values())
+    latest = reversed(list(session.folders.values()))
     for folder in (session.folders.get(kind, ""), *latest):
         if folder and Path(folder).is_dir():
             return folder

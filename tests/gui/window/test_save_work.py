@@ -13,6 +13,7 @@ from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
+from gui.state.session import MAIN
 from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import UnsavedWork
@@ -195,6 +196,22 @@ def test_a_model_that_is_still_being_read_is_saved_and_kept_as_it_was_asked_for(
     application.controller.comparing.clear()
     save(application, tmp_path / "alone.helix")
     assert read_work(tmp_path / "alone.helix").others == ()
+
+
+def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tmp_path, settle):
+    grid, comparing = application.window.grid, application.controller.comparing
+    other = comparing.add(str(write_table(name="other")))
+    settle()
+    files = {key: tmp_path / f"{key}.helix" for key in (MAIN, other, None)}
+    for key, file in files.items():
+        grid.show_alone(key)
+        save(application, file)
+    assert [read_work(file).alone for file in files.values()] == [0, 1, None]
+    for key, file in files.items():
+        application.controller.open(str(file))
+        settle()
+        (compared,) = application.session.compared
+        assert grid.alone == {MAIN: MAIN, other: compared.key, None: None}[key]
 
 
 # ---- what panels show and draw, and what is laid over the curve -----------------------------
