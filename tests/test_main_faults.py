@@ -62,7 +62,7 @@ def test_what_is_not_there(command, loopback_hub, gpt2_commit, tmp_path):
     assert_refused(missing, "has no revision 'never'")
     assert not (tmp_path / "report").exists()
     missing = command("render", GPT2, "--out", tmp_path / "x.png", "--offline")
-    assert_refused(missing, f"{GPT2} is not on this machine", "leave out --offline")
+    assert_refused(missing, f"{GPT2} is not on this machine", "omit --offline")
     missing = command("export", GPT2, "--out", out, HF_HUB_OFFLINE="1")
     assert_refused(missing, f"{GPT2} is not on this machine", "unset HF_HUB_OFFLINE")
     assert len(loopback_hub.requests) == 2

@@ -127,7 +127,7 @@ def test_searching(command, loopback_hub, gpt2_commit, tmp_path):
     assert (nothing.returncode, nothing.stdout) == (0, "")
     assert nothing.stderr == "No model on the Hub has 'quite another' in its name.\n"
     refused = command("models", "--search", "gpt2", "--offline")
-    assert_refused(refused, "The Hub cannot be reached", "leave out --offline")
+    assert_refused(refused, "The Hub cannot be reached", "omit --offline")
 
 
 # ---- the window ----------------------------------------------------------------------------

@@ -117,5 +117,5 @@ class _Window:
     def read_at(self, offset: int, nbytes: int) -> Bytes:
         start = offset - self.begin
         if start < 0 or start + nbytes > len(self.data):
-            raise SourceError(f"{self.name} is damaged: its directory points nowhere.", AGAIN)
+            raise SourceError(f"{self.name} is damaged: its directory is invalid.", AGAIN)
         return self.data[start : start + nbytes]

@@ -40,11 +40,11 @@ VIEWPORT: Rows = (
     ("… with Shift, Ctrl", "Add to the selection, remove from it"),
 )
 TURNING: Rows = (
-    ("Shift ← → ↑ ↓", "Turn"),
+    ("Shift ← → ↑ ↓", "Rotate"),
     ("Ctrl ← → ↑ ↓", "Move"),
     ("Alt ← →", "Roll"),
 )
-"""Rows for the commands of the menu "Turn and move", one for each kind."""
+"""Rows for the commands of the menu "Rotate and move", one for each kind."""
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),

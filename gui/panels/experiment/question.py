@@ -152,8 +152,7 @@ class ExperimentLike:
         first, last = self.positions
         if last - first + 1 < LEAST_POSITIONS:
             raise RangeError(
-                f"A curve needs {LEAST_POSITIONS} positions or more, and the range is"
-                f" {first}–{last}.",
+                f"A curve needs at least {LEAST_POSITIONS} positions; the range is {first}–{last}.",
                 "Show a longer range.",
             )
         yield Progress(None, "Fitting a helix to the model")

@@ -111,12 +111,12 @@ def test_a_synthetic_curve_opens_by_its_own_source():
     ("text", "why"),
     [("", "a curve is one of line, circle, helix"), ("spiral", "not 'spiral'"),
      ("helix,turns", "expected numbers such as turns=2"), ("helix,kind=2", "not 'kind=2'"),
-     ("helix,n=8,n=9", "once each"), ("helix,n=1.5", "n is no number"),
+     ("helix,n=8,n=9", "once each"), ("helix,n=1.5", "n is not a number"),
      ("helix,turns=nan", "expected turns between"), ("line,d=5", "expected d_model between"),
      ("line,n=99999999", "more than 33,554,432 numbers"), ("line,seed=-1", "expected seed")],
 )  # fmt: skip
 def test_what_is_no_curve_is_said(text, why):
-    with pytest.raises(SourceError, match=f"is not a synthetic curve:  .*{why}") as caught:
+    with pytest.raises(SourceError, match=f"is not a synthetic curve: .*{why}") as caught:
         open_source(f"synthetic:{text}")
     assert caught.value.advice.endswith(".")
     assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"

@@ -81,7 +81,7 @@ def test_the_shown_components_count_and_too_few_positions_or_dimensions_are_said
         asked(model, (7, 9))
     assert asked(model, (7, 10)).positions == (7, 10)
     flat = open_table(np.random.default_rng(1).normal(size=(20, 2)), "flat")
-    with pytest.raises(RangeError, match="components 1, 2, 3, and this table has 2 columns"):
+    with pytest.raises(RangeError, match="components 1, 2, 3, but this table has 2 columns"):
         asked(flat, (0, 19))
 
 

@@ -133,7 +133,7 @@ def test_it_follows_both_curves(opened, beside, copy):
     assert opened.aligned.alignment.disparity < 1e-12
     other.request_positions(150, 160)
     assert opened.aligned is None
-    assert opened.not_aligned == "The positions 150–160 and 50–70 have do not overlap."
+    assert opened.not_aligned == "The positions 150–160 and 50–70 do not overlap."
     assert resolve_scene(opened).guides == ()
 
 

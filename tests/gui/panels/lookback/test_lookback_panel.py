@@ -297,7 +297,7 @@ def test_it_is_said_where_the_rotation_alone_does_better(stage, panel, write_tab
     for lag in (found.lags[better.argmax()], found.lags[better.argmin()]):
         panel.configure(lag=int(lag))
         at = found.index(lag)
-        alone = f"rotation alone fits better:  {format_number(found.r2['rotation'][at])}"
+        alone = f"rotation alone fits better: {format_number(found.r2['rotation'][at])}"
         assert (alone in panel.header.finding.text()) is bool(better[at])
     assert better.any()
     assert not better.all()
