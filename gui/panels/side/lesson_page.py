@@ -99,6 +99,8 @@ class LessonPage(QTextBrowser):
                 continue
             if section in HEADINGS:
                 yield f"#### {HEADINGS[section]}"
+            # No line ends between a number and its sign.
+            text = text.replace(" %", "\N{NO-BREAK SPACE}%")
             # A picture would be read from any place on this machine: it becomes a link.
             yield _PICTURE.sub(r"\1\!", text)
 

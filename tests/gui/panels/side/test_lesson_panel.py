@@ -146,3 +146,10 @@ def test_the_mouse_wheel_s_place_stays_when_numbers_come(panel):
     course = panel.course
     panel.session.lesson = Course(course.lesson, course.steps, 1)
     assert bar.value() == 0
+
+
+def test_a_number_and_its_per_cent_stay_in_one_line(panel):
+    panel.page.show_text({"": "They hold 91 % of it.", "look": "90 % of the draws."})
+    raw = panel.page.document().toRawText()
+    assert "91\N{NO-BREAK SPACE}% of" in raw
+    assert "90\N{NO-BREAK SPACE}% of" in raw
