@@ -16,7 +16,12 @@ from gui.commands.arguments import (
     Colors,
     ColorsName,
     Fresh,
+    LineWidth,
     Offline,
+    Opacity,
+    Parts,
+    PartsName,
+    PointSize,
     Positions,
     Source,
     Table,
@@ -44,6 +49,7 @@ from gui.commands.terminal import (
 )
 from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
+from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -177,6 +183,10 @@ def render(
     view: Annotated[ViewName, typer.Option(help="Where the camera is.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
     colors: Colors = ColorsName.table,
+    line_width: LineWidth = LINE_WIDTH,
+    point_size: PointSize = POINT_SIZE,
+    curve: Parts = PartsName.both,
+    opacity: Opacity = 1.0,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -202,6 +212,10 @@ def render(
                 view=view.value,
                 theme=theme.value,
                 color_span=colors.value,
+                line_width=line_width,
+                point_size=point_size,
+                curve_parts=curve.value,
+                opacity=opacity,
             ),
         )
     say_written(str(out), model)

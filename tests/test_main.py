@@ -238,6 +238,25 @@ def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
     assert "--colours" in capsys.readouterr().err
 
 
+def test_render_with_line_points_and_opacity(table, tmp_path, capsys):
+    from PIL import Image
+
+    covered = {}
+    for name, options in {
+        "usual": (), "thick": ("--line-width", "6", "--point-size", "14"),
+        "line": ("--curve", "line"), "pale": ("--opacity", "0.2"),
+    }.items():  # fmt: skip
+        out = tmp_path / f"{name}.png"
+        assert run("render", table, "--out", out, "--size", "400x300", *options) == 0
+        with Image.open(out) as image:
+            curve = 255 - np.asarray(image.convert("RGB"))[:, :340].astype(int).min(axis=2)
+        covered[name] = (curve > 20).sum(), curve.max()
+    assert covered["thick"][0] > 1.5 * covered["usual"][0]
+    assert covered["line"][0] < covered["usual"][0]
+    assert run("render", table, "--out", tmp_path / "a.png", "--point-size", "0") == 2
+    assert "--point-size" in capsys.readouterr().err
+
+
 def test_report(table, tmp_path, capsys, monkeypatch):
     def write_texts(figure, path):
         """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""

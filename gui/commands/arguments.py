@@ -11,6 +11,11 @@ import typer
 from typer.main import get_group
 
 from gui.panels.table import PANELS
+from gui.state.values import (
+    LINE_WIDTHS,
+    OPACITIES,
+    POINT_SIZES,
+)
 
 
 class ViewName(StrEnum):
@@ -38,6 +43,14 @@ class ColorsName(StrEnum):
     range = "range"
 
 
+class PartsName(StrEnum):
+    """What is drawn of the curve."""
+
+    both = "both"
+    points = "points"
+    line = "line"
+
+
 class BasisName(StrEnum):
     """In which components a training is seen."""
 
@@ -55,6 +68,24 @@ Positions = Annotated[
 Colors = Annotated[
     ColorsName,
     typer.Option("--colours", help="What they span: the whole table, or the shown range."),
+]
+LineWidth = Annotated[
+    float,
+    typer.Option(
+        min=LINE_WIDTHS[0], max=LINE_WIDTHS[1], help="Width of the line, in pixels at scale 1."
+    ),
+]
+PointSize = Annotated[
+    float,
+    typer.Option(
+        min=POINT_SIZES[0], max=POINT_SIZES[1], help="Size of the points, in pixels at scale 1."
+    ),
+]
+Parts = Annotated[
+    PartsName, typer.Option("--curve", help="What is drawn: line and points, or one of them.")
+]
+Opacity = Annotated[
+    float, typer.Option(min=OPACITIES[0], max=OPACITIES[1], help="Of the curve; 1 is solid.")
 ]
 Offline = Annotated[
     bool, typer.Option("--offline", help="Send no request: open what is on this machine.")

@@ -12,7 +12,12 @@ from gui.commands.arguments import (
     Colors,
     ColorsName,
     Fresh,
+    LineWidth,
     Offline,
+    Opacity,
+    Parts,
+    PartsName,
+    PointSize,
     Positions,
     Source,
     Table,
@@ -26,9 +31,10 @@ from gui.commands.arguments import (
 )
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.terminal import say_written
+from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 if TYPE_CHECKING:
-    from gui.state.values import ColorSpan
+    from gui.state.values import ColorSpan, CurveParts
 
 
 class AboutName(StrEnum):
@@ -46,6 +52,10 @@ class Look(TypedDict):
     view: str
     theme: str
     color_span: ColorSpan
+    line_width: float
+    point_size: float
+    curve_parts: CurveParts
+    opacity: float
 
 
 def export(
@@ -67,6 +77,10 @@ def export(
         ThemeName, typer.Option(help="Colours, in a scene or a film.")
     ] = ThemeName.light,
     colors: Colors = ColorsName.table,
+    line_width: LineWidth = LINE_WIDTH,
+    point_size: PointSize = POINT_SIZE,
+    curve: Parts = PartsName.both,
+    opacity: Opacity = 1.0,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
@@ -106,7 +120,11 @@ def export(
         model = open_in_step(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
-        look: Look = {"view": view.value, "theme": theme.value, "color_span": colors.value}
+        look: Look = {
+            "view": view.value, "theme": theme.value, "color_span": colors.value,
+            "line_width": line_width, "point_size": point_size, "curve_parts": curve.value,
+            "opacity": opacity,
+        }  # fmt: skip
         if ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:

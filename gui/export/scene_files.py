@@ -15,7 +15,6 @@ from gui.style.theme import THEMES, Theme
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
-    from gui.state.values import ColorSpan
 
 SCENES = (".html", ".glb")
 SCREEN = 4 / 3
@@ -74,7 +73,7 @@ def export_scene(
     *,
     view: str = "article",
     theme: str = "light",
-    color_span: ColorSpan = "table",
+    **look: object,
 ) -> None:
     """Write a model's 3D view as a scene.
 
@@ -82,7 +81,7 @@ def export_scene(
     ----------
     out
         The file: ``.html``, or ``.glb``, which has no camera.
-    positions, components, view, theme, color_span
+    positions, components, view, theme, look
         As in :func:`gui.export.pictures.render_picture`.
 
     Raises
@@ -92,5 +91,5 @@ def export_scene(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components, color_span=color_span)
+    session = still_session(model, positions, components, **look)
     SceneExport.of(session, THEMES[theme], view).write(out)

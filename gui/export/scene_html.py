@@ -11,20 +11,22 @@ import numpy as np
 
 from gui.export.scene_guides import Trace, guide_traces
 from gui.state.camera import VIEW_ANGLE, CameraPose
-from gui.state.colors import ColorScale, legible, lookup_table
+from gui.state.colors import legible, lookup_table
 from gui.style.theme import SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
+    from gui.state.values import CurveLook
 
 POINT_SIZE, FAINT_SIZE, LINE_WIDTH = 4, 2, 3
-"""Sizes in pixels of the browser."""
+"""Default sizes in pixels of the browser."""
 BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
 STOPS = 32
 """Number of colours that define a map."""
 ARROW = 0.15
 """Length of an axis's arrow, relative to the scene's longest extent."""
+MODES = {"both": "lines+markers", "points": "markers", "line": "lines"}
 PROJECTIONS = {"perspective": "perspective", "parallel": "orthographic"}
 THINNEST = 1e-3
 """Minimum thickness of a flat scene, relative to its longest extent, as required by Plotly."""
@@ -44,11 +46,13 @@ def scene_html(
     world = state.coordinates @ state.turn.T
     first, last = state.positions
     shown = slice(first, last + 1)
-    traces = [_curve(world[shown], state.scale, shown, texts[shown], theme)]
+    traces = [_curve(world[shown], state, shown, texts[shown], theme)]
     if state.outside == "faint":
         ends = (slice(0, first + 1), slice(last, len(world)))
         traces += [
-            _faint(world[end], texts[end], theme) for end in ends if end.stop - end.start > 1
+            _faint(world[end], state.look, texts[end], theme)
+            for end in ends
+            if end.stop - end.start > 1
         ]
     traces += guide_traces(state, theme)
     traces += _arrows(state, theme, _Box.around(traces), pose)
@@ -68,18 +72,20 @@ def scene_html(
     return page.replace("<head>", head, 1)
 
 
-def _points(points: np.ndarray, texts: Sequence[str]) -> Trace:
+def _points(points: np.ndarray, look: CurveLook, texts: Sequence[str]) -> Trace:
     return {
         **{axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")},
-        "mode": "lines+markers",
+        "mode": MODES[look.curve_parts],
+        "opacity": look.opacity,
         "text": [html.escape(text) for text in texts],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
 
 def _curve(
-    points: np.ndarray, scale: ColorScale, shown: slice, texts: Sequence[str], theme: Theme
+    points: np.ndarray, state: SceneState, shown: slice, texts: Sequence[str], theme: Theme
 ) -> Trace:
+    scale, look = state.scale, state.look
     table = legible(lookup_table(scale.colormap), theme.viewport)
     stops = np.linspace(0, 1, STOPS)
     colored = {
@@ -100,18 +106,18 @@ def _curve(
         "thickness": 10,
         "outlinewidth": 0,
     }
-    return {
-        **_points(points, texts),
-        "line": {**colored, "width": LINE_WIDTH},
-        "marker": {**colored, "size": POINT_SIZE, "opacity": 1, "colorbar": bar},
-    }
+    line = {**colored, "width": LINE_WIDTH * look.line_share}
+    marker = {**colored, "size": POINT_SIZE * look.point_share, "opacity": 1}
+    # Markers that are not drawn have no bar either.
+    (line if look.curve_parts == "line" else marker).update(colorbar=bar, showscale=True)
+    return {**_points(points, look, texts), "line": line, "marker": marker}
 
 
-def _faint(points: np.ndarray, texts: Sequence[str], theme: Theme) -> Trace:
+def _faint(points: np.ndarray, look: CurveLook, texts: Sequence[str], theme: Theme) -> Trace:
     return {
-        **_points(points, texts),
-        "line": {"color": theme.faint, "width": 1},
-        "marker": {"color": theme.faint, "size": FAINT_SIZE},
+        **_points(points, look, texts),
+        "line": {"color": theme.faint, "width": look.line_share},
+        "marker": {"color": theme.faint, "size": FAINT_SIZE * look.point_share},
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
-POINT, COMPACT_POINT, LINE, FAINT_POINT, FONT = 7 * SCALE, 4 * SCALE, 3, 3 * SCALE, 11
-"""Point sizes, line widths and font size in the picture."""
+LINE, FONT = 3, 11
+"""Width of guides and font size in the picture."""
 _NOT_IN_MATPLOTLIB = ("batlow", "romaO")
 """Colour maps whose names pyvista does not know."""
 
@@ -170,7 +171,7 @@ class _ModelLines:
         first, last = state.positions
         low, high = (float(limit) for limit in state.scale.limits)
         name = repr(state.scale.colormap)
-        lines = [""]
+        look, lines = state.look, [""]
         if state.scale.colormap in _NOT_IN_MATPLOTLIB:
             lines += ["from cmap import Colormap", ""]
             name = f"Colormap({name}).to_matplotlib()"
@@ -181,13 +182,14 @@ class _ModelLines:
             'flat = {"lighting": False, "render_points_as_spheres": True}',
         ]
         if state.outside == "faint":
-            faint = f'color="{theme.faint}", **flat)'
-            lines += [
-                f"plotter.add_mesh(pv.lines_from_points(points), line_width={SCALE}, {faint}",
-                f"plotter.add_points(points, point_size={FAINT_POINT}, {faint}",
-            ]
+            faint = f'color="{theme.faint}", {self._opacity}**flat)'
+            width = f"line_width={FAINT_LINE_WIDTH * look.line_share * SCALE:g}"
+            size = f"point_size={FAINT_POINT_SIZE * look.point_share * SCALE:g}"
+            if look.curve_parts != "points":
+                lines.append(f"plotter.add_mesh(pv.lines_from_points(points), {width}, {faint}")
+            if look.curve_parts != "line":
+                lines.append(f"plotter.add_points(points, {size}, {faint}")
         bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
-        size = COMPACT_POINT if self._sight.compact else POINT
         if self._sight.compact:
             bar = "show_scalar_bar=False"
         else:
@@ -198,22 +200,46 @@ class _ModelLines:
             ]
         return [
             *lines,
-            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), **flat}}',
+            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), {self._opacity}**flat}}',
             f"shown = slice({first}, {last + 1})",
-            'line = {"scalars": values[shown], "show_scalar_bar": False, **colors}',
-            f"plotter.add_mesh(pv.lines_from_points(points[shown]), line_width={LINE}, **line)",
-            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size},",
+            *self._curve_lines(bar),
+        ]
+
+    @property
+    def _opacity(self) -> str:
+        opacity = self._state.look.opacity
+        return "" if opacity == 1.0 else f'"opacity": {opacity:g}, '
+
+    def _curve_lines(self, bar: str) -> list[str]:
+        """Return the lines that draw the shown range: its line, its points, or both."""
+        look, size = self._state.look, self._point_size
+        line_bar = bar if look.curve_parts == "line" else "show_scalar_bar=False"
+        line = [
+            "plotter.add_mesh(pv.lines_from_points(points[shown]), scalars=values[shown],",
+            f"                 line_width={look.line_width * SCALE:g}, {line_bar}, **colors)",
+        ]
+        points = [
+            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size:g},",
             f"                   {bar}, **colors)",
         ]
+        drawn = {"both": line + points, "line": line, "points": points}
+        return drawn[look.curve_parts]
+
+    @property
+    def _point_size(self) -> float:
+        return (
+            self._state.look.point_size * (COMPACT_POINTS if self._sight.compact else 1.0) * SCALE
+        )
 
     def _marks(self) -> list[str]:
         """Return the lines that draw selected positions and all labels."""
         state, lines = self._state, []
+        size = f"{self._point_size + 2 * SCALE:g}"
         chosen = [position for position in state.selection if state.visible(position)]
         if chosen:
             lines += [
                 "# Rings in the window:",
-                f"plotter.add_points(points[{chosen}], point_size={POINT + 2 * SCALE}, "
+                f"plotter.add_points(points[{chosen}], point_size={size}, "
                 f'color="{self._theme.accent}", **flat)',
             ]
         labels = {p: t for p, t in lasting_labels(self._session).items() if state.visible(p)}
@@ -273,6 +299,7 @@ class _ModelLines:
         first, last = int(aligned.matched[0]), int(aligned.matched[-1])
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
         color = self._theme.faint if guide.pale else self._theme.text
+        size = f"{6 * self._state.look.point_share * SCALE:g}"
         return [
             "",
             f"from geometry import {', '.join(names_used(aligned))}",
@@ -281,7 +308,7 @@ class _ModelLines:
             *(["laid = laid @ turn.T"] if self._turned else []),
             f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
             f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",
-            f"                   point_size={6 * SCALE}, show_scalar_bar=False, **colors)",
+            f"                   point_size={size}, show_scalar_bar=False, **colors)",
         ]
 
     def _measured(self) -> list[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from gui.scene.picking import Projection
     from gui.scene.scene_state import SceneState
 
-RING_RADIUS = 8.0
+RING_RADIUS, RING_GAP = 8.0, 4.5
+"""Smallest radius of a ring, and its least distance from the edge of its point."""
 RIM = 2.5
 """Visible rim of the discs under many selected points, in logical pixels."""
 _CIRCLE = np.column_stack(
@@ -45,12 +46,13 @@ class Marks:
         leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
         self.labels = PointLabels(plotter.renderer, leaders)
         self._rims: Batch | None = None
-        self._accent, self._scale, self._disc = "#000000", 1.0, 1.0
+        self._accent, self._scale, self._disc, self._radius = "#000000", 1.0, 1.0, 1.0
 
     def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
         self._accent, self._scale = theme.accent, scale
         self._disc = point_size + 2 * RIM * scale
+        self._radius = max(RING_RADIUS * scale, point_size / 2 + RING_GAP * scale)
         self._rings.style(theme.accent, 2 * scale)
         self._hover_ring.style(theme.hover, 2 * scale)
         self.labels.style(theme.text, TEXT - 1, background)
@@ -93,7 +95,7 @@ class Marks:
         marked = displayed[[*ringed, *hovered, *wanted]]
         xy, _ = projection.to_screen(np.vstack([*spots, marked]))
         spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
-        rings = [centre + RING_RADIUS * self._scale * _CIRCLE for centre in xy]
+        rings = [centre + self._radius * _CIRCLE for centre in xy]
         self._rings.draw(rings[: len(ringed)])
         self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
         anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])

@@ -37,6 +37,7 @@ MOST = 9
 """Maximum number of models in the grid, including the open one: three by three."""
 _FOLLOWED = (
     "color_by", "color_component", "colormap", "color_span", "outside", "projection",
+    "line_width", "point_size", "curve_parts", "opacity",
     "keep_turned", "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
 """Fields shared by all views: those of the open model's session are copied to the others."""

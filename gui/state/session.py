@@ -17,9 +17,12 @@ from psygnal import SignalGroupDescriptor
 
 from gui.state.guides import same_basis
 from gui.state.values import (
+    LINE_WIDTH,
+    POINT_SIZE,
     ColorBy,
     ColorLimits,
     ColorSpan,
+    CurveParts,
     ModelRow,
     Notice,
     Outside,
@@ -71,6 +74,12 @@ class Wanted:
     # Positions whose values are at the ends of the colour map: of the whole table, so that a colour
     # means the same in every range, or of the shown range.
     color_span: ColorSpan = "table"
+    # Width of the curve's line and size of its points in logical pixels, what of both is drawn, and
+    # how solid it is.
+    line_width: float = LINE_WIDTH
+    point_size: float = POINT_SIZE
+    curve_parts: CurveParts = "both"
+    opacity: float = 1.0
     outside: Outside = "hidden"  # Display of positions outside the range
     projection: Projection = "perspective"  # Whether what is farther away is drawn smaller
     # After a drag, keep the curve and its arrows rotated instead of easing them back to the true

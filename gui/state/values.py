@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from geometry.models.catalogue import CatalogueEntry
@@ -13,12 +13,49 @@ if TYPE_CHECKING:
 ColorBy = Literal["position", "norm", "residual", "component"]
 ColorSpan = Literal["table", "range"]
 Outside = Literal["hidden", "faint"]
+CurveParts = Literal["both", "points", "line"]
 Projection = Literal["perspective", "parallel"]
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
+
+
+LINE_WIDTH, POINT_SIZE = 1.5, 7.0
+"""Default sizes of the curve, in logical pixels."""
+LINE_WIDTHS, POINT_SIZES, OPACITIES = (0.5, 12.0), (1.0, 30.0), (0.05, 1.0)
+"""Inclusive bounds: what is thinner or fainter is lost, what is larger hides the curve."""
+
+
+def within(value: object, bounds: tuple[float, float]) -> TypeGuard[float]:
+    """Return whether a value is a number between two bounds, both included."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and bounds[0] <= value <= bounds[1]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CurveLook:
+    """How thick and how solid the curve is drawn."""
+
+    # Width of the line and diameter of the points, in logical pixels.
+    line_width: float = LINE_WIDTH
+    point_size: float = POINT_SIZE
+    curve_parts: CurveParts = "both"
+    opacity: float = 1.0  # 1 for solid
+
+    @property
+    def line_share(self) -> float:
+        """The line's width relative to the default."""
+        return self.line_width / LINE_WIDTH
+
+    @property
+    def point_share(self) -> float:
+        """The points' size relative to the default."""
+        return self.point_size / POINT_SIZE
 
 
 @dataclass(frozen=True, slots=True)

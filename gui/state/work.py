@@ -11,7 +11,21 @@ import numpy as np
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
 from gui.state.layout import Layout
-from gui.state.values import ColorBy, ColorSpan, Fields, Outside, Projection, Quantity
+from gui.state.values import (
+    LINE_WIDTH,
+    LINE_WIDTHS,
+    OPACITIES,
+    POINT_SIZE,
+    POINT_SIZES,
+    ColorBy,
+    ColorSpan,
+    CurveParts,
+    Fields,
+    Outside,
+    Projection,
+    Quantity,
+    within,
+)
 from gui.style.theme import COLORMAPS
 
 if TYPE_CHECKING:
@@ -138,6 +152,10 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "color_component": lambda value: whole(value, 1),
     "colormap": lambda value: value in COLORMAPS,
     "color_span": _one_of(*get_args(ColorSpan)),
+    "line_width": lambda value: within(value, LINE_WIDTHS),
+    "point_size": lambda value: within(value, POINT_SIZES),
+    "curve_parts": _one_of(*get_args(CurveParts)),
+    "opacity": lambda value: within(value, OPACITIES),
     "outside": _one_of(*get_args(Outside)),
     "projection": _one_of(*get_args(Projection)),
     "keep_turned": flag,
@@ -157,5 +175,8 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "snapshot": lambda value: value is None or whole(value),
 }
 """Saved fields of the session, with the check of their values."""
-LATER: Fields = {"color_span": "table"}
+LATER: Fields = {
+    "color_span": "table", "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
+    "curve_parts": "both", "opacity": 1.0,
+}  # fmt: skip
 """Saved fields that files of 0.1 lack, with what 0.1 showed."""

@@ -38,6 +38,7 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.colorSpanRequested.connect(lambda span: window.set_field("color_span", span))
             panel.outsideRequested.connect(lambda how: window.set_field("outside", how))
             panel.projectionRequested.connect(lambda how: window.set_field("projection", how))
+            panel.lookRequested.connect(window.set_field)
             panel.keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))
         case PromptPanel():
             panel.promptRequested.connect(lambda text: window.set_field("prompt", text))

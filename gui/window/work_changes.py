@@ -29,6 +29,7 @@ SAME = 1e-6
 _SEEN = (
     "positions", "turn", "compared", "main_at", "alignment", "model",
     "components", "color_by", "color_component", "colormap", "color_span", "outside",
+    "line_width", "point_size", "curve_parts", "opacity",
     "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
     "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
     "basis", "snapshot",

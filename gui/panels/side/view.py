@@ -1,11 +1,12 @@
-"""How the curve is drawn: colours, positions outside the range, projection."""
+"""How the curve is drawn: colours, line and points, positions outside the range, projection."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from gui.panels.base import Panel
+from gui.panels.side.curve_options import CurveOptions
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
@@ -55,6 +56,8 @@ class ViewPanel(Panel):
         "perspective" or "parallel".
     keepTurnedRequested
         Whether the curve stays turned after a drag.
+    lookRequested
+        A field of :class:`gui.state.values.CurveLook` as the session names it, and its value.
     """
 
     colorByRequested = Signal(str, int)
@@ -63,6 +66,7 @@ class ViewPanel(Panel):
     outsideRequested = Signal(str)
     projectionRequested = Signal(str)
     keepTurnedRequested = Signal(bool)
+    lookRequested = Signal(str, object)
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -89,13 +93,22 @@ class ViewPanel(Panel):
             ),
             "Projection",
         )
-        self.after_drag = Segmented(
+        self.curve_parts = Segmented(
             (
-                ("ease", "Ease back", "Turn the curve back until the axes are the components"),
-                ("stay", "Stay turned", "Leave the curve as it is; the arrows are turned with it"),
+                ("both", "Both", "A line through points"),
+                ("points", "Points", "The points alone"),
+                ("line", "Line", "The line alone"),
             ),
-            "When a handle of the range slider is released",
+            "What is drawn of the curve",
         )
+        self.options = CurveOptions(theme, self)
+        self.after_drag = self.options.after_drag
+        self.more = QPushButton("⋯")
+        self.more.setFixedWidth(4 * GRID)
+        # As high as the choice beside it.
+        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
+        self.more.setToolTip(wrapped("Line width, point size, opacity, and what a drag leaves"))
+        self.more.setAccessibleName("More about the curve")
         self._arrange()
         self._connect()
         self._on_session_changed()
@@ -127,25 +140,26 @@ class ViewPanel(Panel):
 
     def _arrange(self) -> None:
         colors = hbox((self.color_by, 3), self.component, spacing=GRID // 2)
+        curve = hbox((self.curve_parts, 1), self.more, spacing=GRID // 2)
         cells = grid(self, GRID, GRID // 2, margins=(GRID, GRID // 2, GRID, GRID))
         cells.setColumnStretch(1, 1)
-        rows: tuple[tuple[str, QWidget | QHBoxLayout], ...] = (
-            ("Colour by", colors),
-            ("Colours", self.colormap),
-            ("Span", self.color_span),
-            ("Outside", self.outside),
-            ("Projection", self.projection),
-            ("On release", self.after_drag),
+        rows: tuple[tuple[str, QWidget | QHBoxLayout, str], ...] = (
+            ("Colour by", colors, "What the colours of the curve mean"),
+            ("Colours", self.colormap, ""),
+            ("Span", self.color_span, ""),
+            ("Curve", curve, self.curve_parts.accessibleName()),
+            ("Outside", self.outside, ""),
+            ("Projection", self.projection, ""),
         )
-        for row, (text, control) in enumerate(rows):
+        for row, (text, control, tip) in enumerate(rows):
             title = label(text, "muted")
             cells.addWidget(title, row, 0)
             if isinstance(control, QWidget):
                 cells.addWidget(control, row, 1)
-                title.setToolTip(wrapped(control.accessibleName()))
+                tip = tip or control.accessibleName()
             else:
                 cells.addLayout(control, row, 1)
-                title.setToolTip("What the colours of the curve mean")
+            title.setToolTip(wrapped(tip))
         cells.setRowStretch(len(rows), 1)
 
     def _connect(self) -> None:
@@ -157,6 +171,9 @@ class ViewPanel(Panel):
         self.color_span.chosen.connect(self.colorSpanRequested)
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
+        self.curve_parts.chosen.connect(lambda parts: self.lookRequested.emit("curve_parts", parts))
+        self.more.clicked.connect(lambda: self.options.open_beside(self.more))
+        self.options.lookRequested.connect(self.lookRequested)
         self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
         events = self.session.events
         for changed in (
@@ -164,6 +181,10 @@ class ViewPanel(Panel):
             events.color_component,
             events.colormap,
             events.color_span,
+            events.line_width,
+            events.point_size,
+            events.curve_parts,
+            events.opacity,
             events.outside,
             events.projection,
             events.keep_turned,
@@ -187,4 +208,9 @@ class ViewPanel(Panel):
         self.color_span.show_value(session.color_span)
         self.outside.show_value(session.outside)
         self.projection.show_value(session.projection)
-        self.after_drag.show_value("stay" if session.keep_turned else "ease")
+        self.curve_parts.show_value(session.curve_parts)
+        self.options.show_session(session)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.options.set_theme(theme)

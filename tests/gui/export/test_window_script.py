@@ -151,6 +151,8 @@ def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, ru
         {"color_by": "residual", "outside": "faint", "selection": (150,)},
         {"color_by": "component", "color_component": 2},
         {"sphere": True, "norms_centred": True},
+        {"line_width": 4.0, "point_size": 12.0, "outside": "faint"},
+        {"curve_parts": "points", "outside": "faint"},
     ],
 )
 def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
@@ -167,6 +169,20 @@ def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
     assert ("section" in names) == opened.sphere
     if opened.sphere:
         np.testing.assert_allclose(names["section"].axes, state.sphere.axes, atol=1e-9)
+
+
+def test_the_line_alone_and_what_can_be_seen_through(opened, run, tmp_path):
+    run(script(opened, sight(opened)))
+    solid = read(tmp_path / "helix.png")
+    opened.change(curve_parts="line", line_width=5.0, opacity=0.4)
+    text = script(opened, sight(opened))
+    assert "add_points" not in text
+    assert "line_width=10, " in text
+    run(text)
+    pale = read(tmp_path / "helix.png")
+    assert pale[:, :500].min() > solid[:, :500].min()
+    # The colour bar stays.
+    assert np.abs(pale[:, 540:] - 255).max() > 100
 
 
 def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, run, tmp_path):

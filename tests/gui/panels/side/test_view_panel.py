@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.side.view import ViewPanel
 from gui.state.session import Session
+from gui.state.values import CurveLook
 from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
@@ -27,6 +28,7 @@ def record(panel) -> list[tuple]:
     panel.outsideRequested.connect(lambda value: heard.append(("outside", value)))
     panel.projectionRequested.connect(lambda value: heard.append(("projection", value)))
     panel.keepTurnedRequested.connect(lambda value: heard.append(("keep", value)))
+    panel.lookRequested.connect(lambda field, value: heard.append((field, value)))
     return heard
 
 
@@ -47,6 +49,7 @@ def test_shows_the_session_and_asks_nothing(panel):
     panel.session.outside = "faint"
     panel.session.projection = "parallel"
     panel.session.keep_turned = True
+    panel.session.curve_parts = "points"
     assert panel.colormap.currentData() == "batlow"
     assert panel.color_by.currentText() == "Norm"
     assert panel.color_span.value() == "range"
@@ -54,6 +57,7 @@ def test_shows_the_session_and_asks_nothing(panel):
     assert panel.outside.buttons["faint"].isChecked()
     assert panel.projection.value() == "parallel"
     assert panel.after_drag.value() == "stay"
+    assert panel.curve_parts.value() == "points"
     assert heard == []
 
 
@@ -108,7 +112,7 @@ def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
         ("color_span", "range", ("span", "range")),
         ("outside", "faint", ("outside", "faint")),
         ("projection", "parallel", ("projection", "parallel")),
-        ("after_drag", "stay", ("keep", True)),
+        ("curve_parts", "line", ("curve_parts", "line")),
     ):
         for _ in range(2):
             qtbot.mouseClick(getattr(panel, choice).buttons[value], Qt.MouseButton.LeftButton)
@@ -147,8 +151,57 @@ def test_fits_its_place_in_the_left_column(panel, dress):
     panel.session.color_by = "component"
     assert panel.minimumSizeHint().width() <= 240
     assert panel.sizeHint().height() <= 180
-    for choice in (panel.color_span, panel.outside, panel.projection, panel.after_drag):
+    for choice in (panel.color_span, panel.curve_parts, panel.outside, panel.projection):
         for button in choice.buttons.values():
             assert button.fontMetrics().horizontalAdvance(button.text()) < button.width(), (
                 button.text()
             )
+
+
+@pytest.fixture
+def options(panel, qtbot):
+    """The small window of the curve's sizes, opened by its button."""
+    qtbot.mouseClick(panel.more, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(panel.options.isVisible)
+    yield panel.options
+    panel.options.close()
+
+
+def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
+    heard = record(panel)
+    for field, low, high in (("line_width", 2.0, 8.0), ("point_size", 8.0, 25.0)):
+        slider = options.sliders[field].slider
+        ticks = len(heard)
+        slider.setFocus()
+        for _ in range(5):
+            QTest.keyClick(slider, Qt.Key.Key_PageUp)
+        values = [value for name, value in heard[ticks:] if name == field]
+        assert len(values) == 5
+        assert values == sorted(values)
+        assert low < values[-1] < high
+    field = options.sliders["opacity"].field
+    field.selectAll()
+    QTest.keyClicks(field, "0.4")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert heard[-1] == ("opacity", 0.4)
+    qtbot.mouseClick(options.after_drag.buttons["stay"], Qt.MouseButton.LeftButton)
+    assert heard[-1] == ("keep", True)
+
+
+def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot):
+    heard = record(panel)
+    panel.lookRequested.connect(lambda field, value: setattr(panel.session, field, value))
+    assert not options.reset.isEnabled()
+    panel.session.change(line_width=4.0, point_size=2.5, curve_parts="points", opacity=0.5)
+    shown = {field: slider.value for field, slider in options.sliders.items()}
+    assert shown == {"line_width": 4.0, "point_size": 2.5, "opacity": 0.5}
+    assert heard == []
+    qtbot.mouseClick(options.reset, Qt.MouseButton.LeftButton)
+    usual = CurveLook()
+    assert heard == [
+        ("line_width", usual.line_width), ("point_size", usual.point_size),
+        ("opacity", usual.opacity), ("curve_parts", "both"),
+    ]  # fmt: skip
+    assert not options.reset.isEnabled()
+    QTest.keyClick(options, Qt.Key.Key_Escape)
+    assert not options.isVisible()

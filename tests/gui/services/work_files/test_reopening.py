@@ -31,7 +31,8 @@ def reset(session, controller, folder) -> None:
     controller.open(str(folder))
     session.change(
         components=(1, 2, 3), color_by="position", selection=(), prompt="", sphere=False,
-        outside="hidden", norms_quantity="norm", color_span="table",
+        outside="hidden", norms_quantity="norm", color_span="table", line_width=1.5, point_size=7.0,
+        curve_parts="both", opacity=1.0,
     )  # fmt: skip
 
 
@@ -48,7 +49,8 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     wanted = {
         "components": (2, 1, 4), "color_by": "component", "color_component": 3, "selection": (7, 9),
         "prompt": "hello my name", "outside": "faint", "norms_quantity": "step", "sphere": True,
-        "color_span": "range",
+        "color_span": "range", "line_width": 3.0, "point_size": 9.0, "curve_parts": "line",
+        "opacity": 0.5,
     }  # fmt: skip
     session.change(**wanted)
     curve = session.curve.coordinates.copy()
@@ -71,12 +73,13 @@ def test_what_files_of_0_1_lack_is_as_0_1_showed_it(
 ):
     controller.open(str(write_table()))
     path = save(fields={"color_by": "norm"})
-    session.color_span = "range"
+    session.change(color_span="range", line_width=9.0, opacity=0.2)
     if bookmarked:
         controller.go_to(read_work(path))
     else:
         controller.open(str(path))
     assert (session.color_by, session.color_span) == ("norm", "table")
+    assert (session.line_width, session.opacity) == (1.5, 1.0)
 
 
 def test_a_model_beside_the_file_is_found_where_both_were_moved(

@@ -47,6 +47,7 @@ WORK = Work(
     source="/models/gpt2",
     positions=(3, 99),
     fields={name: getattr(Session(), name) for name in FIELDS}
+    | {"line_width": 0.5, "point_size": 12.5, "curve_parts": "line", "opacity": 0.3}
     | {"selection": (4, 7), "prompt": "Hello, “world”", "snapshot": 3},
     fingerprint="abc",
     beside="../gpt2",
@@ -209,6 +210,11 @@ DAMAGED = [
     (WORK, lambda said: said["session"].update(components=[0, 1, 2])),
     (WORK, lambda said: said["session"].update(color_by="taste")),
     (WORK, lambda said: said["session"].update(selection=[-1])),
+    (WORK, lambda said: said["session"].update(line_width=0)),
+    (WORK, lambda said: said["session"].update(point_size=1e9)),
+    (WORK, lambda said: said["session"].update(opacity=True)),
+    (WORK, lambda said: said["session"].update(opacity=float("nan"))),
+    (WORK, lambda said: said["session"].update(curve_parts="none")),
     (WORK, lambda said: said["session"].update(sphere=1)),
     (WORK, lambda said: said["session"].update(colormap="none")),
     (WORK, lambda said: said.update(window=[0, 10])),
