@@ -182,7 +182,7 @@ def render(
     transparent: Annotated[bool, typer.Option(help="No background.")] = False,
     view: Annotated[ViewName, typer.Option(help="Where the camera is.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
     line_width: LineWidth = LINE_WIDTH,
     point_size: PointSize = POINT_SIZE,
     curve: Parts = PartsName.both,

@@ -233,7 +233,7 @@ def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
     assert min(share["range"]) > 50
     plain = tmp_path / "plain.png"
     assert run("render", table, "--out", plain, "--size", "400x300", "--positions", "1-49") == 0
-    assert plain.read_bytes() == (tmp_path / "table.png").read_bytes()
+    assert plain.read_bytes() == (tmp_path / "range.png").read_bytes()
     assert run("render", table, "--out", plain, "--colours", "all") == 2
     assert "--colours" in capsys.readouterr().err
 

@@ -39,8 +39,8 @@ class ThemeName(StrEnum):
 class ColorsName(StrEnum):
     """Which positions have the first and the last colour."""
 
-    table = "table"
     range = "range"
+    table = "table"
 
 
 class PartsName(StrEnum):
@@ -67,7 +67,7 @@ Positions = Annotated[
 ]
 Colors = Annotated[
     ColorsName,
-    typer.Option("--colours", help="What they span: the whole table, or the shown range."),
+    typer.Option("--colours", help="What they span: the shown range, or the whole table."),
 ]
 LineWidth = Annotated[
     float,

@@ -76,7 +76,7 @@ def export(
     theme: Annotated[
         ThemeName, typer.Option(help="Colours, in a scene or a film.")
     ] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
     line_width: LineWidth = LINE_WIDTH,
     point_size: PointSize = POINT_SIZE,
     curve: Parts = PartsName.both,

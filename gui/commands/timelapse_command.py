@@ -43,7 +43,7 @@ def timelapse(
     ] = "960x720",
     fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps a second in a film.")] = 6.0,
     theme: Annotated[ThemeName, typer.Option(help="Colours of a film.")] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,

@@ -130,10 +130,10 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
 def own_scale(session: Session) -> ColorScale:
     """Return the colours of a model's curve, ignoring models beside it.
 
-    Limits span the whole table, so that a colour means the same in every subset; or the shown
-    range, by ``session.color_span``. Where a few outliers would leave all other positions in one
-    colour (the norms of the first and last rows), limits are the 1st and 99th percentile, marked in
-    the labels.
+    Limits span the shown range, so that its order can be seen however short it is; or the whole
+    table, by ``session.color_span``, so that a colour means the same in every range. Where a few
+    outliers would leave all other positions in one colour (the norms of the first and last rows),
+    limits are the 1st and 99th percentile, marked in the labels.
     """
     assert session.model is not None
     assert session.curve is not None

@@ -71,9 +71,9 @@ class Wanted:
     color_by: ColorBy = "position"
     color_component: int = 4
     colormap: str = "jet"
-    # Positions whose values are at the ends of the colour map: of the whole table, so that a colour
-    # means the same in every range, or of the shown range.
-    color_span: ColorSpan = "table"
+    # Positions whose values are at the ends of the colour map: of the shown range, so that a short
+    # one has all colours too, or of the whole table, so that a colour means the same in every one.
+    color_span: ColorSpan = "range"
     # Width of the curve's line and size of its points in logical pixels, what of both is drawn, and
     # how solid it is.
     line_width: float = LINE_WIDTH

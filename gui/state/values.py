@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 ColorBy = Literal["position", "norm", "residual", "component"]
-ColorSpan = Literal["table", "range"]
+ColorSpan = Literal["range", "table"]
 Outside = Literal["hidden", "faint"]
 CurveParts = Literal["both", "points", "line"]
 Projection = Literal["perspective", "parallel"]

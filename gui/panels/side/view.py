@@ -74,8 +74,8 @@ class ViewPanel(Panel):
         self.colormap = self._make_colormap()
         self.color_span = Segmented(
             (
-                ("table", "Whole table", "A colour means the same in every range"),
                 ("range", "Range", "The shown range has all colours, however short it is"),
+                ("table", "Whole table", "A colour means the same in every range"),
             ),
             "What the colours span",
         )  # fmt: skip

@@ -31,6 +31,7 @@ def test_every_map_has_256_opaque_colours_that_can_be_seen_on_every_theme(colorm
 
 
 def test_a_position_has_one_colour_of_the_articles_map_in_every_subset(opened, controller):
+    opened.color_span = "table"
     table = lookup_table("jet")  # from dark blue to dark red
     np.testing.assert_allclose(table[[0, -1], :3], [[0, 0, 128], [128, 0, 0]], atol=2)
     whole = color_scale(opened)
@@ -43,8 +44,14 @@ def test_a_position_has_one_colour_of_the_articles_map_in_every_subset(opened, c
     np.testing.assert_array_equal(whole.values, part.values)
 
 
+def test_at_first_a_short_range_has_all_colours(opened, controller):
+    controller.request_positions(1, 20)
+    scale = color_scale(opened)
+    assert (scale.limits, scale.labels) == ((1.0, 20.0), ("1", "20"))
+
+
 def test_norms_are_cut_where_a_few_would_leave_the_rest_in_one_colour(opened):
-    opened.color_by = "norm"
+    opened.change(color_by="norm", color_span="table")
     scale = color_scale(opened)
     norms = opened.norms.values
     np.testing.assert_allclose(scale.values, norms, rtol=1e-6)

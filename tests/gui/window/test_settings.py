@@ -61,7 +61,7 @@ def remembered(session):
 
 def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
-        colormap="viridis", color_span="range", outside="faint", projection="parallel",
+        colormap="viridis", color_span="table", outside="faint", projection="parallel",
         line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",

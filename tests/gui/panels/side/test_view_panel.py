@@ -45,14 +45,14 @@ def test_shows_the_session_and_asks_nothing(panel):
     panel.session.colormap = "viridis"
     panel.session.colormap = "batlow"
     panel.session.color_by = "norm"
-    panel.session.color_span = "range"
+    panel.session.color_span = "table"
     panel.session.outside = "faint"
     panel.session.projection = "parallel"
     panel.session.keep_turned = True
     panel.session.curve_parts = "points"
     assert panel.colormap.currentData() == "batlow"
     assert panel.color_by.currentText() == "Norm"
-    assert panel.color_span.value() == "range"
+    assert panel.color_span.value() == "table"
     assert panel.outside.value() == "faint"
     assert panel.outside.buttons["faint"].isChecked()
     assert panel.projection.value() == "parallel"
@@ -109,7 +109,7 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
 def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
     heard = record(panel)
     for choice, value, expected in (
-        ("color_span", "range", ("span", "range")),
+        ("color_span", "table", ("span", "table")),
         ("outside", "faint", ("outside", "faint")),
         ("projection", "parallel", ("projection", "parallel")),
         ("curve_parts", "line", ("curve_parts", "line")),
