@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 RING_RADIUS, RING_GAP = 8.0, 4.5
 """Smallest radius of a ring, and its least distance from the edge of its point."""
+RING_WIDTH, EDGE, HALO = 2.5, 1.0, 1.5
+"""Widths in logical pixels: of a ring; of its dark or light edge on either side; and of the halo in
+the background's colour outside that. On any colour map, one of the three stands out.
+"""
 RIM = 2.5
 """Visible rim of the discs under many selected points, in logical pixels."""
 _CIRCLE = np.column_stack(
@@ -32,8 +36,10 @@ _CIRCLE = np.column_stack(
 class Marks:
     """Rings around the selected and the hovered points, and labels that do not collide.
 
-    Many rings would hide the curve: beyond :data:`gui.state.selection.MOST_RINGS` only the current
-    position has one, and the others have a rim of the same colour.
+    Rings have edges in the text's colour and a halo in the background's, for the accent alone would
+    be lost on a curve that has a similar colour. Many rings would hide the curve: beyond
+    :data:`gui.state.selection.MOST_RINGS` only the current position has one, and the others have a
+    rim of the same colour, with the same edge.
 
     Attributes
     ----------
@@ -43,29 +49,36 @@ class Marks:
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._plotter = plotter
-        leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
+        # In the order in which they are drawn.
+        leaders, self._halos, self._edges, self._rings, self._hover_ring = (
+            Lines2D(plotter.renderer) for _ in range(5)
+        )
         self.labels = PointLabels(plotter.renderer, leaders)
         self._rims: Batch | None = None
-        self._accent, self._scale, self._disc, self._radius = "#000000", 1.0, 1.0, 1.0
+        self._rim_edges: Batch | None = None
+        self._accent, self._text = "#000000", "#000000"
+        self._scale, self._disc, self._radius = 1.0, 1.0, 1.0
 
     def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
-        self._accent, self._scale = theme.accent, scale
+        self._accent, self._text, self._scale = theme.accent, theme.text, scale
         self._disc = point_size + 2 * RIM * scale
         self._radius = max(RING_RADIUS * scale, point_size / 2 + RING_GAP * scale)
-        self._rings.style(theme.accent, 2 * scale)
-        self._hover_ring.style(theme.hover, 2 * scale)
+        width = RING_WIDTH * scale
+        self._rings.style(theme.accent, width)
+        self._hover_ring.style(theme.hover, width)
+        self._edges.style(theme.text, width + 2 * EDGE * scale)
+        self._halos.style(background, width + 2 * (EDGE + HALO) * scale)
         self.labels.style(theme.text, TEXT - 1, background)
         self.labels.leaders.style(theme.muted, scale)
-        if self._rims is not None:
-            self._rims.style(theme.accent, self._disc)
+        self._style_rims()
 
     def hide(self) -> None:
         """Hide all marks."""
         self.labels.hide()
-        for lines in (self._rings, self._hover_ring):
+        for lines in (self._halos, self._edges, self._rings, self._hover_ring):
             lines.draw([])
-        self._show_rims(np.zeros((0, 3)))
+        self._show_rims([])
 
     def draw(
         self,
@@ -88,7 +101,9 @@ class Marks:
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]
         many = len(chosen) > MOST_RINGS
-        self._show_rims(self._behind(displayed[chosen], projection) if many else displayed[:0])
+        discs = (self._disc, self._edge_disc)
+        at = displayed[chosen]
+        self._show_rims([self._behind(at, disc, projection) for disc in discs] if many else [])
         ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
         hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
         spots = [at for at, _ in written]
@@ -96,16 +111,27 @@ class Marks:
         xy, _ = projection.to_screen(np.vstack([*spots, marked]))
         spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
         rings = [centre + self._radius * _CIRCLE for centre in xy]
+        n_rings = len(ringed) + len(hovered)
+        self._halos.draw(rings[:n_rings])
+        self._edges.draw(rings[: len(ringed)])
         self._rings.draw(rings[: len(ringed)])
-        self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
-        anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])
+        self._hover_ring.draw(rings[len(ringed) : n_rings])
+        anchors = np.vstack([spots_xy, xy[n_rings:]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
 
-    def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
-        """Return the points moved away from the camera, so that discs are behind the curve."""
+    @property
+    def _edge_disc(self) -> float:
+        """Size in pixels of the discs that are the edges of rims."""
+        return self._disc + 2 * EDGE * self._scale
+
+    def _behind(self, points: np.ndarray, disc: float, projection: Projection) -> np.ndarray:
+        """Return the points moved away from the camera, for discs of a size in pixels.
+
+        So these are behind the curve, and larger ones behind smaller ones.
+        """
         camera = self._plotter.camera
-        pixels = 2 * self._disc / projection.size[1]
+        pixels = 2 * disc / projection.size[1]
         if camera.GetParallelProjection():
             return points + pixels * camera.GetParallelScale() * np.array(
                 camera.GetDirectionOfProjection()
@@ -115,11 +141,19 @@ class Marks:
         moved: np.ndarray = points + share * (points - np.array(camera.GetPosition()))
         return moved
 
-    def _show_rims(self, points: np.ndarray) -> None:
+    def _show_rims(self, points: Sequence[np.ndarray]) -> None:
+        """Draw rims and their edges at points, (n, 3) each; none without any."""
         if self._rims is None and len(points):
             from gui.scene.guide_lines import Batch
 
             self._rims = Batch(self._plotter, "selected", "points")
+            self._rim_edges = Batch(self._plotter, "selected edges", "points")
+            self._style_rims()
+        if self._rims is not None and self._rim_edges is not None:
+            self._rims.show(points[:1])
+            self._rim_edges.show(points[1:])
+
+    def _style_rims(self) -> None:
+        if self._rims is not None and self._rim_edges is not None:
             self._rims.style(self._accent, self._disc)
-        if self._rims is not None:
-            self._rims.show([points] if len(points) else [])
+            self._rim_edges.style(self._text, self._edge_disc)
