@@ -257,6 +257,22 @@ def test_render_with_line_points_and_opacity(table, tmp_path, capsys):
     assert "--point-size" in capsys.readouterr().err
 
 
+def test_render_with_a_period_or_a_column(table, tmp_path, capsys):
+    out, own = tmp_path / "a.png", tmp_path / "own.csv"
+    own.write_text("kind,loss\na,1\nb,2\n", "utf-8")
+    seen = set()
+    for options in ((), ("--period", "12.5"), ("--column-of", own),
+                    ("--column-of", own, "--column", "kind")):  # fmt: skip
+        assert run("render", table, "--out", out, "--size", "200x150", *options) == 0
+        seen.add(out.read_bytes())
+    assert len(seen) == 4
+    capsys.readouterr()
+    assert run("render", table, "--out", out, "--column-of", own, "--column", "size") == 1
+    assert "own.csv has no column “size”." in capsys.readouterr().err
+    assert run("render", table, "--out", out, "--column", "size") == 2
+    assert run("render", table, "--out", out, "--column-of", own, "--period", "9") == 2
+
+
 def test_report(table, tmp_path, capsys, monkeypatch):
     def write_texts(figure, path):
         """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""

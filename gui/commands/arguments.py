@@ -14,6 +14,7 @@ from gui.panels.table import PANELS
 from gui.state.values import (
     LINE_WIDTHS,
     OPACITIES,
+    PERIODS,
     POINT_SIZES,
 )
 
@@ -84,6 +85,20 @@ PointSize = Annotated[
 Parts = Annotated[
     PartsName, typer.Option("--curve", help="What is drawn: line and points, or one of them.")
 ]
+Period = Annotated[
+    float | None,
+    typer.Option(
+        min=PERIODS[0], max=PERIODS[1], metavar="P", help="Colour by the position modulo P."
+    ),
+]
+ColumnFile = Annotated[
+    Path | None,
+    typer.Option("--column-of", metavar="FILE", help="Colour by a column of this table (CSV)."),
+]
+ColumnName = Annotated[
+    str | None,
+    typer.Option("--column", metavar="NAME", help="Which one; default: the first of numbers."),
+]
 Opacity = Annotated[
     float, typer.Option(min=OPACITIES[0], max=OPACITIES[1], help="Of the curve; 1 is solid.")
 ]
@@ -150,6 +165,24 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
     if at < len(words) and words[at] in commands:
         return [words[at], *words[:at], *words[at + 1 :]]
     return words
+
+
+def colored_by(period: float | None, file: Path | None, name: str | None) -> dict[str, object]:
+    """Return the session's fields for colours by a period, or by a column of a table.
+
+    Raises SourceError: the table cannot be read, or has no such column.
+    """
+    if period is not None and file is not None:
+        raise typer.BadParameter("choose one of them", param_hint="--period, --column-of")
+    if name is not None and file is None:
+        raise typer.BadParameter("it needs --column-of FILE", param_hint="--column")
+    if period is not None:
+        return {"color_by": "period", "color_period": period}
+    if file is None:
+        return {}
+    from geometry.checkpoints.column_files import column_named, read_columns
+
+    return {"color_by": "column", "color_column": column_named(read_columns(file), name)}
 
 
 def parse_positions(text: str | None) -> tuple[int, int] | None:

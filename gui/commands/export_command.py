@@ -11,12 +11,15 @@ import typer
 from gui.commands.arguments import (
     Colors,
     ColorsName,
+    ColumnFile,
+    ColumnName,
     Fresh,
     LineWidth,
     Offline,
     Opacity,
     Parts,
     PartsName,
+    Period,
     PointSize,
     Positions,
     Source,
@@ -25,6 +28,7 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
+    colored_by,
     parse_components,
     parse_positions,
     parse_size,
@@ -81,6 +85,9 @@ def export(
     point_size: PointSize = POINT_SIZE,
     curve: Parts = PartsName.both,
     opacity: Opacity = 1.0,
+    period: Period = None,
+    column_of: ColumnFile = None,
+    column: ColumnName = None,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
@@ -125,14 +132,24 @@ def export(
             "line_width": line_width, "point_size": point_size, "curve_parts": curve.value,
             "opacity": opacity,
         }  # fmt: skip
+        colors_by = colored_by(period, column_of, column)
         if ending in SCENES:
-            step("Writing", lambda: export_scene(model, out, span, drawn, **look))
+            step("Writing", lambda: export_scene(model, out, span, drawn, **look, **colors_by))
         elif ending in FILMS:
             from gui.export.turntable import Turn, export_turntable
 
             turn = Turn(about.value, seconds)
             export_turntable(
-                model, out, span, drawn, turn=turn, size=pixels, fps=fps, step=step, **look
+                model,
+                out,
+                span,
+                drawn,
+                turn=turn,
+                size=pixels,
+                fps=fps,
+                step=step,
+                **look,
+                **colors_by,
             )
         else:
             step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))

@@ -11,7 +11,7 @@ import numpy as np
 
 from gui.export.scene_guides import Trace, guide_traces
 from gui.state.camera import VIEW_ANGLE, CameraPose
-from gui.state.colors import legible, lookup_table
+from gui.state.colors import ColorScale, missing_color
 from gui.style.theme import SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
@@ -86,21 +86,17 @@ def _curve(
     points: np.ndarray, state: SceneState, shown: slice, texts: Sequence[str], theme: Theme
 ) -> Trace:
     scale, look = state.scale, state.look
-    table = legible(lookup_table(scale.colormap), theme.viewport)
-    stops = np.linspace(0, 1, STOPS)
     colored = {
-        "color": scale.values[shown],
+        "color": _colors(scale.values[shown], theme),
         "cmin": scale.limits[0],
         "cmax": scale.limits[1],
-        "colorscale": [
-            [float(at), "rgb({}, {}, {})".format(*table[round(at * (len(table) - 1))][:3])]
-            for at in stops
-        ],
+        "colorscale": _stops(scale, theme),
     }
+    names = [html.escape(name) for name in scale.categories]
     bar = {
         "title": {"text": html.escape(scale.title), "side": "top"},
-        "tickvals": list(scale.limits),
-        "ticktext": list(scale.labels),
+        "tickvals": list(range(len(names))) if names else list(scale.limits),
+        "ticktext": names or [html.escape(label) for label in scale.labels],
         "tickfont": {"color": theme.muted},
         "len": 0.3,
         "thickness": 10,
@@ -111,6 +107,27 @@ def _curve(
     # Markers that are not drawn have no bar either.
     (line if look.curve_parts == "line" else marker).update(colorbar=bar, showscale=True)
     return {**_points(points, look, texts), "line": line, "marker": marker}
+
+
+def _colors(values: np.ndarray, theme: Theme) -> np.ndarray | list[float | str]:
+    """Return values for Plotly, with a colour where there is none."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    grey = missing_color(theme.viewport)
+    return [grey if gone else float(value) for value, gone in zip(values, missing, strict=True)]
+
+
+def _stops(scale: ColorScale, theme: Theme) -> list[list[float | str]]:
+    """Return the colour map as Plotly has it: colours between 0 and 1, in steps for categories."""
+    table = scale.table(theme.viewport)
+    n = len(scale.categories)
+    if n:
+        ends = [(end / n, (k + 0.5) / n) for k in range(n) for end in (k, k + 1)]
+    else:
+        ends = [(float(at), float(at)) for at in np.linspace(0, 1, STOPS)]
+    rows = [(at, table[round(seen * (len(table) - 1))]) for at, seen in ends]
+    return [[at, "rgb({}, {}, {})".format(*color[:3])] for at, color in rows]
 
 
 def _faint(points: np.ndarray, look: CurveLook, texts: Sequence[str], theme: Theme) -> Trace:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pprint import pformat
+from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE
+from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE, MOST_LEGEND
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
 from gui.state.camera import VIEW_ANGLE
+from gui.state.colors import missing_color
 from gui.state.session import Session
 from gui.state.timeline import columns_for
 from gui.style.theme import THEMES
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
+WRITTEN_OUT = 88
+"""Letters in a line of numbers that are written out."""
 LINE, FONT = 3, 11
 """Width of guides and font size in the picture."""
 _NOT_IN_MATPLOTLIB = ("batlow", "romaO")
@@ -141,7 +145,7 @@ class _ModelLines:
                 f"snapshot = lapse.steps.tolist().index({step})",
                 "points = ways[snapshot]",
             ]
-        lines.append(f"values = {self._values()}  # {self._state.scale.title}")
+        lines += self._value_lines()
         if self._turned:
             lines += [
                 f"turn = np.array({self._state.turn.tolist()})",
@@ -153,8 +157,26 @@ class _ModelLines:
     def _turned(self) -> bool:
         return not np.array_equal(self._state.turn, np.eye(3))
 
+    def _value_lines(self) -> list[str]:
+        """Return the lines that set ``values``; those of a prompt or a column are written out."""
+        scale, title = self._state.scale, f"# {self._state.scale.title}"
+        if self._session.color_by not in ("token", "column"):
+            return [f"values = {self._values()}  {title}"]
+        known = np.flatnonzero(~np.isnan(scale.values))
+        given = scale.values[: known[-1] + 1 if len(known) else 0]
+        numbers = ", ".join("nan" if np.isnan(v) else f"{v:.7g}" for v in given)
+        return [
+            f"nan = np.nan  {title}; what has no value is grey",
+            "values = np.full(model.n_positions, nan)",
+            f"values[: {len(given)}] = [",
+            *(f"    {line}" for line in wrap(numbers, WRITTEN_OUT, break_long_words=False)),
+            "]",
+        ]
+
     def _values(self) -> str:
         session = self._session
+        if session.color_by == "period":
+            return f"np.arange(model.n_positions) % {session.color_period!r}"
         if session.color_by == "residual":
             return "curve.residual"
         if session.color_by == "component":
@@ -170,7 +192,10 @@ class _ModelLines:
         state, theme, (width, height) = self._state, self._theme, self._sight.size
         first, last = state.positions
         low, high = (float(limit) for limit in state.scale.limits)
-        name = repr(state.scale.colormap)
+        scale = state.scale
+        rows = scale.legend(theme.viewport, len(scale.categories))
+        hexed = [[name, "#{:02x}{:02x}{:02x}".format(*color[:3])] for name, color in rows]
+        name = "[color for _, color in categories]" if hexed else repr(scale.colormap)
         look, lines = state.look, [""]
         if state.scale.colormap in _NOT_IN_MATPLOTLIB:
             lines += ["from cmap import Colormap", ""]
@@ -190,7 +215,7 @@ class _ModelLines:
             if look.curve_parts != "line":
                 lines.append(f"plotter.add_points(points, {size}, {faint}")
         bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
-        if self._sight.compact:
+        if self._sight.compact or hexed:
             bar = "show_scalar_bar=False"
         else:
             lines += [
@@ -200,9 +225,27 @@ class _ModelLines:
             ]
         return [
             *lines,
+            *([f"categories = {pformat(hexed, width=88)}"] if hexed else []),
             f'colors = {{"cmap": {name}, "clim": ({low}, {high}), {self._opacity}**flat}}',
+            *self._missing_line(),
             f"shown = slice({first}, {last + 1})",
             *self._curve_lines(bar),
+            *self._legend_lines(),
+        ]
+
+    def _missing_line(self) -> list[str]:
+        """Return the line that sets the colour of positions without a value, if there are any."""
+        if not np.isnan(self._state.scale.values).any():
+            return []
+        return [f'colors["nan_color"] = "{missing_color(self._theme.viewport)}"']
+
+    def _legend_lines(self) -> list[str]:
+        """Return the line that lists the categories, if there are any."""
+        if self._sight.compact or not self._state.scale.categories:
+            return []
+        return [
+            f'plotter.add_legend(categories[:{MOST_LEGEND}], bcolor=None, face="rectangle",',
+            '                   loc="center right")',
         ]
 
     @property

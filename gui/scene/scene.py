@@ -35,6 +35,8 @@ FAINT_LINE_WIDTH, FAINT_POINT_SIZE = 1.0, 3.0
 """Outside the range, in logical pixels where the curve has its default sizes."""
 LARGEST_BESIDE = 4.0
 """Spheres and other curves are framed with the curve up to this multiple of its size."""
+MOST_LEGEND = 12
+"""Categories listed beside the curve."""
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
 """In small views: length of the arrows, their distance from the corner, and relative point size."""
 LETTER, FEWEST_LETTERS = 0.58, 24
@@ -318,7 +320,8 @@ class HelixScene:
         for name in ("curve", "points"):
             self._shapes[name].point_data["value"] = scale.values
             self._shapes[name].point_data.active_scalars_name = "value"
-        self._bar.show(scale.title, scale.labels, table)
+        legend = scale.legend(self._background, MOST_LEGEND)
+        self._bar.show(scale.title, scale.labels, table, legend)
         if self._compact:
             self._bar.hide()
 
@@ -392,7 +395,7 @@ class HelixScene:
         corner = np.array([width - 136 * s, y])
         self.arrows.draw(axes, state.axis_labels, corner, s, dpi)
         self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
-        texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
+        texts = (*self.arrows.labels, *self._bar.texts)
         self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
@@ -427,4 +430,6 @@ def _polyline(first: int, last: int) -> np.ndarray:
 
 def _same_colors(a: ColorScale, b: ColorScale) -> bool:
     """Return whether both have the same values and colour map, whatever their limits."""
-    return a.colormap == b.colormap and np.array_equal(a.values, b.values)
+    return (a.colormap, a.categories) == (b.colormap, b.categories) and np.array_equal(
+        a.values, b.values, equal_nan=True
+    )

@@ -18,6 +18,7 @@ from psygnal import SignalGroupDescriptor
 from gui.state.guides import same_basis
 from gui.state.values import (
     LINE_WIDTH,
+    PERIOD,
     POINT_SIZE,
     ColorBy,
     ColorLimits,
@@ -33,6 +34,7 @@ from gui.state.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
@@ -66,10 +68,14 @@ class Wanted:
     dragging: bool = False  # True while a range handle is held: results may then be approximate
     # The principal components on the three axes, 1-based.
     components: tuple[int, int, int] = (1, 2, 3)
-    # Colouring of the curve; the component for colouring by a component (1-based); the name of the
-    # colour map.
+    # Colouring of the curve; the component for colouring by a component (1-based); the period in
+    # positions, and the column of the user's own table, for colouring by these.
     color_by: ColorBy = "position"
     color_component: int = 4
+    color_period: float = PERIOD
+    color_column: PositionColumn | None = None
+    # Names of the colour maps: of positions modulo a period, and of everything else.
+    cyclic_colormap: str = "romaO"
     colormap: str = "jet"
     # Positions whose values are at the ends of the colour map: of the shown range, so that a short
     # one has all colours too, or of the whole table, so that a colour means the same in every one.
@@ -138,6 +144,7 @@ class Open:
     # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
     work: Work | None = None  # The saved work opened last; emitted when the session shows it
+    columns: tuple[PositionColumn, ...] = ()  # Those of the user's table read last
     # The file of saved work that is shown, as an absolute path; "" for work without a file.
     work_file: str = ""
     bookmarks: tuple[Bookmark, ...] = ()  # Saved views, once they have been read

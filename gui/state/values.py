@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel
 
-ColorBy = Literal["position", "norm", "residual", "component"]
+ColorBy = Literal["position", "period", "norm", "residual", "component", "token", "column"]
 ColorSpan = Literal["range", "table"]
 Outside = Literal["hidden", "faint"]
 CurveParts = Literal["both", "points", "line"]
@@ -24,6 +24,8 @@ Fields = Mapping[str, object]
 
 LINE_WIDTH, POINT_SIZE = 1.5, 7.0
 """Default sizes of the curve, in logical pixels."""
+PERIOD, PERIODS = 32.0, (2.0, 4096.0)
+"""Default period in positions, and its inclusive bounds: below two positions it is one colour."""
 LINE_WIDTHS, POINT_SIZES, OPACITIES = (0.5, 12.0), (1.0, 30.0), (0.05, 1.0)
 """Inclusive bounds: what is thinner or fainter is lost, what is larger hides the curve."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeGuard, get_args
 
 import numpy as np
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
 from gui.state.layout import Layout
@@ -15,6 +16,8 @@ from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
     OPACITIES,
+    PERIOD,
+    PERIODS,
     POINT_SIZE,
     POINT_SIZES,
     ColorBy,
@@ -150,7 +153,10 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "components": three,
     "color_by": _one_of(*get_args(ColorBy)),
     "color_component": lambda value: whole(value, 1),
+    "color_period": lambda value: within(value, PERIODS),
+    "color_column": lambda value: value is None or isinstance(value, PositionColumn),
     "colormap": lambda value: value in COLORMAPS,
+    "cyclic_colormap": lambda value: value in COLORMAPS,
     "color_span": _one_of(*get_args(ColorSpan)),
     "line_width": lambda value: within(value, LINE_WIDTHS),
     "point_size": lambda value: within(value, POINT_SIZES),
@@ -176,7 +182,8 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
 }
 """Saved fields of the session, with the check of their values."""
 LATER: Fields = {
-    "color_span": "table", "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
+    "color_span": "table", "color_period": PERIOD, "color_column": None,
+    "cyclic_colormap": "romaO", "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
     "curve_parts": "both", "opacity": 1.0,
 }  # fmt: skip
 """Saved fields that files of 0.1 lack, with what 0.1 showed."""

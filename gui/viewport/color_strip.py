@@ -7,13 +7,15 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.state.colors import ColorScale, common_scale, legible, lookup_table
+from gui.state.colors import ColorScale, common_scale
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
 BAR, LONGEST = 8, 240
 """Width of the bar and its maximum height, in logical pixels."""
+MOST, WIDEST = 12, 120
+"""Maximum listed categories, and width of their names in logical pixels."""
 
 
 class ColorStrip(QWidget):
@@ -27,7 +29,7 @@ class ColorStrip(QWidget):
         self._listening = Listening()
         for name in (
             "model", "curve", "norms", "color_by", "color_component", "colormap", "color_span",
-            "color_limits",
+            "color_limits", "color_period", "color_column", "cyclic_colormap", "tokens",
         ):  # fmt: skip
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
@@ -57,6 +59,9 @@ class ColorStrip(QWidget):
             metrics = QFontMetrics(self._font())
             words = (*scale.title.split(", "), *scale.labels)
             width = max(metrics.horizontalAdvance(word) for word in words)
+            names = (name for name, _ in scale.legend(self.theme.viewport, MOST))
+            wide = max((metrics.horizontalAdvance(name) for name in names), default=0)
+            width = max(width, min(wide, WIDEST) + BAR + GRID // 2)
         return QSize(max(width, 4 * GRID) + 2 * GRID, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -72,13 +77,16 @@ class ColorStrip(QWidget):
         painter.setFont(self._font())
         line = QFontMetrics(self._font()).height()
         title = scale.title.split(", ")
+        if scale.categories:
+            self._draw_legend(painter, area, theme, scale)
+            return
         above = (len(title) + 1) * line + GRID
         height = min(LONGEST, area.height() - above - line - 2 * GRID)
         if height < line:
             return
         top = area.center().y() - height / 2 + (above - line) / 2
         bar = QRectF(area.right() - GRID - BAR, top, BAR, height)
-        table = legible(lookup_table(scale.colormap), theme.viewport)
+        table = scale.table(theme.viewport)
         column = np.ascontiguousarray(table[::-1, None, :])
         image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
         painter.drawImage(bar, image)
@@ -92,6 +100,27 @@ class ColorStrip(QWidget):
         painter.drawText(room, right, scale.labels[1])
         room.moveTop(bar.bottom() + GRID / 2)
         painter.drawText(room, right, scale.labels[0])
+
+    def _draw_legend(
+        self, painter: QPainter, area: QRectF, theme: Theme, scale: ColorScale
+    ) -> None:
+        """Draw the title, then a name and a square for each category."""
+        metrics = QFontMetrics(self._font())
+        line = metrics.height()
+        rows = scale.legend(theme.viewport, max(min(MOST, int(area.height() / line) - 2), 2))
+        top = area.center().y() - (len(rows) + 1) * line / 2
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        room = QRectF(area.left(), top, area.width() - GRID, line)
+        painter.setPen(QColor(theme.text))
+        painter.drawText(room, right, scale.title)
+        painter.setPen(QColor(theme.muted))
+        for name, color in rows:
+            room.translate(0, line)
+            square = QRectF(area.right() - GRID - BAR, room.center().y() - BAR / 2, BAR, BAR)
+            painter.fillRect(square, QColor(*color.tolist()))
+            beside = room.adjusted(0, 0, -BAR - GRID / 2, 0)
+            elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(beside.width()))
+            painter.drawText(beside, right, elided)
 
     def _font(self) -> QFont:
         font = QFont(self.font())

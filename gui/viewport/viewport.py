@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "color_span", "color_limits", "line_width", "point_size", "curve_parts", "opacity", "sphere",
-    "selection", "hover", "tokens", "snapshot", "timeline", "guides",
+    "color_period", "color_column", "cyclic_colormap", "color_span", "color_limits", "line_width",
+    "point_size", "curve_parts", "opacity", "sphere", "selection", "hover", "tokens", "snapshot",
+    "timeline", "guides",
 )  # fmt: skip
 
 

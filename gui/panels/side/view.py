@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QWidget
 
 from gui.panels.base import Panel
 from gui.panels.side.curve_options import CurveOptions
 from gui.state.session import Session
+from gui.state.values import PERIODS
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS
 
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
+
 _COLOR_BY = (
     ("position", "Position", "The position itself"),
+    ("period", "Position, modulo", "The position modulo a period, which you choose"),
     ("norm", "Norm", "The length of each row"),
     (
         "residual",
@@ -25,7 +33,12 @@ _COLOR_BY = (
         "The share of each centred row's length that lies outside the shown components",
     ),
     ("component", "Component", "The coordinate along a component, also one that is on no axis"),
+    ("token", "Token", "The prompt’s token at each position: equal ones have one colour"),
+    ("column", "Own column", "A column of a table of your own, with a row for each position"),
 )
+_PERIOD = Scale(*PERIODS, 1, power=0.0)
+_SPAN = {"period": "Period", "token": "Tokens"}
+"""Titles of the third row where it is not about the span."""
 
 _MAPS = {
     "jet": "As in the article. Vivid, but its steps are uneven to the eye, and colours repeat for"
@@ -46,8 +59,6 @@ class ViewPanel(Panel):
     -------
     colorByRequested
         "position", "norm", "residual" or "component", and the component's number (1-based).
-    colormapRequested
-        One of :data:`gui.style.theme.COLORMAPS`.
     colorSpanRequested
         "table" or "range".
     outsideRequested
@@ -57,20 +68,31 @@ class ViewPanel(Panel):
     keepTurnedRequested
         Whether the curve stays turned after a drag.
     lookRequested
-        A field of :class:`gui.state.values.CurveLook` as the session names it, and its value.
+        A field of the session, and its value: one of :class:`gui.state.values.CurveLook`, the
+        period, or a colour map.
+    columnRequested
+        A column of the file that was read last.
+    columnFileRequested
+        A file with columns is to be chosen.
     """
 
     colorByRequested = Signal(str, int)
-    colormapRequested = Signal(str)
     colorSpanRequested = Signal(str)
     outsideRequested = Signal(str)
     projectionRequested = Signal(str)
     keepTurnedRequested = Signal(bool)
     lookRequested = Signal(str, object)
+    columnRequested = Signal(object)
+    columnFileRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.color_by, self.component = self._make_color_by()
+        self.column = DropDown()
+        self.column.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.column.setAccessibleName("Colour by which column")
+        self.period = RealSlider("Period", _PERIOD, "The period in positions", theme, titled=False)
+        self.hint = label(role="small")
         self.colormap = self._make_colormap()
         self.color_span = Segmented(
             (
@@ -139,20 +161,26 @@ class ViewPanel(Panel):
         return combo
 
     def _arrange(self) -> None:
-        colors = hbox((self.color_by, 3), self.component, spacing=GRID // 2)
+        colors = hbox((self.color_by, 3), self.component, (self.column, 3), spacing=GRID // 2)
+        # What the third row is about depends on what the colours are.
+        self.spans = QStackedWidget()
+        for part in (self.color_span, self.period, self.hint):
+            self.spans.addWidget(part)
         curve = hbox((self.curve_parts, 1), self.more, spacing=GRID // 2)
         cells = grid(self, GRID, GRID // 2, margins=(GRID, GRID // 2, GRID, GRID))
         cells.setColumnStretch(1, 1)
         rows: tuple[tuple[str, QWidget | QHBoxLayout, str], ...] = (
             ("Colour by", colors, "What the colours of the curve mean"),
             ("Colours", self.colormap, ""),
-            ("Span", self.color_span, ""),
+            ("Span", self.spans, self.color_span.accessibleName()),
             ("Curve", curve, self.curve_parts.accessibleName()),
             ("Outside", self.outside, ""),
             ("Projection", self.projection, ""),
         )
         for row, (text, control, tip) in enumerate(rows):
             title = label(text, "muted")
+            if control is self.spans:
+                self.span_title = title
             cells.addWidget(title, row, 0)
             if isinstance(control, QWidget):
                 cells.addWidget(control, row, 1)
@@ -165,9 +193,9 @@ class ViewPanel(Panel):
     def _connect(self) -> None:
         self.color_by.activated.connect(self._request_color_by)
         self.component.activated.connect(self._request_color_by)
-        self.colormap.activated.connect(
-            lambda index: self.colormapRequested.emit(self.colormap.itemData(index))
-        )
+        self.colormap.activated.connect(self._request_colormap)
+        self.column.activated.connect(self._request_column)
+        self.period.changed.connect(lambda value: self.lookRequested.emit("color_period", value))
         self.color_span.chosen.connect(self.colorSpanRequested)
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
@@ -179,7 +207,12 @@ class ViewPanel(Panel):
         for changed in (
             events.color_by,
             events.color_component,
+            events.color_period,
+            events.color_column,
+            events.columns,
+            events.tokens,
             events.colormap,
+            events.cyclic_colormap,
             events.color_span,
             events.line_width,
             events.point_size,
@@ -194,8 +227,53 @@ class ViewPanel(Panel):
     # -- what the user wants, and what the session has -------------------------------------
 
     def _request_color_by(self) -> None:
-        self.component.setVisible(self.color_by.currentData() == "component")
-        self.colorByRequested.emit(self.color_by.currentData(), self.component.currentIndex() + 1)
+        quantity = self.color_by.currentData()
+        if quantity == "column" and self.session.color_column is None:
+            self._on_session_changed()
+            self.columnFileRequested.emit()
+            return
+        self.component.setVisible(quantity == "component")
+        self.colorByRequested.emit(quantity, self.component.currentIndex() + 1)
+
+    def _request_colormap(self) -> None:
+        field = "cyclic_colormap" if self.session.color_by == "period" else "colormap"
+        self.lookRequested.emit(field, self.colormap.currentData())
+
+    def _request_column(self, index: int) -> None:
+        columns = self._columns()
+        if index < len(columns):
+            self.columnRequested.emit(columns[index])
+        else:
+            self._on_session_changed()
+            self.columnFileRequested.emit()
+
+    def _columns(self) -> tuple[PositionColumn, ...]:
+        """Return the columns on offer: those of the file, or the one of a saved project."""
+        session = self.session
+        known, one = session.columns, session.color_column
+        return known if one is None or one in known else (one,)
+
+    def _show_columns(self) -> None:
+        columns, shown = self._columns(), self.session.color_by == "column"
+        self.column.setVisible(shown)
+        if not shown:
+            return
+        self.column.clear()
+        self.column.addItems([*(column.name for column in columns), "Other file…"])
+        if self.session.color_column in columns:
+            column = self.session.color_column
+            self.column.setCurrentIndex(columns.index(column))
+            self.column.setToolTip(wrapped(f"“{column.name}” of {column.file}"))
+
+    def _show_span(self) -> None:
+        """Show in the third row what is to choose about the colours."""
+        session = self.session
+        self.span_title.setText(_SPAN.get(session.color_by, "Span"))
+        self.period.show_value(session.color_period)
+        n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
+        self.hint.setText(f"{n_tokens} different" if n_tokens else "Type a text under Prompt")
+        parts = {"period": self.period, "token": self.hint}
+        self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
 
     def _on_session_changed(self) -> None:
         session = self.session
@@ -203,7 +281,15 @@ class ViewPanel(Panel):
         self.color_by.setToolTip(self.color_by.currentData(Qt.ItemDataRole.ToolTipRole))
         self.component.setCurrentIndex(session.color_component - 1)
         self.component.setVisible(session.color_by == "component")
-        self.colormap.setCurrentIndex(self.colormap.findData(session.colormap))
+        self._show_columns()
+        self._show_span()
+        periodic, column = session.color_by == "period", session.color_column
+        colormap = session.cyclic_colormap if periodic else session.colormap
+        named = session.color_by == "column" and column is not None and not column.numeric
+        # Categories have colours of their own, and no order that could span anything.
+        self.colormap.setEnabled(session.color_by != "token" and not named)
+        self.color_span.setEnabled(not named)
+        self.colormap.setCurrentIndex(self.colormap.findData(colormap))
         self.colormap.setToolTip(self.colormap.currentData(Qt.ItemDataRole.ToolTipRole))
         self.color_span.show_value(session.color_span)
         self.outside.show_value(session.outside)
@@ -214,3 +300,4 @@ class ViewPanel(Panel):
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.options.set_theme(theme)
+        self.period.set_theme(theme)

@@ -7,6 +7,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.here import history_here
 from geometry.models.sources import open_source
 from gui.export.timelapse_film import timeline_session
@@ -183,6 +184,26 @@ def test_the_line_alone_and_what_can_be_seen_through(opened, run, tmp_path):
     assert pale[:, :500].min() > solid[:, :500].min()
     # The colour bar stays.
     assert np.abs(pale[:, 540:] - 255).max() > 100
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"color_by": "period", "color_period": 12.5},
+        {"color_by": "column", "color_column": PositionColumn("a", "b.csv", (None, *range(120)))},
+        {
+            "color_by": "column",
+            "color_column": PositionColumn("a", "b.csv", tuple(f"k{i % 5}" for i in range(150))),
+        },
+    ],
+    ids=["period", "numbers", "categories"],
+)
+def test_what_else_colours_the_curve(opened, run, tmp_path, fields):
+    opened.change(**fields)
+    names = {}
+    run(script(opened, sight(opened)), names)
+    np.testing.assert_allclose(names["values"], resolve_scene(opened).scale.values, atol=1e-5)
+    assert_drawn(read(tmp_path / "helix.png"), opened, seen(opened), "light")
 
 
 def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, run, tmp_path):

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
+from geometry.checkpoints.column_files import PositionColumn
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE
+from gui.scene.scene import FAINT_POINT_SIZE, MOST_LEGEND
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import AXES, CameraPose, framed
-from gui.state.colors import legible, lookup_table
+from gui.state.colors import legible, lookup_table, point_colors
 from gui.state.values import POINT_SIZE
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
@@ -285,6 +286,45 @@ def test_updates_leave_the_camera_alone_and_a_released_scene_places_nothing(
     controller.select((80,))
     made.scene.show(resolve_scene(opened))
     assert not has(made.draw(), LIGHT.accent)
+
+
+def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opened, stage):
+    kinds = tuple(f"kind {i % 20}" for i in range(190))
+    opened.change(color_by="column", color_column=PositionColumn("kind", "a.csv", kinds))
+    made = stage(LIGHT, SIZE)
+    picture = made.show(opened)
+    scale = made.scene.state.scale
+    colors = point_colors(scale, LIGHT.viewport)[:, :3].astype(int)
+    xy, _ = made.pixels()
+    alone = uncovered(made, range(1, 199), POINT_SIZE)
+    assert len(alone) > 10
+    for p in alone:
+        assert np.abs(colour_at(picture, xy[p]) - colors[p]).max() <= 4
+    bar = made.scene._bar
+    shown = [text.text for text in bar.names if text.actor.GetVisibility()]
+    assert bar.title.text == "kind"
+    assert shown == [*scale.categories[: MOST_LEGEND - 1], f"{20 - MOST_LEGEND + 1} more"]
+    for text, (name, color) in zip(
+        bar.names, scale.legend(LIGHT.viewport, MOST_LEGEND), strict=True
+    ):
+        _, y = text.actor.GetPosition()
+        strip = picture[SIZE[1] - 1 - int(y), -40:].astype(int)
+        assert (np.abs(strip - color[:3]).max(axis=1) < 8).any(), name
+    # And of numbers again it is a bar.
+    opened.color_by = "position"
+    np.testing.assert_array_equal(made.show(opened), stage(LIGHT, SIZE).show(opened))
+
+
+def test_a_period_that_is_dragged_is_drawn_as_if_it_had_been_so_at_first(opened, stage):
+    made = stage(LIGHT, SIZE)
+    opened.color_by = "period"
+    for opened.color_period in (8.0, 20.5, 31.0):
+        picture = made.show(opened)
+    np.testing.assert_array_equal(picture, stage(LIGHT, SIZE).show(opened))
+    xy, _ = made.pixels()
+    colors = point_colors(made.scene.state.scale, LIGHT.viewport)[:, :3].astype(int)
+    for p in uncovered(made, range(1, 199), POINT_SIZE):
+        assert np.abs(colour_at(picture, xy[p]) - colors[p]).max() <= 4
 
 
 # ---- line, points and opacity ----------------------------------------------------------

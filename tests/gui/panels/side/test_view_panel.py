@@ -7,6 +7,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.checkpoints.column_files import PositionColumn
 from gui.panels.side.view import ViewPanel
 from gui.state.session import Session
 from gui.state.values import CurveLook
@@ -23,7 +24,8 @@ def record(panel) -> list[tuple]:
     """Note every intent of the panel."""
     heard: list[tuple] = []
     panel.colorByRequested.connect(lambda by, component: heard.append((by, component)))
-    panel.colormapRequested.connect(lambda name: heard.append(("map", name)))
+    panel.columnRequested.connect(lambda column: heard.append(("column", column.name)))
+    panel.columnFileRequested.connect(lambda: heard.append(("file",)))
     panel.colorSpanRequested.connect(lambda value: heard.append(("span", value)))
     panel.outsideRequested.connect(lambda value: heard.append(("outside", value)))
     panel.projectionRequested.connect(lambda value: heard.append(("projection", value)))
@@ -63,14 +65,14 @@ def test_shows_the_session_and_asks_nothing(panel):
 
 def test_choosing_what_colours_the_curve_which_component_and_which_map(panel):
     heard = record(panel)
-    choose(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down)
+    choose(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down)
     assert not panel.component.isVisible()
-    choose(panel.color_by, Qt.Key.Key_End)
+    choose(panel.color_by, Qt.Key.Key_Down)
     assert panel.component.isVisible()
     choose(panel.component, Qt.Key.Key_Down)
     choose(panel.colormap, Qt.Key.Key_Down)
-    colours = [("norm", 4), ("residual", 4), ("component", 4), ("component", 5)]
-    assert heard == [*colours, ("map", "turbo")]
+    colours = [("period", 4), ("norm", 4), ("residual", 4), ("component", 4), ("component", 5)]
+    assert heard == [*colours, ("colormap", "turbo")]
 
 
 def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
@@ -103,7 +105,7 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
     QTest.keyClick(view, Qt.Key.Key_Down)
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert len(heard) == 1
-    assert heard[0][0] == "map"
+    assert heard[0][0] == "colormap"
 
 
 def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
@@ -205,3 +207,62 @@ def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot)
     assert not options.reset.isEnabled()
     QTest.keyClick(options, Qt.Key.Key_Escape)
     assert not options.isVisible()
+
+
+def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
+    heard = record(panel)
+    panel.session.color_by = "period"
+    assert panel.spans.currentWidget() is panel.period
+    assert panel.span_title.text() == "Period"
+    assert panel.colormap.currentData() == "romaO"
+    panel.period.slider.setFocus()
+    for _ in range(3):
+        QTest.keyClick(panel.period.slider, Qt.Key.Key_Right)
+    periods = [value for field, value in heard if field == "color_period"]
+    assert len(periods) == 3
+    assert 32 < periods[0] < periods[1] < periods[2]
+    panel.period.field.selectAll()
+    QTest.keyClicks(panel.period.field, "24.5")
+    QTest.keyClick(panel.period.field, Qt.Key.Key_Return)
+    choose(panel.colormap, Qt.Key.Key_Up)
+    assert heard[-2:] == [("color_period", 24.5), ("cyclic_colormap", "batlow")]
+    panel.session.color_by = "position"
+    assert panel.spans.currentWidget() is panel.color_span
+    assert panel.colormap.currentData() == "jet"
+
+
+def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
+    heard = record(panel)
+    choose(panel.color_by, Qt.Key.Key_End)
+    assert heard == [("file",)]
+    assert panel.color_by.currentData() == "position"  # until there is one
+    loss, kind = (
+        PositionColumn("loss", "a.csv", (1.0, 2.0)), PositionColumn("kind", "a.csv", ("x", "y")),
+    )  # fmt: skip
+    panel.session.change(columns=(loss, kind), color_column=loss, color_by="column")
+    assert panel.column.isVisible()
+    assert [panel.column.itemText(i) for i in range(3)] == ["loss", "kind", "Other file…"]
+    choose(panel.column, Qt.Key.Key_Down)
+    choose(panel.column, Qt.Key.Key_End)
+    assert heard[1:] == [("column", "kind"), ("file",)]
+    assert panel.colormap.isEnabled()
+    panel.session.color_column = kind
+    assert panel.column.currentText() == "kind"
+    assert not panel.colormap.isEnabled()
+    # Of a saved project there is the column alone.
+    panel.session.change(columns=(), color_column=loss)
+    assert panel.column.itemText(1) == "Other file…"
+
+
+def test_colours_by_token_say_what_is_needed(panel):
+    panel.session.color_by = "token"
+    assert panel.hint.isVisible()
+    assert panel.hint.text() == "Type a text under Prompt"
+
+
+@pytest.mark.parametrize("quantity", ["period", "token", "column"])
+def test_it_is_as_high_whatever_colours_the_curve(panel, dress, quantity):
+    dress(DARK)
+    panel.session.change(color_column=PositionColumn("loss", "a.csv", (1.0,)), color_by=quantity)
+    assert panel.minimumSizeHint().width() <= 240
+    assert panel.sizeHint().height() <= 180
