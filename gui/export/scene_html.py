@@ -22,6 +22,8 @@ POINT_SIZE, FAINT_SIZE, LINE_WIDTH = 4, 2, 3
 """Default sizes in pixels of the browser."""
 BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
+FEW = 12
+"""Up to this number of categories the colour bar is a short one."""
 STOPS = 32
 """Number of colours that define a map."""
 ARROW = 0.15
@@ -98,7 +100,7 @@ def _curve(
         "tickvals": list(range(len(names))) if names else list(scale.limits),
         "ticktext": names or [html.escape(label) for label in scale.labels],
         "tickfont": {"color": theme.muted},
-        "len": 0.3,
+        "len": 0.3 if len(names) <= FEW else 0.9,
         "thickness": 10,
         "outlinewidth": 0,
     }

@@ -30,6 +30,7 @@ from gui.state.values import (
     Projection,
     Quantity,
 )
+from gui.style.theme import CYCLIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,7 @@ class Wanted:
     color_period: float = PERIOD
     color_column: PositionColumn | None = None
     # Names of the colour maps: of positions modulo a period, and of everything else.
-    cyclic_colormap: str = "romaO"
+    cyclic_colormap: str = CYCLIC
     colormap: str = "jet"
     # Positions whose values are at the ends of the colour map: of the shown range, so that a short
     # one has all colours too, or of the whole table, so that a colour means the same in every one.

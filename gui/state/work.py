@@ -29,7 +29,7 @@ from gui.state.values import (
     Quantity,
     within,
 )
-from gui.style.theme import COLORMAPS
+from gui.style.theme import COLORMAPS, CYCLIC
 
 if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
@@ -183,7 +183,7 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
 """Saved fields of the session, with the check of their values."""
 LATER: Fields = {
     "color_span": "table", "color_period": PERIOD, "color_column": None,
-    "cyclic_colormap": "romaO", "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
+    "cyclic_colormap": CYCLIC, "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
     "curve_parts": "both", "opacity": 1.0,
 }  # fmt: skip
 """Saved fields that files of 0.1 lack, with what 0.1 showed."""

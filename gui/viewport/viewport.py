@@ -192,6 +192,8 @@ class Viewport(QWidget):
             self.camera.wheel()
         elif kind == QEvent.Type.Leave:
             self.hoverRequested.emit(None)
+        elif kind == QEvent.Type.DevicePixelRatioChange:  # moved to a denser screen
+            self.refresh()
         elif isinstance(event, QResizeEvent):
             self.camera.keep_size(event.oldSize())
         return False

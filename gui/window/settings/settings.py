@@ -32,7 +32,7 @@ from gui.state.values import (
     Projection,
     within,
 )
-from gui.style.theme import COLORMAPS, ThemeChoice
+from gui.style.theme import COLORMAPS, CYCLIC, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
@@ -183,6 +183,7 @@ class Settings:
         """Return a session with its remembered fields."""
         return Session(
             colormap=self._choice("view/colormap", COLORMAPS),
+            cyclic_colormap=self._choice("view/cyclic_colormap", (CYCLIC, *COLORMAPS)),
             color_span=cast(ColorSpan, self._choice("view/color_span", get_args(ColorSpan))),
             line_width=self._number("view/line_width", LINE_WIDTH, LINE_WIDTHS),
             point_size=self._number("view/point_size", POINT_SIZE, POINT_SIZES),
@@ -199,6 +200,7 @@ class Settings:
     def save_session(self, session: Session) -> None:
         """Set the session's fields for the next start."""
         self._set("view/colormap", session.colormap)
+        self._set("view/cyclic_colormap", session.cyclic_colormap)
         self._set("view/color_span", session.color_span)
         for name in ("line_width", "point_size", "curve_parts", "opacity"):
             self._set(f"view/{name}", getattr(session, name))

@@ -21,8 +21,8 @@ IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 REMEMBERED = (
-    "colormap", "color_span", "line_width", "point_size", "curve_parts", "opacity", "outside",
-    "projection", "keep_turned", "recent", "prompt",
+    "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
+    "opacity", "outside", "projection", "keep_turned", "recent", "prompt",
 )  # fmt: skip
 
 
@@ -61,7 +61,8 @@ def remembered(session):
 
 def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
-        colormap="viridis", color_span="table", outside="faint", projection="parallel",
+        colormap="viridis", cyclic_colormap="batlow", color_span="table",
+        outside="faint", projection="parallel",
         line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
@@ -211,7 +212,8 @@ WRONG = st.one_of(
 KEYS = (
     "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
     "view/colormap", "view/color_span", "view/keep_turned", "view/outside", "view/projection",
-    "view/line_width", "view/point_size", "view/curve_parts", "view/opacity",
+    "view/cyclic_colormap", "view/line_width", "view/point_size", "view/curve_parts",
+    "view/opacity",
     "window", "docks",
 )  # fmt: skip
 
