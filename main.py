@@ -218,12 +218,14 @@ def render(
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,
-                color_span=colors.value,
-                line_width=line_width,
-                point_size=point_size,
-                curve_parts=curve.value,
-                opacity=opacity,
-                **colored_by(period, column_of, column),
+                look={
+                    "color_span": colors.value,
+                    "line_width": line_width,
+                    "point_size": point_size,
+                    "curve_parts": curve.value,
+                    "opacity": opacity,
+                    **colored_by(period, column_of, column),
+                },
             ),
         )
     say_written(str(out), model)

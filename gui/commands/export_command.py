@@ -38,7 +38,7 @@ from gui.commands.terminal import say_written
 from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 if TYPE_CHECKING:
-    from gui.state.values import ColorSpan, CurveParts
+    from gui.state.values import Fields
 
 
 class AboutName(StrEnum):
@@ -55,11 +55,7 @@ class Look(TypedDict):
 
     view: str
     theme: str
-    color_span: ColorSpan
-    line_width: float
-    point_size: float
-    curve_parts: CurveParts
-    opacity: float
+    look: Fields
 
 
 def export(
@@ -128,13 +124,15 @@ def export(
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
         look: Look = {
-            "view": view.value, "theme": theme.value, "color_span": colors.value,
-            "line_width": line_width, "point_size": point_size, "curve_parts": curve.value,
-            "opacity": opacity,
+            "view": view.value, "theme": theme.value,
+            "look": {
+                "color_span": colors.value, "line_width": line_width, "point_size": point_size,
+                "curve_parts": curve.value, "opacity": opacity,
+                **colored_by(period, column_of, column),
+            },
         }  # fmt: skip
-        colors_by = colored_by(period, column_of, column)
         if ending in SCENES:
-            step("Writing", lambda: export_scene(model, out, span, drawn, **look, **colors_by))
+            step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:
             from gui.export.turntable import Turn, export_turntable
 
@@ -149,7 +147,6 @@ def export(
                 fps=fps,
                 step=step,
                 **look,
-                **colors_by,
             )
         else:
             step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))

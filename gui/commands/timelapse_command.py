@@ -77,7 +77,7 @@ def timelapse(
             return of_one_version(
                 read,
                 lambda found: timeline_session(
-                    model, found, basis.value, shown, color_span=colors.value
+                    model, found, basis.value, shown, look={"color_span": colors.value}
                 ),
                 history,
             )

@@ -23,6 +23,7 @@ from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose, view_pose
 from gui.state.session import Session
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES, Theme
 
 SUPERSAMPLING = 2
@@ -216,7 +217,7 @@ def render_picture(
     theme: str = "light",
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
-    **look: object,
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Draw a model's positional embeddings to a PNG file.
 
@@ -251,7 +252,7 @@ def render_picture(
             f"There is no view {view!r} with theme {theme!r}",
             f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
-    session = still_session(model, positions, components, pca, norms, **look)
+    session = still_session(model, positions, components, pca, norms, look)
     state = resolve_scene(session)
     assert state is not None
     write_png(
@@ -266,7 +267,7 @@ def still_session(
     components: tuple[int, int, int] = (1, 2, 3),
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
-    **look: object,
+    look: Fields = NO_FIELDS,
 ) -> Session:
     """Return a session that shows a model without a window.
 

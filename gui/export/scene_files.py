@@ -10,6 +10,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.scene.scene_state import SceneState, point_text, resolve_scene
 from gui.state.camera import CameraPose, view_pose
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES, Theme
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def export_scene(
     *,
     view: str = "article",
     theme: str = "light",
-    **look: object,
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Write a model's 3D view as a scene.
 
@@ -91,5 +92,5 @@ def export_scene(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components, **look)
+    session = still_session(model, positions, components, look=look)
     SceneExport.of(session, THEMES[theme], view).write(out)

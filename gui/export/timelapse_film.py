@@ -18,6 +18,7 @@ from gui.export.film import FILMS, Film, film_size
 from gui.scene.scene_state import resolve_scene
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def timeline_session(
     history: History,
     basis: Basis = "frozen",
     positions: tuple[int, int] | None = None,
-    **look: object,
+    look: Fields = NO_FIELDS,
 ) -> Session:
     """Return a session with a model's timeline, for :class:`TimelineFrames`.
 

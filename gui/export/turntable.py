@@ -14,6 +14,7 @@ from gui.export.film import Film, film_size
 from gui.export.timelapse_film import FilmLook, off_screen
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def export_turntable(
     view: str = "article",
     theme: str = "light",
     step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
-    **look: object,
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Write a model's 3D view as a film of one turn, MP4 or GIF by the file's suffix.
 
@@ -141,7 +142,7 @@ def export_turntable(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components, **look)
+    session = still_session(model, positions, components, look=look)
     assert session.curve is not None
     first, last = session.positions
     pixels = film_size(size, out)

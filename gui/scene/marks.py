@@ -11,6 +11,7 @@ from gui.scene.hud import Box, Lines2D
 from gui.scene.labels import PointLabels
 from gui.state.camera import VIEW_ANGLE
 from gui.state.selection import MOST_RINGS
+from gui.state.values import POINT_SIZE
 from gui.style.theme import TEXT, Theme
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ RING_WIDTH, EDGE, HALO = 2.5, 1.0, 1.5
 """Widths in logical pixels: of a ring; of its dark or light edge on either side; and of the halo in
 the background's colour outside that. On any colour map, one of the three stands out.
 """
-RIM = 2.5
-"""Visible rim of the discs under many selected points, in logical pixels."""
+RIM_GAP, RIM = 1.0, 2.0
+"""Around each of many selected points, in logical pixels: a gap, and the rim outside it."""
+LEAST_RIM = 0.6
+"""Smaller points have thinner rims, down to this share."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -39,7 +42,7 @@ class Marks:
     Rings have edges in the text's colour and a halo in the background's, for the accent alone would
     be lost on a curve that has a similar colour. Many rings would hide the curve: beyond
     :data:`gui.state.selection.MOST_RINGS` only the current position has one, and the others have a
-    rim of the same colour, with the same edge.
+    rim of the same colour, with a gap to the point.
 
     Attributes
     ----------
@@ -55,14 +58,17 @@ class Marks:
         )
         self.labels = PointLabels(plotter.renderer, leaders)
         self._rims: Batch | None = None
-        self._rim_edges: Batch | None = None
-        self._accent, self._text = "#000000", "#000000"
-        self._scale, self._disc, self._radius = 1.0, 1.0, 1.0
+        self._gaps: Batch | None = None
+        self._accent, self._background = "#000000", "#ffffff"
+        self._scale, self._gap, self._disc, self._radius = 1.0, 1.0, 1.0, 1.0
 
     def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
-        self._accent, self._text, self._scale = theme.accent, theme.text, scale
-        self._disc = point_size + 2 * RIM * scale
+        self._accent, self._background, self._scale = theme.accent, background, scale
+        # Sizes of the discs under a selected point.
+        rim = min(max(point_size / (POINT_SIZE * scale), LEAST_RIM), 1.0) * scale
+        self._gap = point_size + 2 * RIM_GAP * rim
+        self._disc = self._gap + 2 * RIM * rim
         self._radius = max(RING_RADIUS * scale, point_size / 2 + RING_GAP * scale)
         width = RING_WIDTH * scale
         self._rings.style(theme.accent, width)
@@ -101,7 +107,7 @@ class Marks:
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]
         many = len(chosen) > MOST_RINGS
-        discs = (self._disc, self._edge_disc)
+        discs = (self._disc, self._gap)
         at = displayed[chosen]
         self._show_rims([self._behind(at, disc, projection) for disc in discs] if many else [])
         ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
@@ -120,11 +126,6 @@ class Marks:
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
 
-    @property
-    def _edge_disc(self) -> float:
-        """Size in pixels of the discs that are the edges of rims."""
-        return self._disc + 2 * EDGE * self._scale
-
     def _behind(self, points: np.ndarray, disc: float, projection: Projection) -> np.ndarray:
         """Return the points moved away from the camera, for discs of a size in pixels.
 
@@ -142,18 +143,18 @@ class Marks:
         return moved
 
     def _show_rims(self, points: Sequence[np.ndarray]) -> None:
-        """Draw rims and their edges at points, (n, 3) each; none without any."""
+        """Draw rims and gaps at points, (n, 3) each; none without any."""
         if self._rims is None and len(points):
             from gui.scene.guide_lines import Batch
 
             self._rims = Batch(self._plotter, "selected", "points")
-            self._rim_edges = Batch(self._plotter, "selected edges", "points")
+            self._gaps = Batch(self._plotter, "selected gaps", "points")
             self._style_rims()
-        if self._rims is not None and self._rim_edges is not None:
+        if self._rims is not None and self._gaps is not None:
             self._rims.show(points[:1])
-            self._rim_edges.show(points[1:])
+            self._gaps.show(points[1:])
 
     def _style_rims(self) -> None:
-        if self._rims is not None and self._rim_edges is not None:
+        if self._rims is not None and self._gaps is not None:
             self._rims.style(self._accent, self._disc)
-            self._rim_edges.style(self._text, self._edge_disc)
+            self._gaps.style(self._background, self._gap)

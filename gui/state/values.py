@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
+NO_FIELDS: Fields = MappingProxyType({})
 
 
 LINE_WIDTH, POINT_SIZE = 1.5, 7.0

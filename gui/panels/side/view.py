@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QToolButton, QWidget
 
 from gui.panels.base import Panel
 from gui.panels.side.curve_options import CurveOptions
@@ -50,6 +50,13 @@ _MAPS = {
     "batlow": "Perceptually uniform and colour-blind safe.",
     "romaO": "Perceptually uniform, colour-blind safe and cyclic: the last colour is the first.",
 }
+
+
+class _Pages(QStackedWidget):
+    """As high as its first page, so that a row does not change with what it is about."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.widget(0).sizeHint().height())
 
 
 class ViewPanel(Panel):
@@ -125,10 +132,13 @@ class ViewPanel(Panel):
         )
         self.options = CurveOptions(theme, self)
         self.after_drag = self.options.after_drag
-        self.more = QPushButton("⋯")
+        self.more = QToolButton()
+        self.more.setText("⋯")
+        self.more.setProperty("class", "chip")
         self.more.setFixedWidth(4 * GRID)
         # As high as the choice beside it.
-        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
+        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.more.setToolTip(wrapped("Line width, point size, opacity, and what a drag leaves"))
         self.more.setAccessibleName("More about the curve")
         self._arrange()
@@ -163,7 +173,7 @@ class ViewPanel(Panel):
     def _arrange(self) -> None:
         colors = hbox((self.color_by, 3), self.component, (self.column, 3), spacing=GRID // 2)
         # What the third row is about depends on what the colours are.
-        self.spans = QStackedWidget()
+        self.spans = _Pages()
         for part in (self.color_span, self.period, self.hint):
             self.spans.addWidget(part)
         curve = hbox((self.curve_parts, 1), self.more, spacing=GRID // 2)

@@ -127,6 +127,8 @@ def test_a_ring_stands_out_from_a_curve_of_any_colour(session, stage, theme, col
             ).astype(int)
             return picture[at[0].clip(0, SIZE[1] - 1), at[1].clip(0, SIZE[0] - 1)]
 
-        for wider, color in ((0.0, theme.accent), (-1.75, theme.text), (3.0, theme.viewport)):
-            found = np.abs(around(wider) - rgb(color)).max(axis=1) < 60
-            assert found.mean() > 0.6, (position, wider, color)
+        for between, color in (
+            ((-1.0, 1.0), theme.accent), ((-2.4, -1.3), theme.text), ((2.4, 3.6), theme.viewport),
+        ):  # fmt: skip
+            found = [np.abs(around(w) - rgb(color)).max(axis=1) for w in np.linspace(*between, 4)]
+            assert (np.min(found, axis=0) < 60).mean() > 0.85, (position, between, color)

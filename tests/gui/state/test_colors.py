@@ -78,7 +78,7 @@ def test_norms_without_outliers_are_shown_in_full(session, controller, write_tab
     """And those that differ by rounding alone are one colour."""
     table = np.zeros((50, 4))
     table[:, 0] = np.linspace(1, 2, 50)
-    session.color_by = "norm"
+    session.change(color_by="norm", color_span="table")
     controller.open(str(write_table(table)))
     scale = color_scale(session)
     assert (scale.limits, scale.labels) == ((1.0, 2.0), ("1.00", "2.00"))
