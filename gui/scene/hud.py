@@ -214,8 +214,8 @@ class ColorBar2D:
         last = max(len(legend) - 1, 1) if legend else self.STEPS - 1
         self._mapper.SetLookupTable(pv.LookupTable(values=colors, scalar_range=(0, last)))
         self._mapper.SetScalarRange(0, last)
-        for name in self.names[len(legend) :]:
-            name.write("")
+        for text in self.names[len(legend) :]:
+            text.write("")
         while len(self.names) < len(legend):
             self.names.append(Text2D(self._renderer))
             self.names[-1].style(*self._style)

@@ -106,7 +106,9 @@ def pack_work(work: Work) -> bytes:
         "model": {**_model(work), "fingerprint": work.fingerprint},
         "positions": list(work.positions),
         "session": {
-            name: work.fields[name] for name in FIELDS if name in work.fields and name != COLUMN
+            name: None if name == COLUMN else work.fields[name]
+            for name in FIELDS
+            if name in work.fields
         },
         "follows": work.place is not None and work.place.follows,
         "panel": work.panel,

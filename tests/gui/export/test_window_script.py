@@ -247,7 +247,7 @@ def test_views_side_by_side_are_drawn_as_they_are(
     window, session = application.window, application.session
     path = str(write_table(helix(120, 16, 3), "other"))
     key = application.controller.comparing.add(path)
-    session.change(color_by="norm", selection=(20, 30), measure=True)
+    session.change(color_by="norm", color_span="table", selection=(20, 30), measure=True)
     settle()
     window.viewport.camera.view("xy")
     settle()
