@@ -15,8 +15,16 @@ from gui.commands.arguments import (
     REPORT_HELP,
     Colors,
     ColorsName,
+    ColumnFile,
+    ColumnName,
     Fresh,
+    LineWidth,
     Offline,
+    Opacity,
+    Parts,
+    PartsName,
+    Period,
+    PointSize,
     Positions,
     Source,
     Table,
@@ -24,6 +32,7 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
+    colored_by,
     command_first,
     parse_canvas,
     parse_components,
@@ -44,6 +53,7 @@ from gui.commands.terminal import (
 )
 from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
+from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -182,7 +192,14 @@ def render(
     transparent: Annotated[bool, typer.Option(help="Transparent background.")] = False,
     view: Annotated[ViewName, typer.Option(help="Camera position.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
+    line_width: LineWidth = LINE_WIDTH,
+    point_size: PointSize = POINT_SIZE,
+    curve: Parts = PartsName.both,
+    opacity: Opacity = 1.0,
+    period: Period = None,
+    column_of: ColumnFile = None,
+    column: ColumnName = None,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -212,7 +229,14 @@ def render(
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,
-                color_span=colors.value,
+                look={
+                    "color_span": colors.value,
+                    "line_width": line_width,
+                    "point_size": point_size,
+                    "curve_parts": curve.value,
+                    "opacity": opacity,
+                    **colored_by(period, column_of, column),
+                },
             ),
         )
     say_written(str(out), model)

@@ -256,9 +256,44 @@ def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
     assert min(share["range"]) > 50
     plain = tmp_path / "plain.png"
     assert run("render", table, "--out", plain, "--size", "400x300", "--positions", "1-49") == 0
-    assert plain.read_bytes() == (tmp_path / "table.png").read_bytes()
+    assert plain.read_bytes() == (tmp_path / "range.png").read_bytes()
     assert run("render", table, "--out", plain, "--colours", "all") == 2
     assert "--colours" in capsys.readouterr().err
+
+
+def test_render_with_line_points_and_opacity(table, tmp_path, capsys):
+    from PIL import Image
+
+    covered = {}
+    for name, options in {
+        "usual": (), "thick": ("--line-width", "6", "--point-size", "14"),
+        "line": ("--curve", "line"), "pale": ("--opacity", "0.2"),
+    }.items():  # fmt: skip
+        out = tmp_path / f"{name}.png"
+        assert run("render", table, "--out", out, "--size", "400x300", *options) == 0
+        with Image.open(out) as image:
+            curve = 255 - np.asarray(image.convert("RGB"))[:, :340].astype(int).min(axis=2)
+        covered[name] = (curve > 20).sum(), curve.max()
+    assert covered["thick"][0] > 1.5 * covered["usual"][0]
+    assert covered["line"][0] < covered["usual"][0]
+    assert run("render", table, "--out", tmp_path / "a.png", "--point-size", "0") == 2
+    assert "--point-size" in capsys.readouterr().err
+
+
+def test_render_with_a_period_or_a_column(table, tmp_path, capsys):
+    out, own = tmp_path / "a.png", tmp_path / "own.csv"
+    own.write_text("kind,loss\na,1\nb,2\n", "utf-8")
+    seen = set()
+    for options in ((), ("--period", "12.5"), ("--column-of", own),
+                    ("--column-of", own, "--column", "kind")):  # fmt: skip
+        assert run("render", table, "--out", out, "--size", "200x150", *options) == 0
+        seen.add(out.read_bytes())
+    assert len(seen) == 4
+    capsys.readouterr()
+    assert run("render", table, "--out", out, "--column-of", own, "--column", "size") == 1
+    assert "own.csv has no column “size”." in capsys.readouterr().err
+    assert run("render", table, "--out", out, "--column", "size") == 2
+    assert run("render", table, "--out", out, "--column-of", own, "--period", "9") == 2
 
 
 def test_report(table, tmp_path, capsys, monkeypatch):

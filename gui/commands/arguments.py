@@ -13,6 +13,12 @@ from typer.main import get_group
 
 from gui.export.canvas import Canvas
 from gui.panels.table import PANELS
+from gui.state.values import (
+    LINE_WIDTHS,
+    OPACITIES,
+    PERIODS,
+    POINT_SIZES,
+)
 
 
 class ViewName(StrEnum):
@@ -36,8 +42,16 @@ class ThemeName(StrEnum):
 class ColorsName(StrEnum):
     """Which positions have the first and the last colour."""
 
-    table = "table"
     range = "range"
+    table = "table"
+
+
+class PartsName(StrEnum):
+    """What is drawn of the curve."""
+
+    both = "both"
+    points = "points"
+    line = "line"
 
 
 class BasisName(StrEnum):
@@ -56,7 +70,36 @@ Positions = Annotated[
 ]
 Colors = Annotated[
     ColorsName,
-    typer.Option("--colours", help="Span of the colours: the whole table or the shown range."),
+    typer.Option("--colours", help="Span of the colours: the shown range or the whole table."),
+]
+LineWidth = Annotated[
+    float,
+    typer.Option(min=LINE_WIDTHS[0], max=LINE_WIDTHS[1], help="Line width in pixels at scale 1."),
+]
+PointSize = Annotated[
+    float,
+    typer.Option(min=POINT_SIZES[0], max=POINT_SIZES[1], help="Point size in pixels at scale 1."),
+]
+Parts = Annotated[
+    PartsName, typer.Option("--curve", help="Parts of the curve: line and points, or one of them.")
+]
+Period = Annotated[
+    float | None,
+    typer.Option(
+        min=PERIODS[0], max=PERIODS[1], metavar="P", help="Colour by the position modulo P."
+    ),
+]
+ColumnFile = Annotated[
+    Path | None,
+    typer.Option("--column-of", metavar="FILE", help="Colour by a column of this table (CSV)."),
+]
+ColumnName = Annotated[
+    str | None,
+    typer.Option("--column", metavar="NAME", help="The column; default: the first numeric one."),
+]
+Opacity = Annotated[
+    float,
+    typer.Option(min=OPACITIES[0], max=OPACITIES[1], help="Opacity of the curve; 1 is opaque."),
 ]
 Offline = Annotated[
     bool,
@@ -123,6 +166,24 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
     if at < len(words) and words[at] in commands:
         return [words[at], *words[:at], *words[at + 1 :]]
     return words
+
+
+def colored_by(period: float | None, file: Path | None, name: str | None) -> dict[str, object]:
+    """Return the session's fields for colours by a period, or by a column of a table.
+
+    Raises SourceError: the table cannot be read, or has no such column.
+    """
+    if period is not None and file is not None:
+        raise typer.BadParameter("choose one of them", param_hint="--period, --column-of")
+    if name is not None and file is None:
+        raise typer.BadParameter("it needs --column-of FILE", param_hint="--column")
+    if period is not None:
+        return {"color_by": "period", "color_period": period}
+    if file is None:
+        return {}
+    from geometry.checkpoints.column_files import column_named, read_columns
+
+    return {"color_by": "column", "color_column": column_named(read_columns(file), name)}
 
 
 def parse_positions(text: str | None) -> tuple[int, int] | None:

@@ -11,8 +11,16 @@ import typer
 from gui.commands.arguments import (
     Colors,
     ColorsName,
+    ColumnFile,
+    ColumnName,
     Fresh,
+    LineWidth,
     Offline,
+    Opacity,
+    Parts,
+    PartsName,
+    Period,
+    PointSize,
     Positions,
     Source,
     Table,
@@ -20,15 +28,17 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
+    colored_by,
     parse_components,
     parse_positions,
     parse_size,
 )
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.terminal import say_written
+from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 if TYPE_CHECKING:
-    from gui.state.values import ColorSpan
+    from gui.state.values import Fields
 
 
 class AboutName(StrEnum):
@@ -45,7 +55,7 @@ class Look(TypedDict):
 
     view: str
     theme: str
-    color_span: ColorSpan
+    look: Fields
 
 
 def export(
@@ -66,7 +76,14 @@ def export(
     theme: Annotated[
         ThemeName, typer.Option(help="Colour map of a scene or film.")
     ] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
+    line_width: LineWidth = LINE_WIDTH,
+    point_size: PointSize = POINT_SIZE,
+    curve: Parts = PartsName.both,
+    opacity: Opacity = 1.0,
+    period: Period = None,
+    column_of: ColumnFile = None,
+    column: ColumnName = None,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
@@ -107,7 +124,14 @@ def export(
         model = open_in_step(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
-        look: Look = {"view": view.value, "theme": theme.value, "color_span": colors.value}
+        look: Look = {
+            "view": view.value, "theme": theme.value,
+            "look": {
+                "color_span": colors.value, "line_width": line_width, "point_size": point_size,
+                "curve_parts": curve.value, "opacity": opacity,
+                **colored_by(period, column_of, column),
+            },
+        }  # fmt: skip
         if ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:
@@ -115,7 +139,15 @@ def export(
 
             turn = Turn(about.value, seconds)
             export_turntable(
-                model, out, span, drawn, turn=turn, size=pixels, fps=fps, step=step, **look
+                model,
+                out,
+                span,
+                drawn,
+                turn=turn,
+                size=pixels,
+                fps=fps,
+                step=step,
+                **look,
             )
         else:
             step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))

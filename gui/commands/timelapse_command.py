@@ -45,7 +45,7 @@ def timelapse(
     ] = "960x720",
     fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps per second of a film.")] = 6.0,
     theme: Annotated[ThemeName, typer.Option(help="Colour map of a film.")] = ThemeName.light,
-    colors: Colors = ColorsName.table,
+    colors: Colors = ColorsName.range,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -79,7 +79,7 @@ def timelapse(
             return of_one_version(
                 read,
                 lambda found: timeline_session(
-                    model, found, basis.value, shown, color_span=colors.value
+                    model, found, basis.value, shown, look={"color_span": colors.value}
                 ),
                 history,
             )

@@ -25,7 +25,7 @@ from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
 from gui.state.session import Session
-from gui.state.values import ColorSpan
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES, Theme
 
 if TYPE_CHECKING:
@@ -293,10 +293,10 @@ def render_picture(
     transparent: bool = False,
     view: str = "article",
     theme: str = "light",
-    color_span: ColorSpan = "table",
     canvas: Canvas | None = None,
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Draw a model's positional embeddings to a PNG, SVG or PDF file.
 
@@ -314,12 +314,12 @@ def render_picture(
         One of :data:`gui.state.camera.VIEWS`.
     theme
         ``light`` or ``dark``.
-    color_span
-        What the colours span: the whole ``table``, or the shown ``range``.
     canvas
         The exact size, in place of ``size`` and ``scale``.
     pca, norms
         The range's components and the norms, if already known.
+    look
+        Fields of :class:`gui.state.session.Wanted`, such as ``color_span`` and ``line_width``.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def render_picture(
             f"There is no view {view!r} with theme {theme!r}",
             f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
-    session = still_session(model, positions, components, pca, norms, color_span=color_span)
+    session = still_session(model, positions, components, pca, norms, look)
     state = resolve_scene(session)
     assert state is not None
     canvas = canvas or Canvas.times(size, scale)
@@ -354,14 +354,13 @@ def still_session(
     components: tuple[int, int, int] = (1, 2, 3),
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
-    *,
-    color_span: ColorSpan = "table",
+    look: Fields = NO_FIELDS,
 ) -> Session:
     """Return a session that shows a model without a window.
 
     Parameters
     ----------
-    model, positions, components, pca, norms, color_span
+    model, positions, components, pca, norms, look
         As in :func:`render_picture`.
 
     Raises
@@ -374,14 +373,15 @@ def still_session(
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
     positions = positions or (min(1, model.n_positions - 1), model.n_positions - 1)
     pca = pca or fit_pca(model.W_pos, positions, max(components))
-    return Session(
+    session = Session(
         positions=positions,
         components=components,
-        color_span=color_span,
         model=model,
         curve=place_curve(model.W_pos, pca, components),
         norms=norms or norm_profile(model.W_pos),
     )
+    session.want(**look)
+    return session
 
 
 def write_png(image: np.ndarray, out: Path, per_inch: float = PER_INCH) -> None:

@@ -10,12 +10,12 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.scene.scene_state import SceneState, point_text, resolve_scene
 from gui.state.camera import CameraPose, view_pose
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES, Theme
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
-    from gui.state.values import ColorSpan
 
 SCENES = (".html", ".glb")
 SCREEN = 4 / 3
@@ -74,7 +74,7 @@ def export_scene(
     *,
     view: str = "article",
     theme: str = "light",
-    color_span: ColorSpan = "table",
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Write a model's 3D view as a scene.
 
@@ -82,7 +82,7 @@ def export_scene(
     ----------
     out
         The file: ``.html``, or ``.glb``, which has no camera.
-    positions, components, view, theme, color_span
+    positions, components, view, theme, look
         As in :func:`gui.export.pictures.render_picture`.
 
     Raises
@@ -92,5 +92,5 @@ def export_scene(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components, color_span=color_span)
+    session = still_session(model, positions, components, look=look)
     SceneExport.of(session, THEMES[theme], view).write(out)

@@ -10,14 +10,15 @@ import pyvista as pv
 
 from gui.export.scene_guides import guide_colors, guide_points, guide_polylines
 from gui.scene.guide_lines import LIT_SIZES, lit_levels, polyline_cells
-from gui.scene.scene import POINT_SIZE
 from gui.state.colors import point_colors
+from gui.state.values import POINT_SIZE
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     import trimesh
 
     from gui.scene.scene_state import SceneState
+    from gui.state.values import CurveLook
 
 TUBE, BALL, THIN = 1 / 900, 1 / 260, 1 / 1500
 """Radii of the curve, its points and guides, as shares of the shown curve's longest extent, about
@@ -33,7 +34,8 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
 
     glTF's own lines and points have no thickness, and most programs omit them: so both are
     surfaces, the nodes "curve" and "positions", and so are the guides of panels, "guides" and
-    "lit". The longest extent is 1 (metre). The caption is in the scene's extras.
+    "lit". The longest extent is 1 (metre). The caption is in the scene's extras. Line and points
+    are as thick as in the window, and solid: few programs sort what can be seen through.
 
     Parameters
     ----------
@@ -50,10 +52,12 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     centre, longest = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     points = (points - centre) / longest
     scene = trimesh.Scene(metadata={"caption": "\n".join(state.caption)})
-    if len(points) > 1:
-        scene.add_geometry(_tube(points, colors), "curve", "curve")
-    if len(points) <= FEW:
-        scene.add_geometry(_balls(points, colors), "positions", "positions")
+    look = state.look
+    if len(points) > 1 and look.curve_parts != "points":
+        scene.add_geometry(_tube(points, colors, look), "curve", "curve")
+    if len(points) <= FEW and look.curve_parts != "line":
+        balls = _balls(points, colors, BALL * look.point_share)
+        scene.add_geometry(balls, "positions", "positions")
     for name, body in _guides(state, theme, centre, longest).items():
         scene.add_geometry(body, name, name)
     data: bytes = scene.export(file_type="glb")
@@ -77,7 +81,11 @@ def _guides(
         found["guides"] = _joined(bodies)
     colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T
     lit = [
-        _balls((placed[at] - centre) / longest, colors[at], BALL * size / POINT_SIZE)
+        _balls(
+            (placed[at] - centre) / longest,
+            colors[at],
+            BALL * state.look.point_share * size / POINT_SIZE,
+        )
         for guide in state.guides
         for at, size in zip(lit_levels(guide), LIT_SIZES, strict=True)
         if len(at)
@@ -100,17 +108,17 @@ def _joined(bodies: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
     return trimesh.util.concatenate(bodies)
 
 
-def _tube(points: np.ndarray, colors: np.ndarray) -> trimesh.Trimesh:
+def _tube(points: np.ndarray, colors: np.ndarray, look: CurveLook) -> trimesh.Trimesh:
     # VTK finds no direction for a tube between equal points.
     apart = np.concatenate([[True], np.any(np.diff(points, axis=0) != 0.0, axis=1)])
     if apart.sum() < 2:
-        return _balls(points[:1], colors[:1])
+        return _balls(points[:1], colors[:1], BALL * look.point_share)
     line = pv.lines_from_points(points[apart])
     line["color"] = colors[apart]
-    return _mesh(line.tube(radius=TUBE, n_sides=TUBE_SIDES, capping=True))
+    return _mesh(line.tube(radius=TUBE * look.line_share, n_sides=TUBE_SIDES, capping=True))
 
 
-def _balls(points: np.ndarray, colors: np.ndarray, radius: float = BALL) -> trimesh.Trimesh:
+def _balls(points: np.ndarray, colors: np.ndarray, radius: float) -> trimesh.Trimesh:
     cloud = pv.PolyData(points)
     cloud["color"] = colors
     ball = pv.Sphere(radius=radius, theta_resolution=BALL_SIDES, phi_resolution=BALL_SIDES)

@@ -68,7 +68,10 @@ def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
         if guide.points is not None and len(guide.points):
             marker: dict[str, object] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
             if guide.matched is not None:
-                marker.update(size=MATCHED_SIZE, color=_matching(state, guide.matched, theme))
+                marker.update(
+                    size=MATCHED_SIZE * state.look.point_share,
+                    color=_matching(state, guide.matched, theme),
+                )
             traces.append(
                 {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
             )
@@ -92,7 +95,8 @@ def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[Trac
     at = np.concatenate(levels)
     if not len(at):
         return []
-    sizes = np.repeat(np.array(LIT_SIZES) * LIT_SHARE, [len(level) for level in levels])
+    each = np.array(LIT_SIZES) * LIT_SHARE * state.look.point_share
+    sizes = np.repeat(each, [len(level) for level in levels])
     marker = {"size": sizes, "color": _matching(state, at, theme), "opacity": 1}
     places = (state.coordinates @ state.turn.T)[at]
     return [{**_xyz(places), "mode": "markers", "marker": marker}]

@@ -12,18 +12,22 @@ import numpy as np
 
 from gui.export.scene_guides import Trace, guide_traces
 from gui.state.camera import VIEW_ANGLE, CameraPose
-from gui.state.colors import ColorScale, legible, lookup_table
+from gui.state.colors import ColorScale, missing_color
 from gui.style.theme import SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
+    from gui.state.values import CurveLook
 
 POINT_SIZE, FAINT_SIZE, LINE_WIDTH = 4, 2, 3
-"""Sizes in pixels of the browser."""
+"""Default sizes in pixels of the browser."""
 BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
+FEW = 12
+"""Up to this number of categories the colour bar is a short one."""
 STOPS = 32
 """Number of colours that define a map."""
+MODES = {"both": "lines+markers", "points": "markers", "line": "lines"}
 AXES_SCRIPT = """
 (() => {
   const graph = document.getElementById('{plot_id}'), axes = AXES, length = 30;
@@ -91,11 +95,13 @@ def scene_html(
     world = state.coordinates @ state.turn.T
     first, last = state.positions
     shown = slice(first, last + 1)
-    traces = [_curve(world[shown], state.scale, shown, texts[shown], theme)]
+    traces = [_curve(world[shown], state, shown, texts[shown], theme)]
     if state.outside == "faint":
         ends = (slice(0, first + 1), slice(last, len(world)))
         traces += [
-            _faint(world[end], texts[end], theme) for end in ends if end.stop - end.start > 1
+            _faint(world[end], state.look, texts[end], theme)
+            for end in ends
+            if end.stop - end.start > 1
         ]
     traces += guide_traces(state, theme)
     figure = go.Figure([go.Scatter3d(trace) for trace in traces])
@@ -115,50 +121,69 @@ def scene_html(
     return page.replace("<head>", head, 1)
 
 
-def _points(points: np.ndarray, texts: Sequence[str]) -> Trace:
+def _points(points: np.ndarray, look: CurveLook, texts: Sequence[str]) -> Trace:
     return {
         **{axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")},
-        "mode": "lines+markers",
+        "mode": MODES[look.curve_parts],
+        "opacity": look.opacity,
         "text": [html.escape(text) for text in texts],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
 
 def _curve(
-    points: np.ndarray, scale: ColorScale, shown: slice, texts: Sequence[str], theme: Theme
+    points: np.ndarray, state: SceneState, shown: slice, texts: Sequence[str], theme: Theme
 ) -> Trace:
-    table = legible(lookup_table(scale.colormap), theme.viewport)
-    stops = np.linspace(0, 1, STOPS)
+    scale, look = state.scale, state.look
     colored = {
-        "color": scale.values[shown],
+        "color": _colors(scale.values[shown], theme),
         "cmin": scale.limits[0],
         "cmax": scale.limits[1],
-        "colorscale": [
-            [float(at), "rgb({}, {}, {})".format(*table[round(at * (len(table) - 1))][:3])]
-            for at in stops
-        ],
+        "colorscale": _stops(scale, theme),
     }
+    names = [html.escape(name) for name in scale.categories]
     bar = {
         "title": {"text": html.escape(scale.title), "side": "top"},
-        "tickvals": list(scale.limits),
-        "ticktext": list(scale.labels),
+        "tickvals": list(range(len(names))) if names else list(scale.limits),
+        "ticktext": names or [html.escape(label) for label in scale.labels],
         "tickfont": {"color": theme.muted},
-        "len": 0.3,
+        "len": 0.3 if len(names) <= FEW else 0.9,
         "thickness": 10,
         "outlinewidth": 0,
     }
-    return {
-        **_points(points, texts),
-        "line": {**colored, "width": LINE_WIDTH},
-        "marker": {**colored, "size": POINT_SIZE, "opacity": 1, "colorbar": bar},
-    }
+    line = {**colored, "width": LINE_WIDTH * look.line_share}
+    marker = {**colored, "size": POINT_SIZE * look.point_share, "opacity": 1}
+    # Markers that are not drawn have no bar either.
+    (line if look.curve_parts == "line" else marker).update(colorbar=bar, showscale=True)
+    return {**_points(points, look, texts), "line": line, "marker": marker}
 
 
-def _faint(points: np.ndarray, texts: Sequence[str], theme: Theme) -> Trace:
+def _colors(values: np.ndarray, theme: Theme) -> np.ndarray | list[float | str]:
+    """Return values for Plotly, with a colour where there is none."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    grey = missing_color(theme.viewport)
+    return [grey if gone else float(value) for value, gone in zip(values, missing, strict=True)]
+
+
+def _stops(scale: ColorScale, theme: Theme) -> list[list[float | str]]:
+    """Return the colour map as Plotly has it: colours between 0 and 1, in steps for categories."""
+    table = scale.table(theme.viewport)
+    n = len(scale.categories)
+    if n:
+        ends = [(end / n, (k + 0.5) / n) for k in range(n) for end in (k, k + 1)]
+    else:
+        ends = [(float(at), float(at)) for at in np.linspace(0, 1, STOPS)]
+    rows = [(at, table[round(seen * (len(table) - 1))]) for at, seen in ends]
+    return [[at, "rgb({}, {}, {})".format(*color[:3])] for at, color in rows]
+
+
+def _faint(points: np.ndarray, look: CurveLook, texts: Sequence[str], theme: Theme) -> Trace:
     return {
-        **_points(points, texts),
-        "line": {"color": theme.faint, "width": 1},
-        "marker": {"color": theme.faint, "size": FAINT_SIZE},
+        **_points(points, look, texts),
+        "line": {"color": theme.faint, "width": look.line_share},
+        "marker": {"color": theme.faint, "size": FAINT_SIZE * look.point_share},
     }
 
 

@@ -18,6 +18,7 @@ from gui.export.film import FILMS, Film, film_size
 from gui.scene.scene_state import resolve_scene
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.export.pictures import OffScreen
     from gui.state.camera import CameraPose
-    from gui.state.values import ColorSpan
 
 FORMATS = (*FILMS, ".npz")
 LINES = 540
@@ -161,25 +161,25 @@ def timeline_session(
     history: History,
     basis: Basis = "frozen",
     positions: tuple[int, int] | None = None,
-    *,
-    color_span: ColorSpan = "table",
+    look: Fields = NO_FIELDS,
 ) -> Session:
     """Return a session with a model's timeline, for :class:`TimelineFrames`.
 
-    ``color_span`` is that of :func:`gui.export.pictures.render_picture`.
+    ``look`` is that of :func:`gui.export.pictures.render_picture`.
 
     Raises RangeError: the range leaves the table.
     Raises SourceError: a table cannot be read.
     """
     timelapse = make_timelapse(history, positions)
-    return Session(
+    session = Session(
         positions=timelapse.positions,
-        color_span=color_span,
         model=model,
         curve=place_curve(model.W_pos, timelapse.pca, COMPONENTS),
         norms=norm_profile(model.W_pos),
         timeline=TrainingTimeline(history, timelapse, basis),
     )
+    session.want(**look)
+    return session
 
 
 def write_timelapse(

@@ -14,12 +14,12 @@ from gui.export.film import Film, film_size
 from gui.export.timelapse_film import FilmLook, off_screen
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
+from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
-    from gui.state.values import ColorSpan
 
 About = Literal["up", "x", "y", "z"]
 ABOUT: tuple[About, ...] = get_args(About)
@@ -121,14 +121,14 @@ def export_turntable(
     fps: float = FPS,
     view: str = "article",
     theme: str = "light",
-    color_span: ColorSpan = "table",
     step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
+    look: Fields = NO_FIELDS,
 ) -> None:
     """Write a model's 3D view as a film of one turn, MP4 or GIF by the file's suffix.
 
     Parameters
     ----------
-    positions, components, view, theme, color_span
+    positions, components, view, theme, look
         As in :func:`gui.export.pictures.render_picture`.
     size, fps
         Options of the film; odd sizes of an MP4 become even.
@@ -142,15 +142,15 @@ def export_turntable(
     """
     from gui.export.pictures import still_session  # imports VTK
 
-    session = still_session(model, positions, components, color_span=color_span)
+    session = still_session(model, positions, components, look=look)
     assert session.curve is not None
     first, last = session.positions
     pixels = film_size(size, out)
     shown = session.curve.coordinates[first : last + 1]
     pose = view_pose(view, shown, session.turn, pixels[0] / pixels[1])
-    look = FilmLook(pixels, fps, THEMES[theme], pose)
-    frames = TurnFrames(session, look, turn or Turn())
-    film = Film(out, look.size, look.fps, loops=True)
+    shot = FilmLook(pixels, fps, THEMES[theme], pose)
+    frames = TurnFrames(session, shot, turn or Turn())
+    film = Film(out, shot.size, shot.fps, loops=True)
     try:
         step(f"Drawing {len(frames)} frames", lambda: film.write(len(frames), frames.draw))
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from gui.services.loading import remembered_name
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.aligned_curve import AlignedCurve
+    from gui.state.colors import ColorScale
     from gui.state.session import Session
 
 README = "README"
@@ -75,7 +77,7 @@ def model_data(session: Session) -> ModelData | None:
     if session.aligned is not None and session.guides.get(ALIGNED) in state.guides:
         data.update(_of_aligned(session.aligned))
     data["color"] = Datum(
-        state.scale.values,
+        _color_values(state.scale),
         f"the quantity that sets the colour: {state.scale.title}",
         column=_color(session),
     )
@@ -175,8 +177,22 @@ def _of_basis(session: Session) -> dict[str, Datum]:
 
 
 def _color(session: Session) -> str:
-    by = session.color_by
-    return f"color_pc_{session.color_component}" if by == "component" else f"color_{by}"
+    by, column = session.color_by, session.color_column
+    if by == "component":
+        return f"color_pc_{session.color_component}"
+    if by == "period":
+        return f"color_mod_{session.color_period:g}"
+    if by == "column" and column is not None:
+        return "color_" + re.sub(r"\W+", "_", column.name)
+    return f"color_{by}"
+
+
+def _color_values(scale: ColorScale) -> np.ndarray:
+    """Return what colours each position: a number, or the name of a category, "" for none."""
+    if not scale.categories:
+        return scale.values
+    names = [*scale.categories, ""]
+    return np.array([names[-1 if np.isnan(value) else int(value)] for value in scale.values])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

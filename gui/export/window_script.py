@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pprint import pformat
+from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE, MOST_LEGEND
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
 from gui.state.camera import VIEW_ANGLE
+from gui.state.colors import missing_color
 from gui.state.session import Session
 from gui.state.timeline import columns_for
 from gui.style.theme import THEMES
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
 
 SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
-POINT, COMPACT_POINT, LINE, FAINT_POINT, FONT = 7 * SCALE, 4 * SCALE, 3, 3 * SCALE, 11
-"""Point sizes, line widths and font size in the picture."""
+WRITTEN_OUT = 88
+"""Letters in a line of numbers that are written out."""
+LINE, FONT = 3, 11
+"""Width of guides and font size in the picture."""
 _NOT_IN_MATPLOTLIB = ("batlow", "romaO")
 """Colour maps whose names pyvista does not know."""
 
@@ -140,7 +145,7 @@ class _ModelLines:
                 f"snapshot = lapse.steps.tolist().index({step})",
                 "points = ways[snapshot]",
             ]
-        lines.append(f"values = {self._values()}  # {self._state.scale.title}")
+        lines += self._value_lines()
         if self._turned:
             lines += [
                 f"turn = np.array({self._state.turn.tolist()})",
@@ -152,8 +157,26 @@ class _ModelLines:
     def _turned(self) -> bool:
         return not np.array_equal(self._state.turn, np.eye(3))
 
+    def _value_lines(self) -> list[str]:
+        """Return the lines that set ``values``; those of a prompt or a column are written out."""
+        scale, title = self._state.scale, f"# {self._state.scale.title}"
+        if self._session.color_by not in ("token", "column"):
+            return [f"values = {self._values()}  {title}"]
+        known = np.flatnonzero(~np.isnan(scale.values))
+        given = scale.values[: known[-1] + 1 if len(known) else 0]
+        numbers = ", ".join("nan" if np.isnan(v) else f"{v:.7g}" for v in given)
+        return [
+            f"nan = np.nan  {title}; what has no value is grey",
+            "values = np.full(model.n_positions, nan)",
+            f"values[: {len(given)}] = [",
+            *(f"    {line}" for line in wrap(numbers, WRITTEN_OUT, break_long_words=False)),
+            "]",
+        ]
+
     def _values(self) -> str:
         session = self._session
+        if session.color_by == "period":
+            return f"np.arange(model.n_positions) % {session.color_period!r}"
         if session.color_by == "residual":
             return "curve.residual"
         if session.color_by == "component":
@@ -169,8 +192,11 @@ class _ModelLines:
         state, theme, (width, height) = self._state, self._theme, self._sight.size
         first, last = state.positions
         low, high = (float(limit) for limit in state.scale.limits)
-        name = repr(state.scale.colormap)
-        lines = [""]
+        scale = state.scale
+        rows = scale.legend(theme.viewport, len(scale.categories))
+        hexed = [[name, "#{:02x}{:02x}{:02x}".format(*color[:3])] for name, color in rows]
+        name = "[color for _, color in categories]" if hexed else repr(scale.colormap)
+        look, lines = state.look, [""]
         if state.scale.colormap in _NOT_IN_MATPLOTLIB:
             lines += ["from cmap import Colormap", ""]
             name = f"Colormap({name}).to_matplotlib()"
@@ -181,14 +207,15 @@ class _ModelLines:
             'flat = {"lighting": False, "render_points_as_spheres": True}',
         ]
         if state.outside == "faint":
-            faint = f'color="{theme.faint}", **flat)'
-            lines += [
-                f"plotter.add_mesh(pv.lines_from_points(points), line_width={SCALE}, {faint}",
-                f"plotter.add_points(points, point_size={FAINT_POINT}, {faint}",
-            ]
+            faint = f'color="{theme.faint}", {self._opacity}**flat)'
+            width = f"line_width={FAINT_LINE_WIDTH * look.line_share * SCALE:g}"
+            size = f"point_size={FAINT_POINT_SIZE * look.point_share * SCALE:g}"
+            if look.curve_parts != "points":
+                lines.append(f"plotter.add_mesh(pv.lines_from_points(points), {width}, {faint}")
+            if look.curve_parts != "line":
+                lines.append(f"plotter.add_points(points, {size}, {faint}")
         bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
-        size = COMPACT_POINT if self._sight.compact else POINT
-        if self._sight.compact:
+        if self._sight.compact or hexed:
             bar = "show_scalar_bar=False"
         else:
             lines += [
@@ -198,22 +225,64 @@ class _ModelLines:
             ]
         return [
             *lines,
-            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), **flat}}',
+            *([f"categories = {pformat(hexed, width=88)}"] if hexed else []),
+            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), {self._opacity}**flat}}',
+            *self._missing_line(),
             f"shown = slice({first}, {last + 1})",
-            'line = {"scalars": values[shown], "show_scalar_bar": False, **colors}',
-            f"plotter.add_mesh(pv.lines_from_points(points[shown]), line_width={LINE}, **line)",
-            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size},",
+            *self._curve_lines(bar),
+            *self._legend_lines(),
+        ]
+
+    def _missing_line(self) -> list[str]:
+        """Return the line that sets the colour of positions without a value, if there are any."""
+        if not np.isnan(self._state.scale.values).any():
+            return []
+        return [f'colors["nan_color"] = "{missing_color(self._theme.viewport)}"']
+
+    def _legend_lines(self) -> list[str]:
+        """Return the line that lists the categories, if there are any."""
+        if self._sight.compact or not self._state.scale.categories:
+            return []
+        return [
+            f'plotter.add_legend(categories[:{MOST_LEGEND}], bcolor=None, face="rectangle",',
+            '                   loc="center right")',
+        ]
+
+    @property
+    def _opacity(self) -> str:
+        opacity = self._state.look.opacity
+        return "" if opacity == 1.0 else f'"opacity": {opacity:g}, '
+
+    def _curve_lines(self, bar: str) -> list[str]:
+        """Return the lines that draw the shown range: its line, its points, or both."""
+        look, size = self._state.look, self._point_size
+        line_bar = bar if look.curve_parts == "line" else "show_scalar_bar=False"
+        line = [
+            "plotter.add_mesh(pv.lines_from_points(points[shown]), scalars=values[shown],",
+            f"                 line_width={look.line_width * SCALE:g}, {line_bar}, **colors)",
+        ]
+        points = [
+            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size:g},",
             f"                   {bar}, **colors)",
         ]
+        drawn = {"both": line + points, "line": line, "points": points}
+        return drawn[look.curve_parts]
+
+    @property
+    def _point_size(self) -> float:
+        return (
+            self._state.look.point_size * (COMPACT_POINTS if self._sight.compact else 1.0) * SCALE
+        )
 
     def _marks(self) -> list[str]:
         """Return the lines that draw selected positions and all labels."""
         state, lines = self._state, []
+        size = f"{self._point_size + 2 * SCALE:g}"
         chosen = [position for position in state.selection if state.visible(position)]
         if chosen:
             lines += [
                 "# Rings in the window:",
-                f"plotter.add_points(points[{chosen}], point_size={POINT + 2 * SCALE}, "
+                f"plotter.add_points(points[{chosen}], point_size={size}, "
                 f'color="{self._theme.accent}", **flat)',
             ]
         labels = {p: t for p, t in lasting_labels(self._session).items() if state.visible(p)}
@@ -273,6 +342,7 @@ class _ModelLines:
         first, last = int(aligned.matched[0]), int(aligned.matched[-1])
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
         color = self._theme.faint if guide.pale else self._theme.text
+        size = f"{6 * self._state.look.point_share * SCALE:g}"
         return [
             "",
             f"from geometry import {', '.join(names_used(aligned))}",
@@ -281,7 +351,7 @@ class _ModelLines:
             *(["laid = laid @ turn.T"] if self._turned else []),
             f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
             f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",
-            f"                   point_size={6 * SCALE}, show_scalar_bar=False, **colors)",
+            f"                   point_size={size}, show_scalar_bar=False, **colors)",
         ]
 
     def _measured(self) -> list[str]:

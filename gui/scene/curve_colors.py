@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyvista as pv
 
-from gui.state.colors import ColorScale, legible, lookup_table
+from gui.state.colors import ColorScale, lookup_table, missing_color
 
 PALE = 0.28
 """Share of its colour that the curve keeps while positions are highlighted."""
@@ -29,12 +29,13 @@ class CurveColors:
 
     def show(self, scale: ColorScale, background: str) -> np.ndarray:
         """Set the colours of a scale on a background, ``#rrggbb``; return them, (n, 4) uint8."""
-        table = legible(lookup_table(scale.colormap), background)
+        table = scale.table(background)
         pale = table.astype(np.float64)
         ground = np.array(pv.Color(background).int_rgb)
         pale[:, :3] = ground + PALE * (pale[:, :3] - ground)
         for lookup, values in ((self.table, table), (self._pale, np.round(pale))):
             lookup.values = values.astype(np.uint8)
+            lookup.nan_color = missing_color(background)
         self.span(scale.limits)
         return table
 

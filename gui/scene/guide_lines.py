@@ -42,16 +42,16 @@ class GuideLines:
         thin = (self._lines, self._pale, self._dashes, self._segments)
         self._all = (*thin, self._points, self._matched, *self._lit)
 
-    def style(self, theme: Theme, scale: float) -> None:
-        """Set the theme, and the number of pixels per logical pixel."""
+    def style(self, theme: Theme, scale: float, point_share: float = 1.0) -> None:
+        """Set the theme, the pixels per logical pixel, and the points' size against the default."""
         self._lines.style(theme.text, LINE_WIDTH * scale)
         self._pale.style(theme.faint, scale)
         self._dashes.style(theme.muted, scale)
         self._segments.style(theme.muted, scale)
         self._points.style(theme.muted, POINT_SIZE * scale)
-        self._matched.style(theme.text, MATCHED_SIZE * scale)
+        self._matched.style(theme.text, MATCHED_SIZE * point_share * scale)
         for batch, size in zip(self._lit, LIT_SIZES, strict=True):
-            batch.style(theme.text, size * scale)
+            batch.style(theme.text, size * point_share * scale)
 
     def show(self, guides: tuple[Guide, ...], coordinates: np.ndarray, values: np.ndarray) -> None:
         """Draw guides, or none.

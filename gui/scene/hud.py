@@ -214,11 +214,17 @@ class Text2D:
 
 
 class ColorBar2D:
-    """A short vertical colour bar with its title and the values at its two ends."""
+    """A short vertical colour bar with its title and the values at its two ends.
+
+    Of categories it is a list: a square and a name for each.
+    """
 
     WIDTH, HEIGHT, GAP, STEPS = 8, 120, 6, 64
+    LINE = 16
+    """Height of a line of text, in logical pixels."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
+        self._renderer = renderer
         self._data = pv.PolyData()
         self._mapper = vtkPolyDataMapper2D()
         self._mapper.SetInputData(self._data)
@@ -226,18 +232,47 @@ class ColorBar2D:
         self.actor.SetMapper(self._mapper)
         renderer.AddViewProp(self.actor)
         self.title, self.low, self.high = (Text2D(renderer) for _ in range(3))
+        self.names: list[Text2D] = []
+        """The names of categories, as many as are shown."""
+        self._legend: Sequence[tuple[str, np.ndarray]] = ()
+        self._style = ("#000000", MIN_FONT_SIZE)
         self._corner: tuple[float, ...] | None = None
+
+    @property
+    def texts(self) -> tuple[Text2D, ...]:
+        """All its texts."""
+        return (self.title, self.low, self.high, *self.names)
 
     def style(self, text: str, muted: str, size: int) -> None:
         """Set the colours of the texts and their size in logical pixels."""
         self.title.style(text, size)
-        for end in (self.low, self.high):
-            end.style(muted, size)
+        self._style = (muted, size)
+        for one in (self.low, self.high, *self.names):
+            one.style(muted, size)
 
-    def show(self, title: str, labels: tuple[str, str], table: np.ndarray) -> None:
-        """Show a lookup table of (256, 4) uint8 colours with its title and end labels."""
-        self._mapper.SetLookupTable(pv.LookupTable(values=table, scalar_range=(0, self.STEPS - 1)))
-        self._mapper.SetScalarRange(0, self.STEPS - 1)
+    def show(
+        self,
+        title: str,
+        labels: tuple[str, str],
+        table: np.ndarray,
+        legend: Sequence[tuple[str, np.ndarray]] = (),
+    ) -> None:
+        """Show a lookup table of (256, 4) uint8 colours with its title and end labels.
+
+        ``legend``, if not empty, are categories with their colours, which are shown instead.
+        """
+        self._legend, self._corner = legend, None
+        colors = np.array([color for _, color in legend]) if legend else table
+        last = max(len(legend) - 1, 1) if legend else self.STEPS - 1
+        self._mapper.SetLookupTable(pv.LookupTable(values=colors, scalar_range=(0, last)))
+        self._mapper.SetScalarRange(0, last)
+        for text in self.names[len(legend) :]:
+            text.write("")
+        while len(self.names) < len(legend):
+            self.names.append(Text2D(self._renderer))
+            self.names[-1].style(*self._style)
+        for text, (name, _) in zip(self.names, legend, strict=False):
+            text.write(name)
         self.write(title, labels)
         self.actor.SetVisibility(True)
 
@@ -256,7 +291,7 @@ class ColorBar2D:
     def hide(self) -> None:
         """Hide the bar and its texts."""
         self.actor.SetVisibility(False)
-        for text in (self.title, self.low, self.high):
+        for text in self.texts:
             text.hide()
 
     def place(
@@ -277,18 +312,39 @@ class ColorBar2D:
         if self._corner == (right, middle, *between, scale):
             return
         self._corner = (right, middle, *between, scale)
-        width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, 16))
+        width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, self.LINE))
         below, above = gap + 0.6 * line, gap + 2 * line
         lowest, highest = between[0] + below, between[1] - above
-        height = min(scale * self.HEIGHT, max(highest - lowest, scale))
+        wanted = len(self._legend) * line if self._legend else scale * self.HEIGHT
+        height = min(wanted, max(highest - lowest, scale))
         bottom = min(max(middle - height / 2, lowest), highest - height)
-        y = np.repeat(np.linspace(bottom, bottom + height, self.STEPS + 1), 2)
-        x = np.tile([right - width, right], self.STEPS + 1)
-        first = 2 * np.arange(self.STEPS)
-        faces = np.column_stack([np.full(self.STEPS, 4), first, first + 1, first + 3, first + 2])
+        top = bottom + height
+        if self._legend:
+            self._place_legend(right, top, height / len(self._legend), scale)
+            self.title.place(right, top + gap, "right")
+            return
+        edges = np.linspace(bottom, top, self.STEPS + 1)
+        self._draw(right, width, edges[:-1], edges[1:])
+        self.low.place(right, bottom - gap - 0.6 * line, "right")
+        self.high.place(right, top + gap, "right")
+        self.title.place(right, top + gap + line, "right")
+
+    def _place_legend(self, right: float, top: float, line: float, scale: float) -> None:
+        """Put squares and names below each other, the first one at the top."""
+        width, gap = scale * self.WIDTH, scale * self.GAP
+        middles = top - line * (np.arange(len(self._legend)) + 0.5)
+        half = min(width, line) / 2
+        self._draw(right, width, middles - half, middles + half)
+        for text, middle in zip(self.names, middles, strict=False):
+            text.place(right - width - gap, middle, "right", middle=True)
+
+    def _draw(self, right: float, width: float, bottoms: np.ndarray, tops: np.ndarray) -> None:
+        """Draw rectangles of consecutive colours."""
+        count = len(bottoms)
+        y = np.column_stack([bottoms, bottoms, tops, tops]).ravel()
+        x = np.tile([right - width, right, right, right - width], count)
+        faces = np.column_stack([np.full(count, 4), np.arange(4 * count).reshape(count, 4)])
+        self._data.DeepCopy(pv.PolyData())
         self._data.points = np.column_stack([x, y, np.zeros_like(x)])
         self._data.faces = faces.ravel()
-        self._data.cell_data["step"] = np.arange(self.STEPS, dtype=np.float32)
-        self.low.place(right, bottom - gap - 0.6 * line, "right")
-        self.high.place(right, bottom + height + gap, "right")
-        self.title.place(right, bottom + height + gap + line, "right")
+        self._data.cell_data["step"] = np.arange(count, dtype=np.float32)

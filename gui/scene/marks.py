@@ -11,6 +11,7 @@ from gui.scene.hud import Box, Lines2D
 from gui.scene.labels import PointLabels
 from gui.state.camera import VIEW_ANGLE
 from gui.state.selection import MOST_RINGS
+from gui.state.values import POINT_SIZE
 from gui.style.theme import TEXT, Theme
 
 if TYPE_CHECKING:
@@ -20,9 +21,16 @@ if TYPE_CHECKING:
     from gui.scene.picking import Projection
     from gui.scene.scene_state import SceneState
 
-RING_RADIUS = 8.0
-RIM = 2.5
-"""Visible rim of the discs under many selected points, in logical pixels."""
+RING_RADIUS, RING_GAP = 8.0, 4.5
+"""Smallest radius of a ring, and its least distance from the edge of its point."""
+RING_WIDTH, EDGE, HALO = 2.5, 1.0, 1.5
+"""Widths in logical pixels: of a ring; of its dark or light edge on either side; and of the halo in
+the background's colour outside that. On any colour map, one of the three stands out.
+"""
+RIM_GAP, RIM = 1.0, 2.0
+"""Around each of many selected points, in logical pixels: a gap, and the rim outside it."""
+LEAST_RIM = 0.6
+"""Smaller points have thinner rims, down to this share."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -31,8 +39,10 @@ _CIRCLE = np.column_stack(
 class Marks:
     """Rings around the selected and the hovered points, and labels that do not collide.
 
-    Many rings would hide the curve: beyond :data:`gui.state.selection.MOST_RINGS` only the current
-    position has one, and the others have a rim of the same colour.
+    Rings have edges in the text's colour and a halo in the background's, for the accent alone would
+    be lost on a curve that has a similar colour. Many rings would hide the curve: beyond
+    :data:`gui.state.selection.MOST_RINGS` only the current position has one, and the others have a
+    rim of the same colour, with a gap to the point.
 
     Attributes
     ----------
@@ -42,28 +52,39 @@ class Marks:
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._plotter = plotter
-        leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
+        # In the order in which they are drawn.
+        leaders, self._halos, self._edges, self._rings, self._hover_ring = (
+            Lines2D(plotter.renderer) for _ in range(5)
+        )
         self.labels = PointLabels(plotter.renderer, leaders)
         self._rims: Batch | None = None
-        self._accent, self._scale, self._disc = "#000000", 1.0, 1.0
+        self._gaps: Batch | None = None
+        self._accent, self._background = "#000000", "#ffffff"
+        self._scale, self._gap, self._disc, self._radius = 1.0, 1.0, 1.0, 1.0
 
     def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
-        self._accent, self._scale = theme.accent, scale
-        self._disc = point_size + 2 * RIM * scale
-        self._rings.style(theme.accent, 2 * scale)
-        self._hover_ring.style(theme.hover, 2 * scale)
+        self._accent, self._background, self._scale = theme.accent, background, scale
+        # Sizes of the discs under a selected point.
+        rim = min(max(point_size / (POINT_SIZE * scale), LEAST_RIM), 1.0) * scale
+        self._gap = point_size + 2 * RIM_GAP * rim
+        self._disc = self._gap + 2 * RIM * rim
+        self._radius = max(RING_RADIUS * scale, point_size / 2 + RING_GAP * scale)
+        width = RING_WIDTH * scale
+        self._rings.style(theme.accent, width)
+        self._hover_ring.style(theme.hover, width)
+        self._edges.style(theme.text, width + 2 * EDGE * scale)
+        self._halos.style(background, width + 2 * (EDGE + HALO) * scale)
         self.labels.style(theme.text, TEXT - 1, background)
         self.labels.leaders.style(theme.muted, scale)
-        if self._rims is not None:
-            self._rims.style(theme.accent, self._disc)
+        self._style_rims()
 
     def hide(self) -> None:
         """Hide all marks."""
         self.labels.hide()
-        for lines in (self._rings, self._hover_ring):
+        for lines in (self._halos, self._edges, self._rings, self._hover_ring):
             lines.draw([])
-        self._show_rims(np.zeros((0, 3)))
+        self._show_rims([])
 
     def draw(
         self,
@@ -86,17 +107,22 @@ class Marks:
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]
         many = len(chosen) > MOST_RINGS
-        self._show_rims(self._behind(displayed[chosen], projection) if many else displayed[:0])
+        discs = (self._disc, self._gap)
+        at = displayed[chosen]
+        self._show_rims([self._behind(at, disc, projection) for disc in discs] if many else [])
         ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
         hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
         spots = [at for at, _ in written]
         marked = displayed[[*ringed, *hovered, *wanted]]
         xy, _ = projection.to_screen(np.vstack([*spots, marked]))
         spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
-        rings = [centre + RING_RADIUS * self._scale * _CIRCLE for centre in xy]
+        rings = [centre + self._radius * _CIRCLE for centre in xy]
+        n_rings = len(ringed) + len(hovered)
+        self._halos.draw(rings[:n_rings])
+        self._edges.draw(rings[: len(ringed)])
         self._rings.draw(rings[: len(ringed)])
-        self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
-        anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])
+        self._hover_ring.draw(rings[len(ringed) : n_rings])
+        anchors = np.vstack([spots_xy, xy[n_rings:]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         first, last = state.positions
         self.labels.place(
@@ -110,10 +136,13 @@ class Marks:
             firm=len(spots) + sum(p == state.hover or p in state.selection for p in wanted),
         )
 
-    def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
-        """Return the points moved away from the camera, so that discs are behind the curve."""
+    def _behind(self, points: np.ndarray, disc: float, projection: Projection) -> np.ndarray:
+        """Return the points moved away from the camera, for discs of a size in pixels.
+
+        So these are behind the curve, and larger ones behind smaller ones.
+        """
         camera = self._plotter.camera
-        pixels = 2 * self._disc / projection.size[1]
+        pixels = 2 * disc / projection.size[1]
         if camera.GetParallelProjection():
             return points + pixels * camera.GetParallelScale() * np.array(
                 camera.GetDirectionOfProjection()
@@ -123,11 +152,19 @@ class Marks:
         moved: np.ndarray = points + share * (points - np.array(camera.GetPosition()))
         return moved
 
-    def _show_rims(self, points: np.ndarray) -> None:
+    def _show_rims(self, points: Sequence[np.ndarray]) -> None:
+        """Draw rims and gaps at points, (n, 3) each; none without any."""
         if self._rims is None and len(points):
             from gui.scene.guide_lines import Batch
 
             self._rims = Batch(self._plotter, "selected", "points")
+            self._gaps = Batch(self._plotter, "selected gaps", "points")
+            self._style_rims()
+        if self._rims is not None and self._gaps is not None:
+            self._rims.show(points[:1])
+            self._gaps.show(points[1:])
+
+    def _style_rims(self) -> None:
+        if self._rims is not None and self._gaps is not None:
             self._rims.style(self._accent, self._disc)
-        if self._rims is not None:
-            self._rims.show([points] if len(points) else [])
+            self._gaps.style(self._background, self._gap)

@@ -23,6 +23,7 @@ from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState
 from gui.state.camera import VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
 from gui.state.colors import ColorScale
+from gui.state.values import CurveLook
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from gui.scene.sphere import WireSphere
     from gui.scene.trails import Trails
 
-POINT_SIZE, LINE_WIDTH = 7.0, 1.5
-FAINT_POINT_SIZE = 3.0
+FAINT_LINE_WIDTH, FAINT_POINT_SIZE = 1.0, 3.0
+"""Outside the range, in logical pixels where the curve has its default sizes."""
 LARGEST_BESIDE = 4.0
 """Spheres and other curves are framed with the curve up to this multiple of its size."""
+MOST_LEGEND = 12
+"""Categories listed beside the curve."""
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (52.0, 38.0), 0.6
 """In small views: length of the arrows, their distance from the corner, and relative point size."""
 EDGE, MOST_KEPT = 0.04, 0.25
@@ -191,9 +194,7 @@ class HelixScene:
         """Show a state, updating only what differs from the previous one. Does not render."""
         previous, self._state = self._state, state
         for name, actor in self._actors.items():
-            actor.SetVisibility(
-                state is not None and ("faint" not in name or state.outside == "faint")
-            )
+            actor.SetVisibility(state is not None and _drawn(name, state))
         if state is None:
             self._bar.hide()
             self._caption.hide()
@@ -216,6 +217,8 @@ class HelixScene:
             self._recolor(state.scale)
         else:
             self._span(state.scale)
+        if previous is None or previous.look != state.look:
+            self._size_actors()
         self._show_guides()
         self._write_caption()
         camera = self.plotter.camera
@@ -311,13 +314,19 @@ class HelixScene:
             self._size_actors()
 
     def _size_actors(self) -> None:
-        scale = self._scale
+        scale, look = self._scale, self._look
         small = COMPACT_POINTS if self._compact else 1.0
-        self._actors["points"].prop.point_size = POINT_SIZE * small * scale
-        self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * scale
-        self._actors["curve"].prop.line_width = LINE_WIDTH * scale
-        self._actors["faint"].prop.line_width = scale
+        self._actors["points"].prop.point_size = look.point_size * small * scale
+        self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * look.point_share * scale
+        self._actors["curve"].prop.line_width = look.line_width * scale
+        self._actors["faint"].prop.line_width = FAINT_LINE_WIDTH * look.line_share * scale
+        for actor in self._actors.values():
+            actor.prop.opacity = look.opacity
         self._style_lines()
+
+    @property
+    def _look(self) -> CurveLook:
+        return CurveLook() if self._state is None else self._state.look
 
     def projection(self) -> Projection:
         """Return the projection from world coordinates to pixels."""
@@ -375,7 +384,8 @@ class HelixScene:
         for name in ("curve", "points"):
             self._shapes[name].point_data["value"] = scale.values
             self._shapes[name].point_data.active_scalars_name = "value"
-        self._bar.show(scale.title, scale.labels, table)
+        legend = scale.legend(self._background, MOST_LEGEND)
+        self._bar.show(scale.title, scale.labels, table, legend)
         if self._compact:
             self._bar.hide()
 
@@ -398,7 +408,7 @@ class HelixScene:
             theme = self.theme
             self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
         if self._guides is not None:
-            self._guides.style(self.theme, self._scale)
+            self._guides.style(self.theme, self._scale, self._look.point_share)
 
     def _on_render_started(self, _renderer: pv.Renderer, _event: str) -> None:
         if not self._held:
@@ -489,6 +499,12 @@ def _reach(pose: CameraPose) -> float:
     return float(np.linalg.norm(pose.position - pose.focal_point))
 
 
+def _drawn(name: str, state: SceneState) -> bool:
+    """Return whether a part of the curve is drawn, by its actor's name."""
+    left_out = "line" if "points" in name else "points"
+    return state.look.curve_parts != left_out and ("faint" not in name or state.outside == "faint")
+
+
 def _extent(points: np.ndarray) -> float:
     return float(np.ptp(points, axis=0).max())
 
@@ -504,4 +520,6 @@ def _polyline(first: int, last: int) -> np.ndarray:
 
 def _same_colors(a: ColorScale, b: ColorScale) -> bool:
     """Return whether both have the same values and colour map, whatever their limits."""
-    return a.colormap == b.colormap and np.array_equal(a.values, b.values)
+    return (a.colormap, a.categories) == (b.colormap, b.categories) and np.array_equal(
+        a.values, b.values, equal_nan=True
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from gui.state.guides import Guide
 from gui.state.selection import to_label
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
-from gui.state.values import Outside, Projection
+from gui.state.values import CurveLook, Outside, Projection
 from gui.style.sentences import titled
 from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
@@ -87,6 +87,7 @@ class SceneState:
     # Paths of the selected positions through the training, while a snapshot is shown.
     ways: Ways | None = None
     guides: tuple[Guide, ...] = ()  # What panels draw beside the curve
+    look: CurveLook = field(default_factory=CurveLook)  # Sizes of line and points
 
     def visible(self, position: int) -> bool:
         """Return whether a position has a point on the screen."""
@@ -142,6 +143,7 @@ def resolve_scene(session: Session) -> SceneState | None:
         hover=session.hover,
         labels=_labels(session),
         guides=guides,
+        look=_look(session),
     )
 
 
@@ -174,7 +176,12 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
         hover=session.hover,
         labels=_labels(session),
         ways=_ways(session, timeline, columns),
+        look=_look(session),
     )
+
+
+def _look(session: Session) -> CurveLook:
+    return CurveLook(session.line_width, session.point_size, session.curve_parts, session.opacity)
 
 
 def _ways(

@@ -36,12 +36,15 @@ log = logging.getLogger(__name__)
 MOST = 9
 """Maximum number of models in the grid, including the open one: three by three."""
 _FOLLOWED = (
-    "color_by", "color_component", "colormap", "color_span", "outside", "projection",
+    "color_by", "color_component", "color_period", "color_column", "colormap", "cyclic_colormap",
+    "color_span", "outside", "projection",
+    "line_width", "point_size", "curve_parts", "opacity",
     "keep_turned", "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
 """Fields shared by all views: those of the open model's session are copied to the others."""
 _COLORED_BY = (
-    "model", "curve", "norms", "color_by", "color_component", "color_span", "dragging",
+    "model", "curve", "norms", "color_by", "color_component", "color_period", "color_column",
+    "color_span", "dragging",
 )  # fmt: skip
 
 

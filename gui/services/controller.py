@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ from gui.state.values import ColorBy, Notice
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
     from geometry.hub.tensor_cache import TensorCache
     from geometry.models.model import PositionalModel
     from gui.state.work import Work
@@ -332,6 +334,32 @@ class Controller:
         """Colour the curve by a quantity; ``component`` (1-based) is used for "component"."""
         self.session.color_component = component
         self.session.color_by = quantity
+
+    def color_by_file(self, path: Path) -> None:
+        """Colour the curve by a column of the user's own table: its first one of numbers."""
+        from geometry.checkpoints.column_files import read_columns
+
+        self.in_background(
+            "columns", partial(read_columns, path), self._on_columns, f"{path.name} is not used"
+        )
+
+    def color_by_column(self, column: PositionColumn) -> None:
+        """Colour the curve by a column that has been read."""
+        self.session.change(color_column=column, color_by="column")
+
+    def _on_columns(self, columns: tuple[PositionColumn, ...]) -> None:
+        from geometry.checkpoints.column_files import column_named
+
+        self.session.columns = columns
+        column = column_named(columns, None)
+        self.color_by_column(column)
+        model, known = self.session.model, sum(v is not None for v in column.values)
+        if model is not None:
+            inside = sum(v is not None for v in column.values[: model.n_positions])
+            self.session.status = (
+                f"“{column.name}” of {column.file} has {known} values, {inside} of them for the "
+                f"{model.n_positions} positions here"
+            )
 
     # ---- selection, prompt -------------------------------------------------------------
 

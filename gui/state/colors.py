@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,8 @@ from cmap import Colormap
 
 from gui.state.session import Session
 from gui.state.values import ColorLimits
-from gui.style.theme import format_number
+from gui.style.theme import DARK, LIGHT, format_number
+from gui.style.token_text import token_label
 
 MIN_CONTRAST = 2.0
 """Minimum contrast of a point's colour to a dark background."""
@@ -31,6 +33,72 @@ class ColorScale:
     # The limits as text, with a sign where values beyond them take the end's colour.
     labels: tuple[str, str]
     colormap: str  # Name of the map
+    # Names of the values 0, 1, …, which have colours of their own; () where values are numbers.
+    # Positions without a value have NaN, and are grey.
+    categories: tuple[str, ...] = ()
+
+    def table(self, background: str) -> np.ndarray:
+        """Return (256, 4) uint8 colours between the limits, legible on a background."""
+        if not self.categories:
+            return legible(lookup_table(self.colormap), background)
+        bands = np.arange(256) * len(self.categories) // 256
+        return legible(_category_colors()[bands], background)
+
+    def legend(self, background: str, most: int) -> list[tuple[str, np.ndarray]]:
+        """Return names of categories with their colours, (4,) uint8; the last one counts the rest.
+
+        Empty where values are numbers.
+        """
+        n = len(self.categories)
+        shown = n if n <= most else most - 1
+        colors = legible(_category_colors()[:n], background)
+        rows = [(name, colors[i]) for i, name in enumerate(self.categories[:shown])]
+        if shown < n:
+            ground = np.array([*_rgb(background), 255], dtype=np.uint8)  # a square of no colour
+            rows.append((f"{n - shown} more", ground))
+        return rows
+
+
+MOST_CATEGORIES = 64
+"""Categories with a colour of their own, the most frequent ones; more could not be told apart."""
+BRIGHT = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
+OTHERS = "others"
+"""The name of all further categories."""
+
+
+@functools.cache
+def _category_colors() -> np.ndarray:
+    """Return (64, 4) uint8 colours of categories, which can be seen on white.
+
+    The first ones are Tol's bright scheme (https://sronpersonalpages.nl/~pault), safe for the
+    colour-blind; then Glasbey's, each as far from the others as possible.
+    """
+    table = np.round(Colormap("glasbey").lut(256) * 255).astype(np.uint8)
+    first = np.array([[*_rgb(color), 255] for color in BRIGHT], dtype=np.uint8)
+    luminance = _luminance(table[:, :3])
+    apart = np.abs(table[:, None, :3].astype(int) - first[None, :, :3]).max(axis=2).min(axis=1)
+    # None that vanishes on white, or is taken for black or for one of the first.
+    further = table[(luminance > 0.02) & (luminance < 0.6) & (apart > 40)]
+    colors: np.ndarray = np.concatenate([first, further])[:MOST_CATEGORIES]
+    return colors
+
+
+def _grey(background: str) -> np.ndarray:
+    """Return the colour of positions without a value, (4,) uint8."""
+    return np.array([*_rgb(missing_color(background)), 255], dtype=np.uint8)
+
+
+def missing_color(background: str) -> str:
+    """Return the colour of positions without a value on a background, as ``#rrggbb``."""
+    return (LIGHT if _is_light(background) else DARK).faint
+
+
+def _rgb(color: str) -> list[int]:
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def _is_light(background: str) -> bool:
+    return bool(_luminance(np.array([_rgb(background)]))[0] > 0.2)
 
 
 def lookup_table(colormap: str) -> np.ndarray:
@@ -61,9 +129,9 @@ def legible(table: np.ndarray, background: str) -> np.ndarray:
         below :data:`MIN_CONTRAST` mixed with just enough white. The colour bar shows the same
         colours. For light backgrounds the table is returned unchanged.
     """
-    dark = np.array([[int(background[i : i + 2], 16) for i in (1, 3, 5)]])
+    dark = np.array([_rgb(background)])
     floor = MIN_CONTRAST * (_luminance(dark)[0] + 0.05) - 0.05
-    if _luminance(dark)[0] > 0.2:
+    if _is_light(background):
         return table
     lifted = table.copy()
     for share in np.linspace(0.04, 1, 25):
@@ -85,10 +153,12 @@ def _luminance(colors: np.ndarray) -> np.ndarray:
 
 def point_colors(scale: ColorScale, background: str) -> np.ndarray:
     """Return (n_positions, 4) uint8 colours of all positions, as the viewport shows them."""
-    table = legible(lookup_table(scale.colormap), background)
+    table = scale.table(background)
     low, high = scale.limits
-    share = (scale.values.astype(np.float64) - low) / (high - low)
+    missing = np.isnan(scale.values)
+    share = (np.where(missing, low, scale.values).astype(np.float64) - low) / (high - low)
     colors: np.ndarray = table[np.clip(share * len(table), 0, len(table) - 1).astype(np.intp)]
+    colors[missing] = _grey(background)
     return colors
 
 
@@ -130,10 +200,10 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
 def own_scale(session: Session) -> ColorScale:
     """Return the colours of a model's curve, ignoring models beside it.
 
-    Limits span the whole table, so that a colour means the same in every subset; or the shown
-    range, by ``session.color_span``. Where a few outliers would leave all other positions in one
-    colour (the norms of the first and last rows), limits are the 1st and 99th percentile, marked in
-    the labels.
+    Limits span the shown range, so that its order can be seen however short it is; or the whole
+    table, by ``session.color_span``, so that a colour means the same in every range. Where a few
+    outliers would leave all other positions in one colour (the norms of the first and last rows),
+    limits are the 1st and 99th percentile, marked in the labels.
     """
     assert session.model is not None
     assert session.curve is not None
@@ -143,7 +213,22 @@ def own_scale(session: Session) -> ColorScale:
         first, last = session.curve.pca.positions
     spanned = slice(first, last + 1)
     now = "" if session.shown_timeline is None else " (final model)"
-    if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
+    column = session.color_column if session.color_by == "column" else None
+    if session.color_by == "period":
+        return _periodic(n_positions, session.color_period, session.cyclic_colormap)
+    if session.color_by == "token":
+        texts = () if session.tokens is None else session.tokens.texts
+        tokens = [token_label(text) for text in texts[:n_positions]]
+        return _categorical("Token", tokens, n_positions)
+    if column is not None and column.numeric:
+        numbers = column.numbers(n_positions)
+        return _measured(column.name, numbers, spanned, session.colormap)
+    if column is not None:
+        names = ["" if value is None else str(value) for value in column.values[:n_positions]]
+        return _categorical(column.name, names, n_positions)
+    if session.color_by in ("position", "column") or (
+        session.color_by == "norm" and session.norms is None
+    ):
         values = np.arange(n_positions, dtype=np.float32)
         return ColorScale(
             "Position",
@@ -169,8 +254,31 @@ def own_scale(session: Session) -> ColorScale:
     return _measured(f"PC {k}{now}", along, spanned, session.colormap)
 
 
+def _periodic(n_positions: int, period: float, colormap: str) -> ColorScale:
+    """Colour positions by where they are in a period, whatever the range is."""
+    values = (np.arange(n_positions) % period).astype(np.float32)
+    end = f"{period:g}"
+    return ColorScale(f"Position mod {end}", values, (0.0, period), ("0", end), colormap)
+
+
+def _categorical(title: str, names: Sequence[str], n_positions: int) -> ColorScale:
+    """Colour positions by names, "" for none; the most frequent ones come first."""
+    counts = Counter(name for name in names if name)
+    ranked = [name for name, _ in counts.most_common()]
+    if len(ranked) > MOST_CATEGORIES:
+        ranked = [*ranked[: MOST_CATEGORIES - 1], OTHERS]
+    index = {name: i for i, name in enumerate(ranked)}
+    values = np.full(n_positions, np.nan, dtype=np.float32)
+    values[: len(names)] = [index.get(name, len(ranked) - 1) if name else np.nan for name in names]
+    limits = (-0.5, max(len(ranked), 1) - 0.5)
+    return ColorScale(title, values, limits, ("", ""), "glasbey", tuple(ranked))
+
+
 def _measured(title: str, values: np.ndarray, spanned: slice, colormap: str) -> ColorScale:
     inside = values[spanned]
+    inside = inside[~np.isnan(inside)]
+    if not len(inside):  # no position has a value
+        return ColorScale(title, values.astype(np.float32), (0.0, 1.0), ("", ""), colormap)
     smallest, largest = float(inside.min()), float(inside.max())
     low, high = (float(v) for v in np.percentile(inside, (1, 99)))
     # Percentiles are only for outliers: otherwise the full range is used.

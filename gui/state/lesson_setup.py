@@ -216,7 +216,8 @@ def _check_needs(condition: Condition, features: Collection[str]) -> None:
 _READ: Mapping[str, Callable[[object], object]] = {
     "positions": _rule,
     "components": _components,
-    "color_by": _one_of(*get_args(ColorBy)),
+    # A lesson has no table of the reader's.
+    "color_by": _one_of(*(by for by in get_args(ColorBy) if by != "column")),
     "color_component": _component,
     "outside": _one_of(*get_args(Outside)),
     "select": _places,

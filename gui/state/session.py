@@ -17,19 +17,25 @@ from psygnal import SignalGroupDescriptor
 
 from gui.state.guides import same_basis
 from gui.state.values import (
+    LINE_WIDTH,
+    PERIOD,
+    POINT_SIZE,
     ColorBy,
     ColorLimits,
     ColorSpan,
+    CurveParts,
     ModelRow,
     Notice,
     Outside,
     Projection,
     Quantity,
 )
+from gui.style.theme import CYCLIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
@@ -63,14 +69,24 @@ class Wanted:
     dragging: bool = False  # True while a range handle is held: results may then be approximate
     # The principal components on the three axes, 1-based.
     components: tuple[int, int, int] = (1, 2, 3)
-    # Colouring of the curve; the component for colouring by a component (1-based); the name of the
-    # colour map.
+    # Colouring of the curve; the component for colouring by a component (1-based); the period in
+    # positions, and the column of the user's own table, for colouring by these.
     color_by: ColorBy = "position"
     color_component: int = 4
+    color_period: float = PERIOD
+    color_column: PositionColumn | None = None
+    # Names of the colour maps: of positions modulo a period, and of everything else.
+    cyclic_colormap: str = CYCLIC
     colormap: str = "jet"
-    # Positions whose values are at the ends of the colour map: of the whole table, so that a colour
-    # means the same in every range, or of the shown range.
-    color_span: ColorSpan = "table"
+    # Positions whose values are at the ends of the colour map: of the shown range, so that a short
+    # one has all colours too, or of the whole table, so that a colour means the same in every one.
+    color_span: ColorSpan = "range"
+    # Width of the curve's line and size of its points in logical pixels, what of both is drawn, and
+    # how solid it is.
+    line_width: float = LINE_WIDTH
+    point_size: float = POINT_SIZE
+    curve_parts: CurveParts = "both"
+    opacity: float = 1.0
     outside: Outside = "hidden"  # Display of positions outside the range
     projection: Projection = "perspective"  # Whether what is farther away is drawn smaller
     # After a drag, keep the curve and its arrows rotated instead of easing them back to the true
@@ -129,6 +145,7 @@ class Open:
     # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
     work: Work | None = None  # The saved work opened last; emitted when the session shows it
+    columns: tuple[PositionColumn, ...] = ()  # Those of the user's table read last
     # The file of saved work that is shown, as an absolute path; "" for work without a file.
     work_file: str = ""
     bookmarks: tuple[Bookmark, ...] = ()  # Saved views, once they have been read

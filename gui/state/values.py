@@ -4,21 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel
 
-ColorBy = Literal["position", "norm", "residual", "component"]
-ColorSpan = Literal["table", "range"]
+ColorBy = Literal["position", "period", "norm", "residual", "component", "token", "column"]
+ColorSpan = Literal["range", "table"]
 Outside = Literal["hidden", "faint"]
+CurveParts = Literal["both", "points", "line"]
 Projection = Literal["perspective", "parallel"]
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
+NO_FIELDS: Fields = MappingProxyType({})
+
+
+LINE_WIDTH, POINT_SIZE = 1.5, 7.0
+"""Default sizes of the curve, in logical pixels."""
+PERIOD, PERIODS = 32.0, (2.0, 4096.0)
+"""Default period in positions, and its inclusive bounds: below two positions it is one colour."""
+LINE_WIDTHS, POINT_SIZES, OPACITIES = (0.5, 12.0), (1.0, 30.0), (0.05, 1.0)
+"""Inclusive bounds: what is thinner or fainter is lost, what is larger hides the curve."""
+
+
+def within(value: object, bounds: tuple[float, float]) -> TypeGuard[float]:
+    """Return whether a value is a number between two bounds, both included."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and bounds[0] <= value <= bounds[1]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CurveLook:
+    """How thick and how solid the curve is drawn."""
+
+    # Width of the line and diameter of the points, in logical pixels.
+    line_width: float = LINE_WIDTH
+    point_size: float = POINT_SIZE
+    curve_parts: CurveParts = "both"
+    opacity: float = 1.0  # 1 for solid
+
+    @property
+    def line_share(self) -> float:
+        """The line's width relative to the default."""
+        return self.line_width / LINE_WIDTH
+
+    @property
+    def point_share(self) -> float:
+        """The points' size relative to the default."""
+        return self.point_size / POINT_SIZE
 
 
 @dataclass(frozen=True, slots=True)

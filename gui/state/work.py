@@ -8,11 +8,28 @@ from typing import TYPE_CHECKING, TypedDict, TypeGuard, get_args
 
 import numpy as np
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
 from gui.state.layout import Layout
-from gui.state.values import ColorBy, ColorSpan, Fields, Outside, Projection, Quantity
-from gui.style.theme import COLORMAPS
+from gui.state.values import (
+    LINE_WIDTH,
+    LINE_WIDTHS,
+    OPACITIES,
+    PERIOD,
+    PERIODS,
+    POINT_SIZE,
+    POINT_SIZES,
+    ColorBy,
+    ColorSpan,
+    CurveParts,
+    Fields,
+    Outside,
+    Projection,
+    Quantity,
+    within,
+)
+from gui.style.theme import COLORMAPS, CYCLIC
 
 if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
@@ -138,8 +155,15 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "components": three,
     "color_by": _one_of(*get_args(ColorBy)),
     "color_component": lambda value: whole(value, 1),
+    "color_period": lambda value: within(value, PERIODS),
+    "color_column": lambda value: value is None or isinstance(value, PositionColumn),
     "colormap": lambda value: value in COLORMAPS,
+    "cyclic_colormap": lambda value: value in COLORMAPS,
     "color_span": _one_of(*get_args(ColorSpan)),
+    "line_width": lambda value: within(value, LINE_WIDTHS),
+    "point_size": lambda value: within(value, POINT_SIZES),
+    "curve_parts": _one_of(*get_args(CurveParts)),
+    "opacity": lambda value: within(value, OPACITIES),
     "outside": _one_of(*get_args(Outside)),
     "projection": _one_of(*get_args(Projection)),
     "keep_turned": flag,
@@ -159,5 +183,9 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "snapshot": lambda value: value is None or whole(value),
 }
 """Saved fields of the session, with the check of their values."""
-LATER: Fields = {"color_span": "table"}
+LATER: Fields = {
+    "color_span": "table", "color_period": PERIOD, "color_column": None,
+    "cyclic_colormap": CYCLIC, "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
+    "curve_parts": "both", "opacity": 1.0,
+}  # fmt: skip
 """Saved fields that files of 0.1 lack, with what 0.1 showed."""

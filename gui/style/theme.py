@@ -35,6 +35,8 @@ COLORMAPS = (
     "romaO",
 )
 """Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
+CYCLIC = "romaO"
+"""The one of these that begins again where it ends."""
 DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
 """Diverging colour maps, with the background's tone in the middle."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.state.colors import ColorScale, common_scale, legible, lookup_table
+from gui.state.colors import ColorScale, common_scale
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
 BAR, LONGEST = 8, 240
 """Width of the bar and its maximum height, in logical pixels."""
+MOST, WIDEST = 12, 120
+"""Maximum listed categories, and width of their names in logical pixels."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StripDrawing:
     """What a colour strip draws, for several painters."""
 
-    bar: QRectF
-    table: np.ndarray  # (n, 4) uint8 colours of the bar, the lowest first
     texts: list[tuple[QRectF, str, str]]  # Room, words and colour of each; to the right, centred
+    bar: QRectF | None = None
+    table: np.ndarray | None = None  # (n, 4) uint8 colours of the bar, the lowest first
+    squares: list[tuple[QRectF, str]] = field(default_factory=list)  # Of categories, with colours
 
 
 class ColorStrip(QWidget):
@@ -38,7 +41,7 @@ class ColorStrip(QWidget):
         self._listening = Listening()
         for name in (
             "model", "curve", "norms", "color_by", "color_component", "colormap", "color_span",
-            "color_limits",
+            "color_limits", "color_period", "color_column", "cyclic_colormap", "tokens",
         ):  # fmt: skip
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
@@ -68,6 +71,9 @@ class ColorStrip(QWidget):
             metrics = QFontMetrics(self._font())
             words = (*scale.title.split(", "), *scale.labels)
             width = max(metrics.horizontalAdvance(word) for word in words)
+            names = (name for name, _ in scale.legend(self.theme.viewport, MOST))
+            wide = max((metrics.horizontalAdvance(name) for name in names), default=0)
+            width = max(width, min(wide, WIDEST) + BAR + GRID // 2)
         return QSize(max(width, 4 * GRID) + 2 * GRID, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -80,9 +86,12 @@ class ColorStrip(QWidget):
         drawing = self.drawing(area, theme)
         if drawing is None:
             return
-        column = np.ascontiguousarray(drawing.table[::-1, None, :])
-        image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
-        painter.drawImage(drawing.bar, image)
+        if drawing.bar is not None and drawing.table is not None:
+            column = np.ascontiguousarray(drawing.table[::-1, None, :])
+            image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
+            painter.drawImage(drawing.bar, image)
+        for square, color in drawing.squares:
+            painter.fillRect(square, QColor(color))
         painter.setFont(self._font())
         for room, words, color in drawing.texts:
             painter.setPen(QColor(color))
@@ -97,6 +106,8 @@ class ColorStrip(QWidget):
             return None
         line = QFontMetrics(self._font()).height()
         title = scale.title.split(", ")
+        if scale.categories:
+            return self._legend(area, theme, scale)
         above = (len(title) + 1) * line + GRID
         height = min(LONGEST, area.height() - above - line - 2 * GRID)
         if height < line:
@@ -111,7 +122,24 @@ class ColorStrip(QWidget):
         texts.append((room.translated(0, len(title) * line), scale.labels[1], theme.muted))
         room.moveTop(bar.bottom() + GRID / 2)
         texts.append((room, scale.labels[0], theme.muted))
-        return StripDrawing(bar, legible(lookup_table(scale.colormap), theme.viewport), texts)
+        return StripDrawing(texts, bar, scale.table(theme.viewport))
+
+    def _legend(self, area: QRectF, theme: Theme, scale: ColorScale) -> StripDrawing:
+        """Return the title, then a name and a square for each category."""
+        metrics = QFontMetrics(self._font())
+        line = metrics.height()
+        rows = scale.legend(theme.viewport, max(min(MOST, int(area.height() / line) - 2), 2))
+        top = area.center().y() - (len(rows) + 1) * line / 2
+        room = QRectF(area.left(), top, area.width() - GRID, line)
+        texts, squares = [(QRectF(room), scale.title, theme.text)], []
+        for name, color in rows:
+            room.translate(0, line)
+            square = QRectF(area.right() - GRID - BAR, room.center().y() - BAR / 2, BAR, BAR)
+            squares.append((square, QColor(*color.tolist()).name()))
+            beside = room.adjusted(0, 0, -BAR - GRID / 2, 0)
+            elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(beside.width()))
+            texts.append((beside, elided, theme.muted))
+        return StripDrawing(texts, squares=squares)
 
     def _font(self) -> QFont:
         font = QFont(self.font())

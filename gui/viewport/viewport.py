@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "color_span", "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "timeline",
-    "guides",
+    "color_period", "color_column", "cyclic_colormap", "color_span", "color_limits", "line_width",
+    "point_size", "curve_parts", "opacity", "sphere", "selection", "hover", "tokens", "snapshot",
+    "timeline", "guides",
 )  # fmt: skip
 
 
@@ -197,6 +198,8 @@ class Viewport(QWidget):
         elif isinstance(event, QHelpEvent) and kind == QEvent.Type.ToolTip:
             QToolTip.showText(event.globalPos(), wrapped(self._tip()), self.interactor)
             return True
+        elif kind == QEvent.Type.DevicePixelRatioChange:  # moved to a denser screen
+            self.refresh()
         elif isinstance(event, QResizeEvent):
             self.camera.keep_size(event.oldSize())
         return False

@@ -47,12 +47,14 @@ class Scale:
 
 
 class RealSlider(QWidget):
-    """A name, a slider and a field for the same number."""
+    """A name, a slider and a field for the same number; ``titled`` is whether the name is shown."""
 
     changed = Signal(float)
     """The user chose another number."""
 
-    def __init__(self, name: str, scale: Scale, tooltip: str, theme: Theme) -> None:
+    def __init__(
+        self, name: str, scale: Scale, tooltip: str, theme: Theme, *, titled: bool = True
+    ) -> None:
         super().__init__()
         self.scale = scale
         self.slider, self.field = Slider(Qt.Orientation.Horizontal), QDoubleSpinBox()
@@ -68,6 +70,8 @@ class RealSlider(QWidget):
         said = label(name, "muted")
         said.setFixedWidth(NAME_WIDTH)
         hbox(said, (self.slider, 1), self.field, parent=self, spacing=GRID // 2)
+        if not titled:
+            said.hide()
         for widget in (self, self.slider, self.field):
             widget.setToolTip(wrapped(tooltip))
             widget.setAccessibleName(name)

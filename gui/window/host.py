@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
@@ -19,6 +20,7 @@ from gui.window.actions import Actions
 from gui.window.result_docks import ResultDocks
 from gui.window.settings.settings import Settings
 
+TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 
 
@@ -64,6 +66,12 @@ class HostWindow(QMainWindow):
         file, _ = QFileDialog.getOpenFileName(self, "Open a tensor file", "", FILE_FILTER)
         if file:
             self.controller.open(file)
+
+    def open_columns(self) -> None:
+        """Ask for a table of the user's own, and colour the curve by a column of it."""
+        file, _ = QFileDialog.getOpenFileName(self, "Colour by a column of a table", "", TABLES)
+        if file:
+            self.controller.color_by_file(Path(file))
 
     def set_field(self, field: str, value: object) -> None:
         """Set a field of the session that is for the user to set."""

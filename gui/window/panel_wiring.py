@@ -34,10 +34,12 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.componentsRequested.connect(lambda three: window.set_field("components", three))
         case ViewPanel():
             panel.colorByRequested.connect(controller.color_by)
-            panel.colormapRequested.connect(lambda name: window.set_field("colormap", name))
+            panel.columnRequested.connect(controller.color_by_column)
+            panel.columnFileRequested.connect(window.open_columns)
             panel.colorSpanRequested.connect(lambda span: window.set_field("color_span", span))
             panel.outsideRequested.connect(lambda how: window.set_field("outside", how))
             panel.projectionRequested.connect(lambda how: window.set_field("projection", how))
+            panel.lookRequested.connect(window.set_field)
             panel.keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))
         case PromptPanel():
             panel.promptRequested.connect(lambda text: window.set_field("prompt", text))

@@ -28,7 +28,9 @@ SAME = 1e-6
 """Differences of cameras and rotations from rounding."""
 _SEEN = (
     "positions", "turn", "compared", "main_at", "alignment", "model",
-    "components", "color_by", "color_component", "colormap", "color_span", "outside",
+    "components", "color_by", "color_component", "color_period", "color_column",
+    "colormap", "cyclic_colormap", "color_span", "outside",
+    "line_width", "point_size", "curve_parts", "opacity",
     "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
     "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
     "basis", "snapshot",

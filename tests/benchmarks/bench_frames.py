@@ -107,9 +107,9 @@ def main() -> int:
         session.outside = "faint"
         stage.compare("    with the other positions faint", stage.ticks(small), math.inf)
         session.outside = "hidden"
-        session.color_span = "range"
-        stage.compare("    with colours over the range", stage.ticks(small), math.inf)
-        session.color_span, session.dragging = "table", False
+        session.color_span = "table"
+        stage.compare("    with colours over the whole table", stage.ticks(small), math.inf)
+        session.color_span, session.dragging = "range", False
         run_until(qt, lambda: stage.ours.idle)
         stage.turn("rotating with the mouse", 1.5)
         stage.close()

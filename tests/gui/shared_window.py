@@ -16,7 +16,7 @@ from gui.state.session import WANTED
 from gui.window.docks import DOCKS
 from gui.window.settings.settings import Settings
 
-FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks"}
+FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}
 """Of the session; the range comes with the model."""
 
 FRONT = "norms"

@@ -1,22 +1,31 @@
-"""How the curve is drawn: colours, positions outside the range, projection."""
+"""How the curve is drawn: colours, line and points, positions outside the range, projection."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QToolButton, QWidget
 
 from gui.panels.base import Panel
+from gui.panels.side.curve_options import CurveOptions
 from gui.state.session import Session
+from gui.state.values import PERIODS
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS
 
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
+
 _COLOR_BY = (
     ("position", "Position", "Index of the position"),
+    ("period", "Position, modulo", "Position modulo a period that you choose"),
     ("norm", "Norm", "Length of each row"),
     (
         "residual",
@@ -24,7 +33,12 @@ _COLOR_BY = (
         "Share of each centred row's length outside the shown components",
     ),
     ("component", "Component", "Coordinate along any component, including those on no axis"),
+    ("token", "Token", "Token of the prompt at each position; equal tokens have the same colour"),
+    ("column", "Own column", "Column of a table of your own, with a row for each position"),
 )
+_PERIOD = Scale(*PERIODS, 1, power=0.0)
+_SPAN = {"period": "Period", "token": "Tokens"}
+"""Titles of the third row where it is not about the span."""
 
 _MAPS = {
     "jet": "As in the article. Vivid, but not perceptually uniform, and ambiguous for colour-blind "
@@ -38,6 +52,13 @@ _MAPS = {
 }
 
 
+class _Pages(QStackedWidget):
+    """As high as its first page, so that a row does not change with what it is about."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.widget(0).sizeHint().height())
+
+
 class ViewPanel(Panel):
     """Choices of how the curve is drawn, with or without a model.
 
@@ -45,8 +66,6 @@ class ViewPanel(Panel):
     -------
     colorByRequested
         "position", "norm", "residual" or "component", and the component's number (1-based).
-    colormapRequested
-        One of :data:`gui.style.theme.COLORMAPS`.
     colorSpanRequested
         "table" or "range".
     outsideRequested
@@ -55,23 +74,37 @@ class ViewPanel(Panel):
         "perspective" or "parallel".
     keepTurnedRequested
         Whether the curve stays turned after a drag.
+    lookRequested
+        A field of the session, and its value: one of :class:`gui.state.values.CurveLook`, the
+        period, or a colour map.
+    columnRequested
+        A column of the file that was read last.
+    columnFileRequested
+        A file with columns is to be chosen.
     """
 
     colorByRequested = Signal(str, int)
-    colormapRequested = Signal(str)
     colorSpanRequested = Signal(str)
     outsideRequested = Signal(str)
     projectionRequested = Signal(str)
     keepTurnedRequested = Signal(bool)
+    lookRequested = Signal(str, object)
+    columnRequested = Signal(object)
+    columnFileRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.color_by, self.component = self._make_color_by()
+        self.column = DropDown()
+        self.column.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.column.setAccessibleName("Colour by which column")
+        self.period = RealSlider("Period", _PERIOD, "The period in positions", theme, titled=False)
+        self.hint = label(role="small")
         self.colormap = self._make_colormap()
         self.color_span = Segmented(
             (
-                ("table", "Whole table", "Each colour has the same meaning in every range"),
                 ("range", "Range", "The full colour map covers the shown range"),
+                ("table", "Whole table", "Each colour has the same meaning in every range"),
             ),
             "Span of the colour map",
         )  # fmt: skip
@@ -93,17 +126,27 @@ class ViewPanel(Panel):
             ),
             "Projection",
         )
-        self.after_drag = Segmented(
+        self.curve_parts = Segmented(
             (
-                ("ease", "Turn back", "Rotate the curve back, so that the axes are the components"),
-                (
-                    "stay",
-                    "Keep",
-                    "Leave the curve's orientation unchanged; the axis arrows turn with it",
-                ),
+                ("both", "Both", "A line through points"),
+                ("points", "Points", "Only the points"),
+                ("line", "Line", "Only the line"),
             ),
-            "After refitting, when a handle of the range slider is released",
+            "Parts of the curve that are drawn",
         )
+        self.options = CurveOptions(theme, self)
+        self.after_drag = self.options.after_drag
+        self.more = QToolButton()
+        self.more.setText("⋯")
+        self.more.setProperty("class", "chip")
+        self.more.setFixedWidth(4 * GRID)
+        # As high as the choice beside it.
+        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.more.setToolTip(
+            wrapped("Line width, point size, opacity, orientation after a refit")
+        )
+        self.more.setAccessibleName("More options of the curve")
         self._arrange()
         self._connect()
         self._on_session_changed()
@@ -134,44 +177,63 @@ class ViewPanel(Panel):
         return combo
 
     def _arrange(self) -> None:
-        colors = hbox((self.color_by, 3), self.component, spacing=GRID // 2)
+        colors = hbox((self.color_by, 3), self.component, (self.column, 3), spacing=GRID // 2)
+        # What the third row is about depends on what the colours are.
+        self.spans = _Pages()
+        for part in (self.color_span, self.period, self.hint):
+            self.spans.addWidget(part)
+        curve = hbox((self.curve_parts, 1), self.more, spacing=GRID // 2)
         cells = grid(self, GRID, GRID // 2, margins=(GRID, GRID // 2, GRID, GRID))
         cells.setColumnStretch(1, 1)
-        rows: tuple[tuple[str, QWidget | QHBoxLayout], ...] = (
-            ("Colour by", colors),
-            ("Colours", self.colormap),
-            ("Span", self.color_span),
-            ("Outside", self.outside),
-            ("Projection", self.projection),
-            ("After refit", self.after_drag),
+        rows: tuple[tuple[str, QWidget | QHBoxLayout, str], ...] = (
+            ("Colour by", colors, "What the colours of the curve show"),
+            ("Colours", self.colormap, ""),
+            ("Span", self.spans, self.color_span.accessibleName()),
+            ("Curve", curve, self.curve_parts.accessibleName()),
+            ("Outside", self.outside, ""),
+            ("Projection", self.projection, ""),
         )
-        for row, (text, control) in enumerate(rows):
+        for row, (text, control, tip) in enumerate(rows):
             title = label(text, "muted")
+            if control is self.spans:
+                self.span_title = title
             cells.addWidget(title, row, 0)
             if isinstance(control, QWidget):
                 cells.addWidget(control, row, 1)
-                title.setToolTip(wrapped(control.accessibleName()))
+                tip = tip or control.accessibleName()
             else:
                 cells.addLayout(control, row, 1)
-                title.setToolTip("What the colours of the curve show")
+            title.setToolTip(wrapped(tip))
         cells.setRowStretch(len(rows), 1)
 
     def _connect(self) -> None:
         self.color_by.activated.connect(self._request_color_by)
         self.component.activated.connect(self._request_color_by)
-        self.colormap.activated.connect(
-            lambda index: self.colormapRequested.emit(self.colormap.itemData(index))
-        )
+        self.colormap.activated.connect(self._request_colormap)
+        self.column.activated.connect(self._request_column)
+        self.period.changed.connect(lambda value: self.lookRequested.emit("color_period", value))
         self.color_span.chosen.connect(self.colorSpanRequested)
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
+        self.curve_parts.chosen.connect(lambda parts: self.lookRequested.emit("curve_parts", parts))
+        self.more.clicked.connect(lambda: self.options.open_beside(self.more))
+        self.options.lookRequested.connect(self.lookRequested)
         self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
         events = self.session.events
         for changed in (
             events.color_by,
             events.color_component,
+            events.color_period,
+            events.color_column,
+            events.columns,
+            events.tokens,
             events.colormap,
+            events.cyclic_colormap,
             events.color_span,
+            events.line_width,
+            events.point_size,
+            events.curve_parts,
+            events.opacity,
             events.outside,
             events.projection,
             events.keep_turned,
@@ -181,8 +243,53 @@ class ViewPanel(Panel):
     # -- what the user wants, and what the session has -------------------------------------
 
     def _request_color_by(self) -> None:
-        self.component.setVisible(self.color_by.currentData() == "component")
-        self.colorByRequested.emit(self.color_by.currentData(), self.component.currentIndex() + 1)
+        quantity = self.color_by.currentData()
+        if quantity == "column" and self.session.color_column is None:
+            self._on_session_changed()
+            self.columnFileRequested.emit()
+            return
+        self.component.setVisible(quantity == "component")
+        self.colorByRequested.emit(quantity, self.component.currentIndex() + 1)
+
+    def _request_colormap(self) -> None:
+        field = "cyclic_colormap" if self.session.color_by == "period" else "colormap"
+        self.lookRequested.emit(field, self.colormap.currentData())
+
+    def _request_column(self, index: int) -> None:
+        columns = self._columns()
+        if index < len(columns):
+            self.columnRequested.emit(columns[index])
+        else:
+            self._on_session_changed()
+            self.columnFileRequested.emit()
+
+    def _columns(self) -> tuple[PositionColumn, ...]:
+        """Return the columns on offer: those of the file, or the one of a saved project."""
+        session = self.session
+        known, one = session.columns, session.color_column
+        return known if one is None or one in known else (one,)
+
+    def _show_columns(self) -> None:
+        columns, shown = self._columns(), self.session.color_by == "column"
+        self.column.setVisible(shown)
+        if not shown:
+            return
+        self.column.clear()
+        self.column.addItems([*(column.name for column in columns), "Other file…"])
+        if self.session.color_column in columns:
+            column = self.session.color_column
+            self.column.setCurrentIndex(columns.index(column))
+            self.column.setToolTip(wrapped(f"“{column.name}” of {column.file}"))
+
+    def _show_span(self) -> None:
+        """Show in the third row what is to choose about the colours."""
+        session = self.session
+        self.span_title.setText(_SPAN.get(session.color_by, "Span"))
+        self.period.show_value(session.color_period)
+        n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
+        self.hint.setText(f"{n_tokens} different" if n_tokens else "Type a text under Prompt")
+        parts = {"period": self.period, "token": self.hint}
+        self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
 
     def _on_session_changed(self) -> None:
         session = self.session
@@ -190,9 +297,23 @@ class ViewPanel(Panel):
         self.color_by.setToolTip(self.color_by.currentData(Qt.ItemDataRole.ToolTipRole))
         self.component.setCurrentIndex(session.color_component - 1)
         self.component.setVisible(session.color_by == "component")
-        self.colormap.setCurrentIndex(self.colormap.findData(session.colormap))
+        self._show_columns()
+        self._show_span()
+        periodic, column = session.color_by == "period", session.color_column
+        colormap = session.cyclic_colormap if periodic else session.colormap
+        named = session.color_by == "column" and column is not None and not column.numeric
+        # Categories have colours of their own, and no order that could span anything.
+        self.colormap.setEnabled(session.color_by != "token" and not named)
+        self.color_span.setEnabled(not named)
+        self.colormap.setCurrentIndex(self.colormap.findData(colormap))
         self.colormap.setToolTip(self.colormap.currentData(Qt.ItemDataRole.ToolTipRole))
         self.color_span.show_value(session.color_span)
         self.outside.show_value(session.outside)
         self.projection.show_value(session.projection)
-        self.after_drag.show_value("stay" if session.keep_turned else "ease")
+        self.curve_parts.show_value(session.curve_parts)
+        self.options.show_session(session)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.options.set_theme(theme)
+        self.period.set_theme(theme)

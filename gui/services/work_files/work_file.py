@@ -4,8 +4,8 @@ A zip archive: ``helix.json`` has all named values, ``arrays.npz`` the camera; b
 are described below. The JSON starts with the format and its version. Files of a later version are
 refused, since they could be shown only in part; fields that an earlier one lacks take their
 defaults. Version 2 added bookmarks, 3 models side by side, 4 the aligned curve and the panels'
-options; a file has the first version that supports its content. The docks' places are in "docks";
-0.1 ignores them, and opens the rest.
+options, 6 periods, tokens and columns to colour by; a file has the first version that supports its
+content. The docks' places are in "docks"; 0.1 ignores them, and opens the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 
 from geometry.checkpoints.array_store import open_member, read_array
 from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
@@ -32,12 +33,14 @@ from geometry.checkpoints.zip_records import open_archive
 from gui.services.work_files.work_parts import (
     numbers,
     pack_alignment,
+    pack_column,
     pack_place,
     row,
     table,
     text,
     tupled,
     unpack_alignment,
+    unpack_column,
     unpack_place,
 )
 from gui.state.layout import Layout, pack_layout, unpack_layout
@@ -57,8 +60,10 @@ from gui.state.work import (
 
 log = logging.getLogger(__name__)
 
-FORMAT, VERSION = "helixscope", 5
+FORMAT, VERSION = "helixscope", 6
 JSON, ARRAYS = "helix.json", "arrays.npz"
+COLUMN = "color_column"
+"""The field that is written apart, and only where the curve has its colours."""
 LARGEST = 50_000_000
 """Size limit of the file and its unpacked content; larger files are not ours."""
 _LARGEST_ARRAY = 1_000
@@ -100,7 +105,11 @@ def pack_work(work: Work) -> bytes:
         "version": _version(work),
         "model": {**_model(work), "fingerprint": work.fingerprint},
         "positions": list(work.positions),
-        "session": {name: work.fields[name] for name in FIELDS if name in work.fields},
+        "session": {
+            name: None if name == COLUMN else work.fields[name]
+            for name in FIELDS
+            if name in work.fields
+        },
         "follows": work.place is not None and work.place.follows,
         "panel": work.panel,
         "window": None if work.size is None else list(work.size),
@@ -127,6 +136,9 @@ def pack_work(work: Work) -> bytes:
             arrays |= {f"{name}_{number}": part for name, part in pack_place(other.place).items()}
     if work.alignment is not None:
         said["laying"] = pack_alignment(work.alignment)
+    column = work.fields.get(COLUMN)
+    if isinstance(column, PositionColumn) and work.fields.get("color_by") == "column":
+        said["column"] = pack_column(column)
     if work.panels:
         said["panels"] = {name: dict(options) for name, options in work.panels.items()}
     if work.file:  # as kept while the window is open
@@ -152,7 +164,9 @@ def _json(said: Fields) -> bytes:
 
 
 def _version(work: Work) -> int:
-    if any(other.positions is None for other in work.others):
+    if work.fields.get("color_by") in ("period", "token", "column"):
+        own = 6
+    elif any(other.positions is None for other in work.others):
         own = 5
     elif work.alignment is not None or work.panels:
         own = 4
@@ -290,6 +304,9 @@ def check_version(said: object, expected: str, newest: int, file: str) -> Fields
 def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
     session, model = table(said["session"]), table(said["model"])
     saved = {name: tupled(value) for name, value in session.items() if name in FIELDS}
+    column = said.get("column")
+    if column is not None:
+        saved[COLUMN] = unpack_column(table(column))
     for name, value in saved.items():
         if not FIELDS[name](value):
             raise ValueError(f"{name} cannot be {value!r}")

@@ -11,10 +11,16 @@ from typing import cast, get_args
 
 import numpy as np
 
+from geometry.checkpoints.column_files import (
+    LONGEST_TEXT,
+    MAX_NUMBER,
+    MAX_POSITIONS,
+    PositionColumn,
+)
 from geometry.measures.alignment import Middle
 from gui.state.aligned_curve import CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
-from gui.state.values import Fields
+from gui.state.values import Fields, within
 from gui.state.work import LONGEST_NAME, flag, whole
 
 
@@ -114,3 +120,28 @@ def _what(said: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
     if kinds == {"step"} and whole(step):
         return OfStep(step)
     raise ValueError(f"{dict(said)!r} cannot be laid over a curve")
+
+
+def pack_column(column: PositionColumn) -> dict[str, object]:
+    """Return a column of the user's own table as JSON, with its values."""
+    return {"name": column.name, "file": column.file, "values": list(column.values)}
+
+
+def unpack_column(said: Fields) -> PositionColumn:
+    """Return a column from JSON."""
+    values = row(said["values"])
+    if len(values) > MAX_POSITIONS:
+        raise ValueError(f"a column has {len(values)} values")
+    return PositionColumn(
+        text(said["name"]), text(said["file"]), tuple(_column_value(value) for value in values)
+    )
+
+
+def _column_value(value: object) -> float | str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return text(value, LONGEST_TEXT)
+    if within(value, (-MAX_NUMBER, MAX_NUMBER)):
+        return float(value)
+    raise ValueError(f"a column has the value {value!r}")

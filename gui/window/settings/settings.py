@@ -22,8 +22,20 @@ from gui.state.layout import (
     unpack_place,
 )
 from gui.state.session import Session
-from gui.state.values import ColorSpan, Notice, Outside, Projection
-from gui.style.theme import COLORMAPS, ThemeChoice
+from gui.state.values import (
+    LINE_WIDTH,
+    LINE_WIDTHS,
+    OPACITIES,
+    POINT_SIZE,
+    POINT_SIZES,
+    ColorSpan,
+    CurveParts,
+    Notice,
+    Outside,
+    Projection,
+    within,
+)
+from gui.style.theme import COLORMAPS, CYCLIC, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
@@ -99,6 +111,10 @@ class Settings:
     def _choice(self, key: str, allowed: tuple[str, ...]) -> str:
         value = self._values.get(key)
         return value if isinstance(value, str) and value in allowed else allowed[0]
+
+    def _number(self, key: str, default: float, bounds: tuple[float, float]) -> float:
+        value = self._values.get(key)
+        return value if within(value, bounds) else default
 
     def _texts(self, key: str) -> tuple[str, ...]:
         value = self._values.get(key)
@@ -179,7 +195,12 @@ class Settings:
         """Return a session with its remembered fields."""
         return Session(
             colormap=self._choice("view/colormap", COLORMAPS),
+            cyclic_colormap=self._choice("view/cyclic_colormap", (CYCLIC, *COLORMAPS)),
             color_span=cast(ColorSpan, self._choice("view/color_span", get_args(ColorSpan))),
+            line_width=self._number("view/line_width", LINE_WIDTH, LINE_WIDTHS),
+            point_size=self._number("view/point_size", POINT_SIZE, POINT_SIZES),
+            curve_parts=cast(CurveParts, self._choice("view/curve_parts", get_args(CurveParts))),
+            opacity=self._number("view/opacity", 1.0, OPACITIES),
             outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
             projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
             keep_turned=self._values.get("view/keep_turned") == "true",
@@ -192,7 +213,10 @@ class Settings:
     def save_session(self, session: Session) -> None:
         """Set the session's fields for the next start."""
         self._set("view/colormap", session.colormap)
+        self._set("view/cyclic_colormap", session.cyclic_colormap)
         self._set("view/color_span", session.color_span)
+        for name in ("line_width", "point_size", "curve_parts", "opacity"):
+            self._set(f"view/{name}", getattr(session, name))
         self._set("view/outside", session.outside)
         self._set("view/projection", session.projection)
         self._set("view/keep_turned", "true" if session.keep_turned else "false")

@@ -73,3 +73,19 @@ def test_odd_tables(state_of, rows, options, bodies):
     assert np.isfinite(found.bounds).all()
     assert bodies in (None, set(found.geometry))
     assert all(np.isfinite(body.vertices).all() for body in found.geometry.values())
+
+
+def test_line_and_points_are_as_thick_as_chosen(state_of):
+    usual = read(scene_glb(state_of(helix(40)))).geometry
+    thick = read(
+        scene_glb(state_of(helix(40), look={"line_width": 6.0, "point_size": 21.0}))
+    ).geometry
+    ball, large = (one["positions"].vertices.reshape(39, -1, 3)[0] for one in (usual, thick))
+    np.testing.assert_allclose(np.ptp(large, axis=0), 3 * np.ptp(ball, axis=0), rtol=1e-4)
+    assert thick["curve"].volume > 10 * usual["curve"].volume
+    assert set(read(scene_glb(state_of(helix(40), look={"curve_parts": "points"}))).geometry) == {
+        "positions"
+    }
+    assert set(read(scene_glb(state_of(helix(40), look={"curve_parts": "line"}))).geometry) == {
+        "curve"
+    }

@@ -170,3 +170,17 @@ def test_a_drag_turns_it_and_the_wheel_brings_it_nearer(light):
     start = light.evaluate(distance)
     light.mouse.wheel(0, -400)
     light.wait_for_function(f"{distance} < {start - 0.01}")
+
+
+@pytest.mark.parametrize(
+    ("parts", "mode"), [("both", "lines+markers"), ("points", "markers"), ("line", "lines")]
+)
+def test_line_points_and_opacity_are_those_of_the_window(show, parts, mode):
+    page = show(curve_parts=parts, line_width=3.0, point_size=14.0, opacity=0.5)
+    trace = page.evaluate(
+        f"(({{mode, opacity, line, marker}}) => [mode, opacity, line.width, marker.size])"
+        f"({GRAPH}.data[0])"
+    )
+    assert trace == [mode, 0.5, 6, 8]
+    # The colour bar is there in any case.
+    page.wait_for_selector("#scene .colorbar, #scene .cbfill", state="attached")

@@ -7,6 +7,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.here import history_here
 from geometry.models.sources import open_source
 from gui.export.timelapse_film import timeline_session
@@ -151,6 +152,8 @@ def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, ru
         {"color_by": "residual", "outside": "faint", "selection": (150,)},
         {"color_by": "component", "color_component": 2},
         {"sphere": True, "norms_centred": True},
+        {"line_width": 4.0, "point_size": 12.0, "outside": "faint"},
+        {"curve_parts": "points", "outside": "faint"},
     ],
 )
 def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
@@ -167,6 +170,40 @@ def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
     assert ("section" in names) == opened.sphere
     if opened.sphere:
         np.testing.assert_allclose(names["section"].axes, state.sphere.axes, atol=1e-9)
+
+
+def test_the_line_alone_and_what_can_be_seen_through(opened, run, tmp_path):
+    run(script(opened, sight(opened)))
+    solid = read(tmp_path / "helix.png")
+    opened.change(curve_parts="line", line_width=5.0, opacity=0.4)
+    text = script(opened, sight(opened))
+    assert "add_points" not in text
+    assert "line_width=10, " in text
+    run(text)
+    pale = read(tmp_path / "helix.png")
+    assert pale[:, :500].min() > solid[:, :500].min()
+    # The colour bar stays.
+    assert np.abs(pale[:, 540:] - 255).max() > 100
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"color_by": "period", "color_period": 12.5},
+        {"color_by": "column", "color_column": PositionColumn("a", "b.csv", (None, *range(120)))},
+        {
+            "color_by": "column",
+            "color_column": PositionColumn("a", "b.csv", tuple(f"k{i % 5}" for i in range(150))),
+        },
+    ],
+    ids=["period", "numbers", "categories"],
+)
+def test_what_else_colours_the_curve(opened, run, tmp_path, fields):
+    opened.change(**fields)
+    names = {}
+    run(script(opened, sight(opened)), names)
+    np.testing.assert_allclose(names["values"], resolve_scene(opened).scale.values, atol=1e-5)
+    assert_drawn(read(tmp_path / "helix.png"), opened, seen(opened), "light")
 
 
 def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, run, tmp_path):
@@ -210,7 +247,7 @@ def test_views_side_by_side_are_drawn_as_they_are(
     window, session = application.window, application.session
     path = str(write_table(helix(120, 16, 3), "other"))
     key = application.controller.comparing.add(path)
-    session.change(color_by="norm", selection=(20, 30), measure=True)
+    session.change(color_by="norm", color_span="table", selection=(20, 30), measure=True)
     settle()
     window.viewport.camera.view("xy")
     settle()

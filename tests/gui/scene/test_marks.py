@@ -6,7 +6,7 @@ import pytest
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import lookup_table
 from gui.state.selection import MOST_RINGS, to_label
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)
@@ -104,3 +104,31 @@ def test_colours_of_the_map_are_none_of_the_accent():
     table = lookup_table("jet")[:, :3].astype(int)
     for theme in (LIGHT, DARK):
         assert (np.abs(table - rgb(theme.accent)).max(axis=1) > 60).all()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("colormap", COLORMAPS)
+def test_a_ring_stands_out_from_a_curve_of_any_colour(session, stage, theme, colormap):
+    """Also where the curve is thick, and as red as the ring: an edge and a halo are around it."""
+    session.change(colormap=colormap, point_size=30.0, line_width=12.0)
+    made = stage(theme, SIZE)
+    for position in (20, 100, 190):
+        session.selection = (position,)
+        made.show(session)
+        made.scene.state.labels.clear()
+        picture = made.draw().astype(int)
+        x, y = made.pixels()[0][position]
+        radius = made.scene._marks._radius
+        angle = np.linspace(0, 2 * np.pi, 90, endpoint=False)
+
+        def around(wider, x=x, y=y, radius=radius, angle=angle, picture=picture):
+            at = np.round(
+                [y + (radius + wider) * np.sin(angle), x + (radius + wider) * np.cos(angle)]
+            ).astype(int)
+            return picture[at[0].clip(0, SIZE[1] - 1), at[1].clip(0, SIZE[0] - 1)]
+
+        for between, color in (
+            ((-1.0, 1.0), theme.accent), ((-2.4, -1.3), theme.text), ((2.4, 3.6), theme.viewport),
+        ):  # fmt: skip
+            found = [np.abs(around(w) - rgb(color)).max(axis=1) for w in np.linspace(*between, 4)]
+            assert (np.min(found, axis=0) < 60).mean() > 0.85, (position, between, color)

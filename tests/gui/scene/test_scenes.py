@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
+from geometry.checkpoints.column_files import PositionColumn
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE, POINT_SIZE
+from gui.scene.scene import FAINT_POINT_SIZE, MOST_LEGEND
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import AXES, CameraPose, framed
-from gui.state.colors import legible, lookup_table
+from gui.state.colors import legible, lookup_table, point_colors
+from gui.state.values import POINT_SIZE
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
@@ -284,3 +286,115 @@ def test_updates_leave_the_camera_alone_and_a_released_scene_places_nothing(
     controller.select((80,))
     made.scene.show(resolve_scene(opened))
     assert not has(made.draw(), LIGHT.accent)
+
+
+def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opened, stage):
+    kinds = tuple(f"kind {i % 20}" for i in range(190))
+    opened.change(color_by="column", color_column=PositionColumn("kind", "a.csv", kinds))
+    made = stage(LIGHT, SIZE)
+    picture = made.show(opened)
+    scale = made.scene.state.scale
+    colors = point_colors(scale, LIGHT.viewport)[:, :3].astype(int)
+    xy, _ = made.pixels()
+    alone = uncovered(made, range(1, 199), POINT_SIZE)
+    assert len(alone) > 10
+    for p in alone:
+        assert np.abs(colour_at(picture, xy[p]) - colors[p]).max() <= 4
+    bar = made.scene._bar
+    shown = [text.text for text in bar.names if text.actor.GetVisibility()]
+    assert bar.title.text == "kind"
+    assert shown == [*scale.categories[: MOST_LEGEND - 1], f"{20 - MOST_LEGEND + 1} more"]
+    for text, (name, color) in zip(
+        bar.names, scale.legend(LIGHT.viewport, MOST_LEGEND), strict=True
+    ):
+        _, y = text.actor.GetPosition()
+        strip = picture[SIZE[1] - 1 - int(y), -40:].astype(int)
+        assert (np.abs(strip - color[:3]).max(axis=1) < 8).any(), name
+    # And of numbers again it is a bar.
+    opened.color_by = "position"
+    np.testing.assert_array_equal(made.show(opened), stage(LIGHT, SIZE).show(opened))
+
+
+def test_a_period_that_is_dragged_is_drawn_as_if_it_had_been_so_at_first(opened, stage):
+    made = stage(LIGHT, SIZE)
+    opened.color_by = "period"
+    for opened.color_period in (8.0, 20.5, 31.0):
+        picture = made.show(opened)
+    np.testing.assert_array_equal(picture, stage(LIGHT, SIZE).show(opened))
+    xy, _ = made.pixels()
+    colors = point_colors(made.scene.state.scale, LIGHT.viewport)[:, :3].astype(int)
+    for p in uncovered(made, range(1, 199), POINT_SIZE):
+        assert np.abs(colour_at(picture, xy[p]) - colors[p]).max() <= 4
+
+
+# ---- line, points and opacity ----------------------------------------------------------
+
+
+def inked(picture):
+    """How many pixels the curve covers, and how dark these are in the mean."""
+    curve = 255 - picture[:, : SIZE[0] - 100].astype(int).min(axis=2)  # without the colour bar
+    return (curve > 20).sum(), curve[curve > 20].mean()
+
+
+def test_line_and_points_have_the_chosen_sizes(opened, stage):
+    made = stage(LIGHT, SIZE)
+    usual = inked(made.show(opened))[0]
+    opened.change(point_size=14.0, line_width=6.0)
+    assert inked(made.show(opened))[0] > 2 * usual
+    points, line = (made.scene._actors[name].prop for name in ("points", "curve"))
+    assert (points.point_size, line.line_width) == (14.0, 6.0)
+    opened.outside = "faint"
+    made.show(opened)
+    faint = made.scene._actors["faint points"].prop.point_size
+    assert faint == 2 * FAINT_POINT_SIZE
+    opened.change(point_size=7.0, line_width=1.5, outside="hidden")
+    assert inked(made.show(opened))[0] == usual
+
+
+def test_the_curve_weighs_the_same_on_a_dense_screen(opened, stage):
+    """Twice the pixels a side, at twice the pixels a logical one: the same share of the picture."""
+    opened.change(point_size=10.0, line_width=3.0)
+    plain = inked(stage(LIGHT, SIZE).show(opened))[0]
+    dense = stage(LIGHT, (2 * SIZE[0], 2 * SIZE[1]), 2.0)
+    curve = 255 - dense.show(opened)[:, : 2 * (SIZE[0] - 100)].astype(int).min(axis=2)
+    assert 0.95 < (curve > 20).sum() / (4 * plain) < 1.05
+
+
+def test_points_or_the_line_alone(opened, controller, stage):
+    controller.request_positions(60, 120)
+    opened.outside = "faint"
+    made = stage(LIGHT, SIZE)
+    both = inked(made.show(opened))[0]
+    middles = {}
+    for part in ("points", "line"):
+        opened.curve_parts = part
+        picture = made.show(opened)
+        xy, _ = made.pixels()
+        alone = uncovered(made, range(61, 120), POINT_SIZE)
+        between = [(xy[p] + xy[p + 1]) / 2 for p in alone if np.hypot(*(xy[p] - xy[p + 1])) > 12]
+        assert len(between) > 5
+        middles[part] = [bool((colour_at(picture, at) < 200).any()) for at in between]
+        assert inked(picture)[0] < both
+    assert all(middles["line"])
+    assert not any(middles["points"])
+
+
+def test_a_curve_that_can_be_seen_through(opened, stage):
+    opened.curve_parts = "points"
+    made = stage(LIGHT, SIZE)
+    solid = inked(made.show(opened))[1]
+    opened.opacity = 0.3
+    pale = inked(made.show(opened))[1]
+    assert 0.2 * solid < pale < 0.6 * solid
+    opened.opacity = 1.0
+    assert inked(made.show(opened))[1] == solid
+
+
+def test_the_ring_stays_around_a_large_point(opened, stage):
+    opened.change(selection=(100,), point_size=30.0)
+    made = stage(LIGHT, SIZE)
+    made.show(opened)
+    xy, _ = made.pixels()
+    ring = made.scene._marks._rings._data.points[:, :2]
+    radius = np.hypot(ring[:, 0] - xy[100, 0], SIZE[1] - 1 - ring[:, 1] - xy[100, 1])
+    assert radius.min() > 15.0

@@ -197,6 +197,7 @@ def test_colours_and_projection_are_shared_and_ranges_once_they_are_linked(
 
 @pytest.mark.parametrize("by", ["position", "norm", "residual", "component"])
 def test_a_colour_means_the_same_in_all_views(opened, controller, comparing, short, long, by):
+    opened.color_span = "table"
     keys = [comparing.add(source) for source in (short, long)]
     controller.color_by(by, 2)
     sessions = [opened, *(session_of(opened, key) for key in keys)]
@@ -222,6 +223,7 @@ def test_colours_that_span_the_range_span_that_of_each_view(
     def spanned():
         return [color_scale(session).limits for session in sessions]
 
+    opened.color_span = "table"
     opened.dragging = True
     opened.color_span = "range"
     opened.dragging = False

@@ -61,12 +61,12 @@ def test_changes_are_taken_back_in_order_and_done_again(opened, undo, clock):
 
 
 def test_the_span_of_the_colours_is_taken_back(opened, undo, clock):
-    do(opened, clock, color_span="range")
+    do(opened, clock, color_span="table")
     assert undo.undoes == "colours"
     undo.undo()
-    assert opened.color_span == "table"
-    undo.redo()
     assert opened.color_span == "range"
+    undo.redo()
+    assert opened.color_span == "table"
 
 
 def test_what_is_separate_is_a_change_of_its_own_however_soon_it_comes(opened, undo, camera):

@@ -21,6 +21,10 @@ def test_a_click_on_the_switch_a_key_the_menu_and_the_palette(application, windo
     application.controller.request_positions(10, 60)
     settle()
     last = session.model.n_positions - 1
+    assert bar_of(application) == ("10", "60")
+    assert action.isChecked()
+    session.color_span = "table"
+    settle()
     assert bar_of(application) == ("0", str(last))
     before = window.viewport.interactor.grab().toImage()
     QTest.mouseClick(switch.buttons["range"], LEFT)

@@ -21,8 +21,8 @@ IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 REMEMBERED = (
-    "colormap", "color_span", "outside", "projection", "keep_turned", "recent", "prompt",
-    "folders",
+    "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
+    "opacity", "outside", "projection", "keep_turned", "recent", "prompt", "folders",
 )  # fmt: skip
 
 
@@ -61,7 +61,9 @@ def remembered(session):
 
 def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
-        colormap="viridis", color_span="range", outside="faint", projection="parallel",
+        colormap="viridis", cyclic_colormap="batlow", color_span="table",
+        outside="faint", projection="parallel",
+        line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
@@ -211,6 +213,8 @@ WRONG = st.one_of(
 KEYS = (
     "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
     "view/colormap", "view/color_span", "view/keep_turned", "view/outside", "view/projection",
+    "view/cyclic_colormap", "view/line_width", "view/point_size", "view/curve_parts",
+    "view/opacity",
     "window", "docks",
 )  # fmt: skip
 

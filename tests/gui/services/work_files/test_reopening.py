@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.models.sources import open_source
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
@@ -31,7 +32,8 @@ def reset(session, controller, folder) -> None:
     controller.open(str(folder))
     session.change(
         components=(1, 2, 3), color_by="position", selection=(), prompt="", sphere=False,
-        outside="hidden", norms_quantity="norm", color_span="table",
+        outside="hidden", norms_quantity="norm", color_span="table", line_width=1.5, point_size=7.0,
+        curve_parts="both", opacity=1.0,
     )  # fmt: skip
 
 
@@ -48,7 +50,8 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     wanted = {
         "components": (2, 1, 4), "color_by": "component", "color_component": 3, "selection": (7, 9),
         "prompt": "hello my name", "outside": "faint", "norms_quantity": "step", "sphere": True,
-        "color_span": "range",
+        "color_span": "range", "line_width": 3.0, "point_size": 9.0, "curve_parts": "line",
+        "opacity": 0.5,
     }  # fmt: skip
     session.change(**wanted)
     curve = session.curve.coordinates.copy()
@@ -71,12 +74,42 @@ def test_what_files_of_0_1_lack_is_as_0_1_showed_it(
 ):
     controller.open(str(write_table()))
     path = save(fields={"color_by": "norm"})
-    session.color_span = "range"
+    column = PositionColumn("loss", "a.csv", (1.0,))
+    session.change(
+        color_span="range", line_width=9.0, opacity=0.2, color_period=9.0, color_column=column
+    )
     if bookmarked:
         controller.go_to(read_work(path))
     else:
         controller.open(str(path))
     assert (session.color_by, session.color_span) == ("norm", "table")
+    assert (session.color_period, session.color_column) == (32.0, None)
+    assert (session.line_width, session.opacity) == (1.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"color_by": "period", "color_period": 24.5, "cyclic_colormap": "viridis"},
+        {"color_by": "token"},
+        {
+            "color_by": "column",
+            "color_column": PositionColumn("kind of", "a b.csv", ("x", None, "y")),
+        },
+        {"color_by": "column", "color_column": PositionColumn("loss", "a.csv", (0.1, None, -3.0))},
+    ],
+    ids=["period", "token", "categories", "numbers"],
+)
+def test_what_colours_the_curve_is_saved_with_its_values(
+    session, controller, write_table, save, other, fields
+):
+    controller.open(str(write_table()))
+    session.change(**fields)
+    path = save()
+    reset(session, controller, other)
+    session.change(color_period=3.0, cyclic_colormap="romaO", color_column=None)
+    controller.open(str(path))
+    assert {name: getattr(session, name) for name in fields} == fields
 
 
 def test_a_model_beside_the_file_is_found_where_both_were_moved(

@@ -1,0 +1,197 @@
+"""Columns of a user's own table, a value for each position."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import shortened, visible
+from geometry.checkpoints.stores import open_regular, reading_file
+
+#: Bytes of a file, and cells: each takes up to 100 bytes of memory, so that all take 200 MB.
+MAX_FILE, MAX_CELLS = 50_000_000, 2_000_000
+
+#: Positions: twice those of any known table.
+MAX_POSITIONS = 262_144
+
+#: Columns: each is an entry of a menu.
+MAX_COLUMNS = 500
+
+#: Characters of a name or a category that are kept: they are shown beside the curve.
+LONGEST_TEXT = 60
+
+#: Numbers are below this: larger ones are no measurements, and overflow where they are drawn.
+MAX_NUMBER = 1e30
+
+POSITION = "position"
+_DELIMITERS = ",;\t"
+_ADVICE = "Save it as CSV in UTF-8, with a header and a row for each position."
+_MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "inf", "-inf", "+inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionColumn:
+    """A column of a table: numbers, or texts as categories."""
+
+    name: str
+    file: str  # Name of the file it is from
+    values: tuple[float | str | None, ...]  # By position, from 0; None where it has no value
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers."""
+        return not any(isinstance(value, str) for value in self.values)
+
+    def numbers(self, n_positions: int) -> np.ndarray:
+        """Return (n_positions,) float64 values of a numeric column, NaN where it has none."""
+        found = np.full(n_positions, np.nan)
+        values = self.values[:n_positions]
+        found[: len(values)] = [np.nan if v is None else float(v) for v in values]
+        return found
+
+
+def read_columns(path: Path) -> tuple[PositionColumn, ...]:
+    """Read the columns of a table with a header: CSV with commas, semicolons or tabs.
+
+    A column "position" says which position a row is of; without one, the first row is of position
+    0. Columns of numbers are numbers; of others, each text is a category. Empty cells have no
+    value.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, or is no such table.
+    """
+    with reading_file(path, _ADVICE, fault="is no table that can be read"):
+        with open_regular(path) as file:
+            data = file.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise _refused(path, f"is longer than {MAX_FILE} bytes")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise _refused(path, "is not text in UTF-8") from None
+        return _parsed(path, text)
+
+
+def column_named(columns: Sequence[PositionColumn], name: str | None) -> PositionColumn:
+    """Return the column of a name; without one the first one of numbers, or the first of all.
+
+    Raises SourceError: there is none of that name.
+    """
+    if name is None:
+        return next((column for column in columns if column.numeric), columns[0])
+    found = next((column for column in columns if column.name == name), None)
+    if found is None:
+        names = ", ".join(column.name for column in columns)
+        raise SourceError(f"{columns[0].file} has no column “{name}”.", f"Its columns are {names}.")
+    return found
+
+
+def _refused(path: Path, why: str) -> SourceError:
+    return SourceError(f"{path.name} {why}.", _ADVICE)
+
+
+def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
+    head = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=head.count)
+    rows = _rows(path, text, delimiter)
+    names = next(rows, [])
+    _check_header(path, names)
+    places = [name.strip().casefold() for name in names]
+    key = places.index(POSITION) if POSITION in places else None
+    by_position: dict[int, list[str]] = {}
+    for number, row in enumerate(rows):
+        at = number if key is None else _position(path, row[key])
+        if at in by_position:
+            raise _refused(path, f"has position {at} twice")
+        by_position[at] = row
+    if not by_position:
+        raise _refused(path, "has a header and no rows")
+    n_positions = max(by_position) + 1
+    if n_positions > MAX_POSITIONS:
+        raise _refused(path, f"has more than {MAX_POSITIONS} positions")
+    comma = delimiter == ";"
+    columns = []
+    for index, name in enumerate(_unique(names)):
+        if index != key:
+            cells: list[str] = [""] * n_positions
+            for at, row in by_position.items():
+                cells[at] = row[index]
+            columns.append(PositionColumn(name, visible(path.name), _values(cells, comma=comma)))
+    return tuple(columns)
+
+
+def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows that are not empty, each as long as the header."""
+    n_columns = n_cells = 0
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            n_columns = n_columns or len(row)
+            if len(row) > n_columns:
+                raise _refused(
+                    path, f"has {len(row)} cells in line {reader.line_num}, and {n_columns} names"
+                )
+            n_cells += n_columns
+            if n_cells > MAX_CELLS:
+                raise _refused(path, f"has more than {MAX_CELLS} cells")
+            yield [*row, *[""] * (n_columns - len(row))]
+    except csv.Error:
+        raise _refused(path, f"is no table at line {reader.line_num}") from None
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    if not names:
+        raise _refused(path, "is empty")
+    if len(names) > MAX_COLUMNS:
+        raise _refused(path, f"has more than {MAX_COLUMNS} columns")
+    if all(_number(name, comma=False) is not None for name in names):
+        raise _refused(path, "has no header: its first line has numbers alone")
+    if [name.strip().casefold() for name in names] == [POSITION]:
+        raise _refused(path, "has no column beside “position”")
+
+
+def _position(path: Path, cell: str) -> int:
+    number = _number(cell, comma=False)
+    if number is None or number != int(number) or not 0 <= number < MAX_POSITIONS:
+        raise _refused(path, f"has {shortened(cell, LONGEST_TEXT)!r} as a position")
+    return int(number)
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Return names to show, all different."""
+    found: list[str] = []
+    for number, name in enumerate(names, start=1):
+        base = shortened(visible(name.strip()), LONGEST_TEXT) or f"column {number}"
+        found.append(base if base not in found else f"{base} ({number})")
+    return found
+
+
+def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, ...]:
+    """Return numbers where all cells are; otherwise their texts."""
+    texts = [cell.strip() for cell in cells]
+    known = [text for text in texts if text.casefold() not in _MISSING]
+    numbers = {text: _number(text, comma=comma) for text in dict.fromkeys(known)}
+    if all(number is not None for number in numbers.values()):
+        return tuple(numbers.get(text) for text in texts)
+    return tuple(shortened(visible(text), LONGEST_TEXT) or None for text in texts)
+
+
+def _number(text: str, *, comma: bool) -> float | None:
+    """Return a finite number; ``comma`` is whether it may have a decimal comma."""
+    text = text.replace(",", ".") if comma else text
+    try:
+        number = float(text.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and abs(number) < MAX_NUMBER else None
