@@ -60,7 +60,7 @@ class ViewCamera(QObject):
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
-        self._dragged = self._awaits_exact = False
+        self._dragged = False
         self._pressed_at: Place | None = None
         self._at: tuple[float, ...] = ()
         self._moves = CameraMoves(interactor, antialiasing)
@@ -96,7 +96,7 @@ class ViewCamera(QObject):
 
     def return_to(self, place: Place) -> None:
         """Return to an earlier place, which was used with the session's current range."""
-        self._followed, self._awaits_exact = self._session.positions, False
+        self._followed = self._session.positions
         self._follows = place.follows
         self._moves.go_to(place.pose)
 
@@ -241,13 +241,13 @@ class ViewCamera(QObject):
         another = curve is not None and curve.pca.positions != self._followed
         if self._session.dragging:
             self._dragged = self._dragged or another
-        elif curve is not None and (another or (self._awaits_exact and curve.pca.exact)):
+        elif curve is not None and another:
             stays = self._dragged and self.well_framed()
-            # The exact fit comes after a fast one, whose axes are still turned.
-            self._awaits_exact = not stays and not curve.pca.exact
             self._followed, self._dragged = curve.pca.positions, False
             if self._painted and same_model and self._follows and not stays:
-                self._moves.go_to(self._pose_of("keep"))
+                now = self._pose
+                way = now.position - now.focal_point
+                self._moves.go_to(self._framing_from(way, now.up, self._at_rest()))
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
             self._framing = self._framing or "keep"
@@ -311,8 +311,17 @@ class ViewCamera(QObject):
             direction, up = view_axes(view, points, turn)
         return self._framing_from(direction, up)
 
-    def _framing_from(self, direction: np.ndarray, up: np.ndarray) -> CameraPose:
-        points = self._scene.framed
+    def _at_rest(self) -> np.ndarray:
+        """Return the points to frame as they will be: after a fit the curve turns to its axes."""
+        if self._session.keep_turned:
+            return self._scene.framed
+        points: np.ndarray = self._scene.framed @ self._scene.turn
+        return points
+
+    def _framing_from(
+        self, direction: np.ndarray, up: np.ndarray, points: np.ndarray | None = None
+    ) -> CameraPose:
+        points = self._scene.framed if points is None else points
         if self._scene.compact:
             # Beside others all are framed from any direction, so that they turn alike.
             return framed(points, direction, up, self._aspect)
