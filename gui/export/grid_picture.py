@@ -148,9 +148,15 @@ def vectors_of_grid(
     strip = QRectF(QRect(grid.strip.mapTo(grid, QPoint(0, 0)), grid.strip.size()))
     drawing = grid.strip.drawing(strip, theme)
     if drawing is not None:
-        bar = drawing.bar
-        size = (scale * bar.width(), scale * bar.height())
-        add_bar(figure, pixel(bar.left(), bar.bottom()), size, drawing.table)
+        bars = [
+            (square, np.array([QColor(color).getRgb()], np.uint8))
+            for square, color in drawing.squares
+        ]
+        if drawing.bar is not None and drawing.table is not None:
+            bars.append((drawing.bar, drawing.table))
+        for bar, table in bars:
+            size = (scale * bar.width(), scale * bar.height())
+            add_bar(figure, pixel(bar.left(), bar.bottom()), size, table)
         for place, words, color in drawing.texts:
             at = pixel(place.right(), place.center().y())
             add_text(figure, at, words, color, SMALL * scale, "right")

@@ -280,17 +280,22 @@ class PictureDialog(QDialog):
         self.dpi.setRange(LEAST_DPI, MOST_DPI)
         for field in (self.width_, self.height_):
             field.setRange(16, MAX_PIXELS)
-        for field in (self.mm_width, self.mm_height):
-            field.setRange(5, 2000)
-            field.setDecimals(1)
+        for millimetres in (self.mm_width, self.mm_height):
+            millimetres.setRange(5, 2000)
+            millimetres.setDecimals(1)
         names = ("Width in pixels", "Height in pixels", "Width in mm", "Height in mm",
                  "Pixels per inch")  # fmt: skip
-        values = (*pixels, *paper, options.dpi)
-        fields = (self.width_, self.height_, self.mm_width, self.mm_height, self.dpi)
-        for field, name, value in zip(fields, names, values, strict=True):
-            field.setAccessibleName(name)
-            field.setValue(value)
-            field.valueChanged.connect(self._on_changed)
+        fields: tuple[QSpinBox | QDoubleSpinBox, ...] = (
+            self.width_, self.height_, self.mm_width, self.mm_height, self.dpi,
+        )  # fmt: skip
+        self.width_.setValue(pixels[0])
+        self.height_.setValue(pixels[1])
+        self.mm_width.setValue(paper[0])
+        self.mm_height.setValue(paper[1])
+        self.dpi.setValue(options.dpi)
+        for box, name in zip(fields, names, strict=True):
+            box.setAccessibleName(name)
+            box.valueChanged.connect(self._on_changed)
         return (
             _in_one(in_a_row(self.width_, "×", self.height_, "pixels")),
             _in_one(in_a_row(self.mm_width, "×", self.mm_height, "mm at", self.dpi, "dpi")),

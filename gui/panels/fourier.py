@@ -134,7 +134,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
             "direction_cycles": found.waves.cycles,
             "direction_r2": found.waves.r2,
         }
-        tables = {"": spectra, "directions": directions}
+        tables: dict[str, dict[str, np.ndarray]] = {"": spectra, "directions": directions}
         if found.shifts is not None:
             tables["heads"] = {
                 "head": np.arange(len(found.shifts.tokens)),

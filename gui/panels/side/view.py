@@ -56,7 +56,9 @@ class _Pages(QStackedWidget):
     """As high as its first page, so that a row does not change with what it is about."""
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), self.widget(0).sizeHint().height())
+        first = self.widget(0)
+        height = super().sizeHint().height() if first is None else first.sizeHint().height()
+        return QSize(super().sizeHint().width(), height)
 
 
 class ViewPanel(Panel):
@@ -134,8 +136,8 @@ class ViewPanel(Panel):
             ),
             "Parts of the curve that are drawn",
         )
-        self.options = CurveOptions(theme, self)
-        self.after_drag = self.options.after_drag
+        self.curve_options = CurveOptions(theme, self)
+        self.after_drag = self.curve_options.after_drag
         self.more = QToolButton()
         self.more.setText("⋯")
         self.more.setProperty("class", "chip")
@@ -143,9 +145,7 @@ class ViewPanel(Panel):
         # As high as the choice beside it.
         self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.more.setToolTip(
-            wrapped("Line width, point size, opacity, orientation after a refit")
-        )
+        self.more.setToolTip(wrapped("Line width, point size, opacity, orientation after a refit"))
         self.more.setAccessibleName("More options of the curve")
         self._arrange()
         self._connect()
@@ -216,8 +216,8 @@ class ViewPanel(Panel):
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
         self.curve_parts.chosen.connect(lambda parts: self.lookRequested.emit("curve_parts", parts))
-        self.more.clicked.connect(lambda: self.options.open_beside(self.more))
-        self.options.lookRequested.connect(self.lookRequested)
+        self.more.clicked.connect(lambda: self.curve_options.open_beside(self.more))
+        self.curve_options.lookRequested.connect(self.lookRequested)
         self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
         events = self.session.events
         for changed in (
@@ -311,9 +311,9 @@ class ViewPanel(Panel):
         self.outside.show_value(session.outside)
         self.projection.show_value(session.projection)
         self.curve_parts.show_value(session.curve_parts)
-        self.options.show_session(session)
+        self.curve_options.show_session(session)
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
-        self.options.set_theme(theme)
+        self.curve_options.set_theme(theme)
         self.period.set_theme(theme)
