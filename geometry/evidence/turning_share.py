@@ -2,7 +2,7 @@
 
 A short helix fits the leading components of any smooth curve, random ones included: they are nearly
 half a cycle, one, and one and a half. What they lack is two components of *one* frequency, equally
-strong, a quarter of a cycle apart. That is what this statistic measures. `docs/evidence.md` has its
+strong, a quarter of a cycle apart. That is what this statistic measures. `resources/guide/evidence.md` has its
 error rates.
 """
 
