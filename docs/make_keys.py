@@ -24,8 +24,8 @@ KEYS = 9
 INTRODUCTION = """\
 # Keys and gestures
 
-All commands of the menus, the panels and what the mouse does. In the window F1 shows the same, and
-Ctrl+K finds any of them by a few letters. On a Mac, Ctrl is ⌘.
+All commands of the menus, the panels and what the mouse does. In the window Ctrl+/ shows the same,
+and Ctrl+K finds any of them by a few letters. On a Mac, Ctrl is ⌘.
 
 Keys without Ctrl or Alt, and all arrows, work wherever the part of the window that has the focus
 has no use for them itself: letters typed into a field stay letters, and an arrow moves a slider

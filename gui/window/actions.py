@@ -211,7 +211,9 @@ COMMANDS = (
     Command("lesson_next", "Help", "Go on a step", "F8", "Show the lesson's next step"),
     Command("palette", "Help-", "Find a command…", "Ctrl+K",
             "Type a few letters of a command, a panel or a model, or a position"),
-    Command("shortcuts", "Help", "Show keys and gestures", "F1", "What keys and mouse do"),
+    Command("guide", "Help", "Open the guide", "F1",
+            "The user guide, at the panel in use; it can be searched"),
+    Command("shortcuts", "Help", "Show keys and gestures", "Ctrl+/", "What keys and mouse do"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and where the ideas come from"),
 )  # fmt: skip

@@ -23,6 +23,7 @@ from geometry.checkpoints.plain_text import visible, visible_lines
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.window.actions import COMMANDS, Command
 
 Rows = tuple[tuple[str, str], ...]
@@ -68,6 +69,8 @@ TABLE: Rows = (
     ("Delete", "Show the model no more"),
     ("Ctrl+C", "Copy the table"),
 )
+MOST_HEIGHT = 632
+"""Of the table of keys, in pixels, so that the dialog fits a small screen."""
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "The ideas it makes explorable: “GPT-2’s positional embedding matrix is a helix”, the norms "
@@ -92,7 +95,14 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
               ("Help", _keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
     right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
-    _finish(dialog, hbox(*map(_column, (left, middle, right)), spacing=2 * GRID))
+    table = QWidget()
+    hbox(*map(_column, (left, middle, right)), parent=table, spacing=2 * GRID)
+    scrolled = ScrollColumn(table)
+    scrolled.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrow keys scroll it
+    scrolled.setProperty("ring", True)
+    scrolled.setAccessibleName("Keys and gestures")
+    scrolled.setMinimumSize(table.sizeHint().width() + 2 * GRID, MOST_HEIGHT)
+    _finish(dialog, vbox(scrolled))
     return dialog
 
 

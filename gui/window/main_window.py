@@ -38,6 +38,7 @@ from gui.window.bookmark_keeper import BookmarkKeeper
 from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
+from gui.window.guide.opener import GuideOpener
 from gui.window.host import HostWindow
 from gui.window.layout import (
     apply_layout,
@@ -152,6 +153,7 @@ class MainWindow(HostWindow):
         self.undo = Undo(
             session, lambda: camera.place, camera.return_to, comparing=controller.comparing
         )
+        self.guide = GuideOpener(self)
         self.commands = Actions(self, handlers(self))
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
@@ -265,6 +267,7 @@ class MainWindow(HostWindow):
         self._theme = theme
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
+        self.guide.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
         for name in ("system", "light", "dark"):
@@ -389,6 +392,7 @@ class MainWindow(HostWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
+        self.guide.close()
         self._summary.release()
         self.results.stop()
         self.films.close()
@@ -480,6 +484,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
         "lay_over": lambda: window.start_in("compare"),
         "compare_clear": controller.comparing.clear,
+        "guide": window.guide.open,
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }
