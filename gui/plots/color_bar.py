@@ -98,7 +98,7 @@ class ColorBar(QWidget):
         painter.setPen(QPen(QColor(self.theme.muted if self.hasFocus() else self.theme.line), 1))
         painter.drawRect(area)
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         painter.setFont(font)
         painter.setPen(QColor(self.theme.muted))
         height = QFontMetrics(font).height()

@@ -57,7 +57,7 @@ class PictureGrid(QWidget):
 
     def _font(self) -> QFont:
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         return font
 
 

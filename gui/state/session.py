@@ -20,6 +20,7 @@ from gui.state.values import (
     ColorBy,
     ColorLimits,
     ColorSpan,
+    FirstRange,
     ModelRow,
     Notice,
     Outside,
@@ -100,6 +101,7 @@ class Wanted:
     # cameras move together.
     ranges_linked: bool = False
     cameras_linked: bool = True
+    first_range: FirstRange = "typical"  # Range in which a model is shown that is opened
     offline: bool = False  # Whether network requests are disabled
 
 

@@ -14,6 +14,8 @@ ColorBy = Literal["position", "norm", "residual", "component"]
 ColorSpan = Literal["table", "range"]
 Outside = Literal["hidden", "faint"]
 Projection = Literal["perspective", "parallel"]
+FirstRange = Literal["typical", "from 1", "all"]
+"""Range of a model that is opened: without outliers at its ends, from 1 to the last, all."""
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 

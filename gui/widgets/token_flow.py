@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip
 
 from gui.style.theme import SMALL, TEXT, Theme
 from gui.style.token_text import has_bytes, is_special, token_label, token_runs
+from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 CHIP_HEIGHT = 22
@@ -246,9 +247,7 @@ class TokenFlow(QAbstractScrollArea):
         painter.drawRoundedRect(box.toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def _font(self, pixels: int) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(pixels)
-        return font
+        return sized(self.font(), pixels)
 
     def _position_at(self, spot: QPoint) -> int | None:
         content = spot + QPoint(0, self.verticalScrollBar().value())

@@ -127,7 +127,7 @@ class VarianceBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self._theme.px(SMALL))
         painter.setFont(font)
         foot = self.height() - _LINE
         painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -43,6 +43,10 @@ class Command:
         if key.rpartition("+")[2] in _ARROWS:
             return True
         return bool(key) and (key in "+-" or "+" not in key) and not re.fullmatch(r"F\d+", key)
+
+    def with_key(self, shortcut: str) -> Command:
+        """Return the command with another key, "" for none."""
+        return replace(self, shortcut=shortcut)
 
     @property
     def key(self) -> str:
@@ -84,7 +88,7 @@ COMMANDS = (
             "Save the numbers behind the curve and the panels in sight, as NPZ or CSV",
             needs_model=True),
     Command("settings", "File-", "Settings…", "Ctrl+,",
-            "What is kept of models from the Hub, and whether the network is used"),
+            "Appearance, keys, what is kept of the Hub, and whether the network is used"),
     Command("quit", "File", "Quit", "Ctrl+Q", "Close the window"),
     Command("undo", "Edit", "Undo", "Ctrl+Z",
             "Take back the last change of the view, the selection or the models"),
@@ -213,6 +217,8 @@ COMMANDS = (
             "Type a few letters of a command, a panel or a model, or a position"),
     Command("guide", "Help", "Open the guide", "F1",
             "The user guide, at the panel in use; it can be searched"),
+    Command("change_keys", "Help", "Change keys…", "Ctrl+Alt+K",
+            "Give commands other keys, or none"),
     Command("shortcuts", "Help", "Show keys and gestures", "Ctrl+/", "What keys and mouse do"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and where the ideas come from"),
@@ -230,6 +236,11 @@ _ARROWS = ("Left", "Right", "Up", "Down")
 class Actions:
     """The commands of a window as Qt actions in its menu bar.
 
+    Attributes
+    ----------
+    commands
+        The commands by their names, with the keys that they have now.
+
     Parameters
     ----------
     window
@@ -241,6 +252,7 @@ class Actions:
     def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
         self.menus: dict[str, QMenu] = {}
         self.by_name: dict[str, QAction] = {}
+        self.commands = {command.name: command for command in COMMANDS}
         self._plain: dict[str, QAction] = {}
         for title, mnemonic in MENUS.items():
             self.menus[title] = window.menuBar().addMenu(mnemonic)
@@ -255,20 +267,31 @@ class Actions:
             action.triggered.connect(handler)
         else:
             action.triggered.connect(lambda _checked=False: handler())
-        self._bind(window, action, command)
+        window.addAction(action)
+        self._bind(action, command)
         self._menu(command.menu).addAction(action)
         self.by_name[command.name] = action
 
-    def _bind(self, window: QMainWindow, action: QAction, command: Command) -> None:
-        if not command.shortcut:
-            return
-        if command.has_plain_key:
-            # Shown in the menu, but handled only by :meth:`press`.
-            action.setText(f"{command.title}\t{command.key}")
+    def _bind(self, action: QAction, command: Command) -> None:
+        plain = command.has_plain_key
+        if plain:  # handled only by :meth:`press`
             self._plain[command.shortcut] = action
-        else:
-            action.setShortcut(QKeySequence(command.shortcut))
-            window.addAction(action)
+        action.setShortcut(QKeySequence("" if plain else command.shortcut))
+        self.set_title(command.name, action.text().partition("\t")[0], action)
+
+    def set_title(self, name: str, title: str, action: QAction | None = None) -> None:
+        """Set a command's text in the menu, with its key if that is a plain one."""
+        command = self.commands[name]
+        key = f"\t{command.key}" if command.has_plain_key else ""
+        (action or self.by_name[name]).setText(f"{title}{key}")
+
+    def set_keys(self, changed: Mapping[str, str]) -> None:
+        """Give commands other keys, by their names, and all others their own; "" for none."""
+        self._plain.clear()
+        for command in COMMANDS:
+            key = changed.get(command.name, command.shortcut)
+            self.commands[command.name] = command.with_key(key)
+            self._bind(self.by_name[command.name], self.commands[command.name])
 
     def _menu(self, path: str) -> QMenu:
         parts = path.split("/")
@@ -284,11 +307,7 @@ class Actions:
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
         """Run the command of a key that no widget used; return False if there is none."""
-        modifiers &= ~Qt.KeyboardModifier.KeypadModifier
-        if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
-            # Whether "+" needs Shift depends on the keyboard.
-            modifiers &= ~Qt.KeyboardModifier.ShiftModifier
-        action = self._plain.get(QKeySequence(key | modifiers.value).toString())
+        action = self._plain.get(key_text(key, modifiers))
         if action is None or not action.isEnabled():
             return False
         action.trigger()
@@ -299,6 +318,15 @@ class Actions:
         for command in COMMANDS:
             if command.needs_model:
                 self.by_name[command.name].setEnabled(is_open)
+
+
+def key_text(key: int, modifiers: Qt.KeyboardModifier) -> str:
+    """Return a pressed key with its modifiers as the table of commands writes it."""
+    modifiers &= ~Qt.KeyboardModifier.KeypadModifier
+    if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
+        # Whether "+" needs Shift depends on the keyboard.
+        modifiers &= ~Qt.KeyboardModifier.ShiftModifier
+    return QKeySequence(key | modifiers.value).toString()
 
 
 def is_typing(focus: QWidget | None) -> bool:

@@ -54,6 +54,7 @@ from gui.window.notice_bar import NoticeBar
 from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
+from gui.window.settings.key_changer import KeyChanger
 from gui.window.settings.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
@@ -155,6 +156,7 @@ class MainWindow(HostWindow):
         )
         self.guide = GuideOpener(self)
         self.commands = Actions(self, handlers(self))
+        self.keys = KeyChanger(self)
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self._build_status()
@@ -195,8 +197,8 @@ class MainWindow(HostWindow):
 
         for dock in (dock for dock in DOCKS if not dock.lazy):
             panel = self._panels[dock.name] = dock.make(self.session, self._theme)
-            panel.setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             connect_panel(panel, self)
+        self._set_minimum_widths()
         # Visible panels ask at once, so they must be connected.
         for name, panel in self._panels.items():
             self.docks[name].setWidget(panel)
@@ -270,8 +272,16 @@ class MainWindow(HostWindow):
         self.guide.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
+        self._set_minimum_widths()
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
+
+    def _set_minimum_widths(self) -> None:
+        """Let the columns grow with the size of text."""
+        for dock in DOCKS:
+            if dock.name in self._panels and not dock.lazy:
+                width = self._theme.px(MINIMUM_WIDTHS.get(dock.area, 0))
+                self._panels[dock.name].setMinimumWidth(width)
 
     def _themed(self) -> tuple[Panel | StatusBar, ...]:
         return (*self._panels.values(), self.empty_state, self.notice_bar, self.status_bar)
@@ -485,7 +495,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "lay_over": lambda: window.start_in("compare"),
         "compare_clear": controller.comparing.clear,
         "guide": window.guide.open,
-        "shortcuts": lambda: dialogs.show_shortcuts(window),
+        "change_keys": lambda: window.keys.show(),
+        "shortcuts": lambda: dialogs.show_shortcuts(window, window.commands.commands.values()),
         "about": lambda: dialogs.show_about(window),
     }
 
@@ -558,7 +569,8 @@ def connect_undo(window: MainWindow) -> None:
     def show() -> None:
         for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):
             actions[name].setEnabled(bool(what))
-            actions[name].setText(without_keys(f"{title}: {what}") if what else title)
+            shown = without_keys(f"{title}: {what}") if what else title
+            window.commands.set_title(name, shown)
 
     undo.on_changed = show
     show()

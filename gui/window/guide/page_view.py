@@ -180,7 +180,8 @@ class GuidePage(QTextBrowser):
         look, link = QTextCharFormat(there), there.anchorHref()
         leads = self._guide.target(link, self._page.name) is not None or is_web_page(link)
         look.setForeground(QColor(self._theme.text))
-        look.setProperty(QTextFormat.Property.FontPixelSize, TITLE if level == 1 else TEXT)
+        size = self._theme.px(TITLE if level == 1 else TEXT)
+        look.setProperty(QTextFormat.Property.FontPixelSize, size)
         if level:
             look.clearProperty(QTextFormat.Property.FontSizeAdjustment)
             look.setFontWeight(QFont.Weight.DemiBold)
