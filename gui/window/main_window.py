@@ -565,6 +565,11 @@ def connect_undo(window: MainWindow) -> None:
     """Connect undo with the mouse and the menu."""
     undo, actions = window.undo, window.commands.by_name
     window.viewport.camera.left.connect(undo.camera_left)
+    undo.show_choices = window.results.show_choices
+    titles = {dock.name: dock.title for dock in DOCKS}
+    window.results.on_chosen = lambda name, before, after: undo.choices_changed(
+        name, titles[name], before, after
+    )
 
     def show() -> None:
         for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):

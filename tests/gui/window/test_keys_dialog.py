@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QLabel
 
 from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
@@ -150,6 +150,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL)
     dialog.close()
     window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     application.controller.select((5,))
     view.setFocus()
     for key, position in ((Qt.Key.Key_N, 6), (Qt.Key.Key_Right, 6)):
@@ -170,7 +171,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     assert again.keys == {"next": "N", "sphere": "", "undo": "Ctrl+U"}
     # A field in use keeps its letters.
     window.start_in("prompt")
-    QTest.keyClicks(QApplication.focusWidget(), "n")
+    QTest.keyClicks(window.panels["prompt"].field, "n")
     assert application.session.selection == (6,)
 
 
