@@ -244,18 +244,21 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert (opened.work_file, opened.hidden_curves) == ("", frozenset())
     opened.prompt, camera[0] = "more", "elsewhere"
     undo.undo()
+    assert (undo.undoes, opened.prompt) == ("closing of 50", "hello")
+    undo.undo()
     assert undo.undoes == "opening of 60"
     assert undo.redoes == "closing of 50"
     undo.undo()
     assert models(opened) == before
     assert controller.shown == request
-    assert (opened.selection, opened.prompt) == ((7,), "more")  # which was typed later
+    assert (opened.selection, opened.prompt) == ((7,), "hello")
     assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
     undo.undo()
     assert opened.selection == ()
-    for _ in range(3):
+    for _ in range(4):
         undo.redo()
     assert [name for name, *_ in models(opened)] == ["of 60"]
+    assert opened.prompt == "more"
     assert (opened.work_file, camera) == ("", ["elsewhere"])
 
 
