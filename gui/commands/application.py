@@ -29,6 +29,7 @@ from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.widgets.roles import install_roles
 from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
 from gui.window.settings.page import SettingsPage
@@ -290,6 +291,7 @@ def prepare_qt() -> QApplication:
     qt.setApplicationName("Helixscope")
     qt.setDesktopFileName("helixscope")
     qt.setStyle("Fusion")
+    install_roles()
     if ICON.exists():
         qt.setWindowIcon(QIcon(str(ICON)))
     return qt

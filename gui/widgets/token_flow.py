@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFocusEvent,
     QFont,
@@ -44,6 +45,8 @@ class Chip:
 
 class TokenFlow(QAbstractScrollArea):
     """Chips with position and token."""
+
+    accessible_role = QAccessible.Role.List
 
     hovered = Signal(object)  # The position under the mouse, or None
     # A chip was clicked, or an arrow key moved to it; with the keyboard modifiers.

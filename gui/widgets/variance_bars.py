@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFont,
     QFontMetrics,
@@ -33,6 +34,8 @@ class VarianceBars(QWidget):
 
     The bars are relative to the largest. A click on one emits ``componentClicked``.
     """
+
+    accessible_role = QAccessible.Role.Chart
 
     componentClicked = Signal(int)
 
