@@ -41,6 +41,8 @@ class GuideWindow(QWidget):
         self.guide = guide
         self._visited: list[tuple[str, int]] = []  # Addresses, and how far each was scrolled
         self._at = -1
+        # Each page in the contents, with its sections.
+        self._rows: dict[str, tuple[QTreeWidgetItem, list[QTreeWidgetItem]]] = {}
         self.back = _button("←", "Back", "Alt+Left", lambda: self._walk(-1))
         self.forward = _button("→", "Forward", "Alt+Right", lambda: self._walk(1))
         self.home = _button("Contents", "The guide's first page", "Alt+Home", self._go_home)
@@ -81,9 +83,13 @@ class GuideWindow(QWidget):
         for page in self.guide.pages.values():
             row = QTreeWidgetItem(self.contents, [page.title])
             row.setData(0, _ADDRESS, page.name)
+            parts = []
             for section in page.sections:
                 if section.level == 2:
-                    QTreeWidgetItem(row, [section.title]).setData(0, _ADDRESS, section.address)
+                    part = QTreeWidgetItem(row, [section.title])
+                    part.setData(0, _ADDRESS, section.address)
+                    parts.append(part)
+            self._rows[page.name] = row, parts
 
     def _arrange(self) -> None:
         left = QWidget()
@@ -155,12 +161,9 @@ class GuideWindow(QWidget):
     def _mark(self, address: str) -> None:
         """Mark a place in the contents, and unfold its page alone."""
         name = address.partition("#")[0]
-        for number in range(self.contents.topLevelItemCount()):
-            row = self.contents.topLevelItem(number)
-            here = row.data(0, _ADDRESS) == name
-            row.setExpanded(here)
-            if here:
-                parts = [row.child(place) for place in range(row.childCount())]
+        for page, (row, parts) in self._rows.items():
+            row.setExpanded(page == name)
+            if page == name:
                 at = next((part for part in parts if part.data(0, _ADDRESS) == address), row)
                 self.contents.setCurrentItem(at)
                 self.contents.scrollToItem(at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
 from gui.state.values import Notice
@@ -95,8 +94,6 @@ def why_not(key: str) -> str:
     sequence = QKeySequence(key)
     if sequence.count() != 1 or sequence.toString() != key:
         return "This is no key."
-    if sequence[0].key() == Qt.Key.Key_unknown:
-        return "This key is unknown."
     if key in PANEL_KEYS:
         return "The keys 1 to 9 open panels."
     if key.rpartition("+")[2] in _NAVIGATION and "Ctrl" not in key:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -79,6 +79,7 @@ class KeysDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Change keys")
         self.changed = dict(changed)
+        self._rows: list[QTreeWidgetItem] = []
         self._wanted = ""  # A key that another command has
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search commands and keys")
@@ -95,7 +96,7 @@ class KeysDialog(QDialog):
         self._arrange()
         self._connect()
         self.resize(SIZE)
-        self.list.setCurrentItem(self.list.topLevelItem(0))
+        self.list.setCurrentItem(self._rows[0])
 
     # ---- building ----------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class KeysDialog(QDialog):
             row.setData(0, _NAME, command.name)
             row.setToolTip(0, wrapped(command.tip))
             self._write(row)
+            self._rows.append(row)
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -165,12 +167,14 @@ class KeysDialog(QDialog):
 
     def _filter(self, text: str) -> None:
         words = text.lower().split()
-        for number in range(self.list.topLevelItemCount()):
-            row = self.list.topLevelItem(number)
+        for row in self._rows:
             said = " ".join(row.text(column) for column in range(3)).lower()
             row.setHidden(not all(word in said for word in words))
-        seen = (self.list.topLevelItem(n) for n in range(self.list.topLevelItemCount()))
-        self.list.setCurrentItem(next((row for row in seen if not row.isHidden()), None))
+        seen = [row for row in self._rows if not row.isHidden()]
+        if seen:
+            self.list.setCurrentItem(seen[0])
+        else:
+            self.list.setCurrentIndex(QModelIndex())
 
     def _show_current(self) -> None:
         name = self._name
@@ -223,8 +227,8 @@ class KeysDialog(QDialog):
         self._publish()
 
     def _publish(self) -> None:
-        for number in range(self.list.topLevelItemCount()):
-            self._write(self.list.topLevelItem(number))
+        for row in self._rows:
+            self._write(row)
         self._show_current()
         self.keysChanged.emit(dict(self.changed))
 

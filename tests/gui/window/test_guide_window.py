@@ -202,3 +202,16 @@ def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     assert window.guide.shown is shown, "it is one window"
     window.commands.by_name["theme_dark"].trigger()
     assert DARK.text in shown.page.toHtml()
+
+
+def test_tab_goes_round_all_of_it_and_is_never_trapped(shown):
+    shown.go("lessons.md")
+    shown.field.setFocus()
+    seen = []
+    for _ in range(60):
+        seen.append(QApplication.focusWidget())
+        QTest.keyClick(seen[-1], Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is shown.field:
+            break
+    assert QApplication.focusWidget() is shown.field
+    assert {shown.field, shown.contents, shown.page, shown.back, shown.home} <= {*seen}
