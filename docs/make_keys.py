@@ -2,7 +2,7 @@
 
     python docs/make_keys.py [FILE]
 
-FILE is guide/keys.md beside this file unless another is named.
+FILE is resources/guide/keys.md unless another is named.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gui.window.actions import COMMANDS, MENUS, Command
 from gui.window.dialogs import PLOT, SLIDER, TABLE, TRAINING, VIEWPORT
 from gui.window.docks import DOCKS
 
-PAGE = Path(__file__).parent / "guide" / "keys.md"
+PAGE = Path(__file__).parents[1] / "resources" / "guide" / "keys.md"
 KEYS = 9
 """So many panels have a key."""
 INTRODUCTION = """\
 # Keyboard and mouse reference
 
-All commands in the menus, the panels, and the mouse gestures. In the window, F1 shows the same
+All commands in the menus, the panels, and the mouse gestures. In the window, Ctrl+/ shows the same
 list, and Ctrl+K finds any command by a few letters. On a Mac, Ctrl is ⌘.
 
 Keys without Ctrl or Alt, and all arrow keys, work unless the control that has the focus uses them

@@ -3,8 +3,8 @@
     python docs/make_screenshots.py GPT2 [MINILM [FOLDER]]
 
 GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2, by default that of the list of models.
-The bundled model is pictured too. FOLDER, by default that of this file, gets window-light.png,
-window-dark.png, gallery/ and the user guide's pictures in guide/.
+The bundled model is pictured too. FOLDER, by default resources/, gets gallery/ and the user guide's
+pictures in guide/.
 
 Without a display: ``xvfb-run -a -s "-screen 0 1600x1000x24" python docs/make_screenshots.py …``.
 """
@@ -84,7 +84,7 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
         for theme in ("light", "dark"):
             application.window.commands.by_name[f"theme_{theme}"].trigger()
             settle(application)
-            picture_window(application, folder / f"window-{theme}.png")
+            picture_window(application, gallery / f"window-{theme}.png")
         application.window.commands.by_name["theme_light"].trigger()
         for wanted in OF_GPT2:
             picture_panel(application, wanted, gallery)
@@ -174,5 +174,5 @@ if __name__ == "__main__":
     main(
         sys.argv[1],
         sys.argv[2] if len(sys.argv) > 2 else MINILM,
-        Path(sys.argv[3]) if len(sys.argv) > 3 else Path(__file__).parent,
+        Path(sys.argv[3]) if len(sys.argv) > 3 else Path(__file__).parents[1] / "resources",
     )

@@ -1,1 +1,1 @@
-"""Data files shipped with Helixscope: the model catalogue and the icons."""
+"""Data files shipped with Helixscope: models, lessons, the user guide and its pictures, icons."""

@@ -2,8 +2,8 @@
 
 A short helix fits the leading components of any smooth curve, random ones included: they are nearly
 half a cycle, one, and one and a half. What they lack is two components of *one* frequency, equally
-strong, a quarter of a cycle apart. That is what this statistic measures. `docs/evidence.md` has its
-error rates.
+strong, a quarter of a cycle apart. That is what this statistic measures. Its error rates are in
+`resources/guide/evidence.md`.
 """
 
 from collections.abc import Iterator

@@ -29,6 +29,7 @@ from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.widgets.roles import install_roles
 from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
 from gui.window.settings.page import SettingsPage
@@ -94,8 +95,9 @@ class Application(QObject):
             self.session, self.controller, settings, self.theme, self.choose_theme,
             restore=not safely,
         )  # fmt: skip
+        self._notices.append(self.window.keys.damaged)
         self.question = SaveQuestion(self.window)
-        self._page = SettingsPage(self.window, self.jobs)
+        self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.ready.connect(self._unsaved.keep_restored)
         if greets:
@@ -218,6 +220,15 @@ class Application(QObject):
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Apply and store the user's choice of theme."""
         self.settings.theme = choice
+        self._dress_anew()
+
+    def choose_text_size(self, size: int) -> None:
+        """Apply and store the user's choice of the size of text."""
+        self.settings.text_size = size
+        self._dress_anew()
+
+    def _dress_anew(self) -> None:
+        choice = self.settings.theme
         self.theme = self._resolve(choice)
         _dress(self._qt, self.theme)
         self.window.set_theme(self.theme, choice)
@@ -243,10 +254,11 @@ class Application(QObject):
         return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
 
     def _resolve(self, choice: ThemeChoice) -> Theme:
+        name = str(choice)
         if choice == "system":
             dark = self._qt.styleHints().colorScheme() == Qt.ColorScheme.Dark
-            return THEMES["dark" if dark else "light"]
-        return THEMES[choice]
+            name = "dark" if dark else "light"
+        return replace(THEMES[name], text_size=self.settings.text_size)
 
     def _on_system_scheme_changed(self) -> None:
         if self.settings.theme == "system":
@@ -279,6 +291,7 @@ def prepare_qt() -> QApplication:
     qt.setApplicationName("Helixscope")
     qt.setDesktopFileName("helixscope")
     qt.setStyle("Fusion")
+    install_roles()
     if ICON.exists():
         qt.setWindowIcon(QIcon(str(ICON)))
     return qt

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from gui.services.compared_curves import ComparedCurve, compared_color
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
+from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -194,9 +195,7 @@ class ComparedChip(QToolButton):
         painter.drawText(left, 0, room, self.height(), Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(SMALL)
-        return font
+        return sized(self.font(), SMALL)
 
 
 def _ranged(curve: ComparedCurve) -> str:

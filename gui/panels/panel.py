@@ -170,6 +170,7 @@ class ResultPanel(Panel):
     """
 
     choicesChanged = Signal()  # The user, or another panel, has changed its options
+    chosen = Signal(object)  # The user has changed its options; those before
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
     comparedAsked = Signal(int, object, bool)
@@ -321,8 +322,10 @@ class ResultPanel(Panel):
             self._take({field: value})
 
     def _take(self, changes: Mapping[str, object]) -> None:
-        choices = replace(self.choices, **changes)
+        choices, before = replace(self.choices, **changes), self.options()
         self._set_choices(self.spec.agreeing(choices, changes.keys()))
+        if self.options() != before:
+            self.chosen.emit(before)
 
     def _follow_shared(self) -> None:
         shared = {field: getattr(self.session, field) for field in self._shared}

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFont,
     QFontMetrics,
@@ -33,6 +34,8 @@ STEP = 1.25
 
 class ColorBar(QWidget):
     """A vertical colour bar; dragging near an end changes the value of its colour."""
+
+    accessible_role = QAccessible.Role.Slider
 
     levelsRequested = Signal(float, float)
     """Requested values of the two ends."""
@@ -98,7 +101,7 @@ class ColorBar(QWidget):
         painter.setPen(QPen(QColor(self.theme.muted if self.hasFocus() else self.theme.line), 1))
         painter.drawRect(area)
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         painter.setFont(font)
         painter.setPen(QColor(self.theme.muted))
         height = QFontMetrics(font).height()

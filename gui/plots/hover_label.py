@@ -31,7 +31,7 @@ class HoverLabel(PlainLabel):
         """Set the colours."""
         self.setStyleSheet(
             f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};"
-            f"border-radius: 4px; padding: 2px 4px; font-size: {SMALL}px;"
+            f"border-radius: 4px; padding: 2px 4px; font-size: {theme.px(SMALL)}px;"
         )
 
     def say(self, text: str, point: QPointF | None, area: QRectF) -> None:

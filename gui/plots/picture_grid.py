@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QImage, QMouseEvent
+from PySide6.QtGui import QAccessible, QFont, QFontMetrics, QImage, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.plots.hover_label import HoverLabel
@@ -13,6 +13,8 @@ from gui.style.theme import SMALL, Theme
 
 class PictureGrid(QWidget):
     """Pictures that are hovered and take the focus; subclasses place and paint them."""
+
+    accessible_role = QAccessible.Role.Graphic
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -57,7 +59,7 @@ class PictureGrid(QWidget):
 
     def _font(self) -> QFont:
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         return font
 
 

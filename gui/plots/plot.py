@@ -12,6 +12,7 @@ import math
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -58,6 +59,8 @@ class PlotWidget(pg.GraphicsView):
     whole_x
         Whether ticks along x are at integers only.
     """
+
+    accessible_role = QAccessible.Role.Chart
 
     hovered = Signal(object)
     """int | None: the item under the mouse has changed."""

@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor, QFont, QPicture
 from PySide6.QtWidgets import QApplication
 
-from gui.style.theme import SMALL, Theme, format_number, format_position, format_power
+from gui.style.theme import LIGHT, SMALL, Theme, format_number, format_position, format_power
 
 TICK_GAP = {"bottom": 72, "left": 26}
 """Minimum distance between ticks in pixels, more than a label's size."""
@@ -29,21 +29,17 @@ class PlotAxis(pg.AxisItem):
     """
 
     picture: QPicture | None  # pyqtgraph's cache of the drawn ticks
+    _text_size, _line = 0, LINE  # asked for while pyqtgraph builds it
 
     def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
         super().__init__(side)
         self.title = title
         self.whole = whole
         self._length: float | None = None
-        if side == "bottom":
-            self.setHeight(TICK_LENGTH + 2 * LINE)
         self.enableAutoSIPrefix(False)
-        font = QFont(QApplication.font())
-        font.setPixelSize(SMALL)
-        self.label.setFont(font)
+        self._set_fonts(LIGHT)
         # Space for ticks may grow but not shrink, so that the plot does not jump while zooming.
         self.setStyle(
-            tickFont=font,
             tickLength=TICK_LENGTH,
             tickTextOffset=2,
             maxTickLevel=0,
@@ -52,11 +48,23 @@ class PlotAxis(pg.AxisItem):
         )
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
+        """Set the colours, and the size of texts."""
+        if theme.text_size != self._text_size:
+            self._set_fonts(theme)
         self.setPen(pg.mkPen(theme.line))
         self.setTickPen(pg.mkPen(theme.line))
         self.setTextPen(pg.mkPen(theme.muted))
         self.set_title(self.title, theme)
+
+    def _set_fonts(self, theme: Theme) -> None:
+        self._text_size = theme.text_size
+        self._line = theme.px(LINE)
+        if self.orientation == "bottom":
+            self.setHeight(TICK_LENGTH + 2 * self._line)
+        font = QFont(QApplication.font())
+        font.setPixelSize(theme.px(SMALL))
+        self.label.setFont(font)
+        self.setStyle(tickFont=font)
 
     def set_title(self, title: str, theme: Theme) -> None:
         """Set the title."""
@@ -110,7 +118,7 @@ class PlotAxis(pg.AxisItem):
         super().resizeEvent(event)
         # pyqtgraph leaves an empty line between ticks and title, for which there is no room.
         if self.orientation == "bottom" and self.label is not None:
-            self.label.setY(TICK_LENGTH + LINE - 4)
+            self.label.setY(TICK_LENGTH + self._line - 4)
 
 
 _GAP = {"bottom": 40, "left": 22}

@@ -83,8 +83,14 @@ class PlotMarks(PlotLayer):
         self._sweep: tuple[int, int] | None = None
         self._labels: list[tuple[int, QRectF]] | None = None
         self._font = QFont(QApplication.font())
-        self._font.setPixelSize(SMALL)
+        self._font.setPixelSize(theme.px(SMALL))
         self.setZValue(5)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours and the size of the numbers."""
+        self._font.setPixelSize(theme.px(SMALL))
+        self.invalidate()
+        super().set_theme(theme)
 
     def set_values(self, first: int, values: np.ndarray) -> None:
         """Set the curve that rings are on: its first position, and its values from there on."""

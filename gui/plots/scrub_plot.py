@@ -155,7 +155,7 @@ class CurveLegend(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         font = self.font()
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self._theme.px(SMALL))
         painter.setFont(font)
         metrics, middle, x = QFontMetrics(font), self.height() // 2, 4
         # Names take precedence over numbers, which are in the tooltip as well.

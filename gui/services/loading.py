@@ -14,7 +14,7 @@ from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
-from gui.state.values import ModelRow
+from gui.state.values import FirstRange, ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
@@ -49,10 +49,11 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class InitialView:
-    """Initial display: the components on the axes, and norms centred or raw."""
+    """Initial display: components on the axes, norms centred or raw, which positions."""
 
     components: tuple[int, int, int]
     norms_centred: bool
+    first_range: FirstRange = "typical"
 
 
 def open_from(
@@ -106,7 +107,9 @@ def load(
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)
         norms = norm_profile(model.W_pos, centred=look.norms_centred)
-        positions = wanted.positions or first_range(norms.outliers, model.n_positions)
+        positions = wanted.positions or first_range(
+            norms.outliers, model.n_positions, look.first_range
+        )
         if wanted.again:
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.
@@ -114,8 +117,10 @@ def load(
         return Opened(model, fast.result(), curve, norms)
 
 
-def first_range(outliers: Collection[int], n_positions: int) -> tuple[int, int]:
-    """Return the range to show first: without position 0, and without outliers at either end.
+def first_range(
+    outliers: Collection[int], n_positions: int, wanted: FirstRange = "typical"
+) -> tuple[int, int]:
+    """Return the range to show first: by default without position 0 and outliers at either end.
 
     Of GPT-2 these are positions 1 to 1022, since the last one was never trained.
 
@@ -123,8 +128,12 @@ def first_range(outliers: Collection[int], n_positions: int) -> tuple[int, int]:
     ----------
     outliers
         Positions whose norm stands out.
+    wanted
+        The user's choice.
     """
     first, end = min(1, n_positions - 1), n_positions - 1
+    if wanted != "typical":
+        return (0, end) if wanted == "all" else (first, end)
     last, aside = end, frozenset(outliers)
     while first in aside:
         first += 1

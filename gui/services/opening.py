@@ -141,7 +141,7 @@ class Opening:
 
     def _start(self, wanted: OpenRequest, instead: str | None = None) -> None:
         session, network = self._session, self._fetching.network
-        look = InitialView(session.components, session.norms_centred)
+        look = InitialView(session.components, session.norms_centred, session.first_range)
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         said = f"{verb} {short_name(wanted.source)}…"
         self._progress, self._wanted = None, wanted

@@ -33,7 +33,9 @@ NAMES = {
     "opacity": "opacity",
     "outside": "positions outside the range",
     "projection": "projection",
+    "keep_turned": "orientation after refitting",
     "selection": "selection",
+    "prompt": "prompt",
     "sphere": "sphere",
     "measure": "measurement",
     "alignment": "overlaid curve",
@@ -41,8 +43,22 @@ NAMES = {
     "norms_centred": "norms",
     "norms_after": "norms",
     "norms_relative": "norms",
+    "hidden_curves": "curves in plots",
+    "basis": "components of the training",
+    "ranges_linked": "linked ranges",
+    "cameras_linked": "linked cameras",
 }
 """Fields that can be undone, and their names in the menu."""
+NOT_UNDONE = {
+    "dragging": "lasts as long as a drag",
+    "hover": "follows the mouse",
+    "snapshot": "is the place in a film, which plays",
+    "offline": "is a setting",
+    "first_range": "is a setting",
+}
+"""The other fields for the user to set, and why they are left out."""
+CHOICES = "choices of "
+"""Begins the key of a panel's choices; its dock's name follows."""
 CAMERA = "camera"
 MODELS = "models"
 """The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
@@ -64,14 +80,17 @@ class _Change:
     at: float
     dragged: bool = False
     step: str = ""  # The name of a change of the models
+    title: str = ""  # The panel whose choices these are
 
     @property
     def name(self) -> str:
+        if self.title:
+            return f"choices in {self.title}"
         return self.step or NAMES.get(next(iter(self.before)), CAMERA)
 
 
 class Undo:
-    """Undo history of the view, the selection, and the models side by side.
+    """Undo history of the view, the selection, panels' choices, and the models side by side.
 
     Continuous changes, by a drag or a key held down, are undone together. With ``comparing``,
     opening another model is a change like any other: the one before, with those beside it, comes
@@ -95,6 +114,8 @@ class Undo:
         self._undone: list[_Change] = []
         self._replaying = False
         self.on_changed: Callable[[], None] = lambda: None
+        # Shows a panel's choices, by its dock's name, and returns those that it had.
+        self.show_choices: Callable[[str, Fields], Fields] = lambda _, choices: choices
         self._listening = Listening()
         for name in NAMES:
             self._listening.to(session.events[name], partial(self._on_field_changed, name))
@@ -134,6 +155,11 @@ class Undo:
         if self._done:
             self._done[-1] = replace(self._done[-1], at=-IN_ONE_GO, dragged=False)
 
+    def choices_changed(self, panel: str, title: str, before: Fields, after: Fields) -> None:
+        """Record what the user chose in a panel."""
+        if not self._replaying:
+            self._remember(CHOICES + panel, before, after, title)
+
     def camera_left(self, place: Place) -> None:
         """Record the camera's place before the user moves it."""
         if not self._replaying and self._session.model is not None:
@@ -142,7 +168,8 @@ class Undo:
     def _show(self, values: Fields) -> Fields:
         """Show values, and return the previous ones."""
         session, comparing = self._session, self._comparing
-        fields = {name: v for name, v in values.items() if name not in (CAMERA, MODELS)}
+        fields = {name: v for name, v in values.items() if not _is_apart(name)}
+        choices = {name: v for name, v in values.items() if name.startswith(CHOICES)}
         now: Fields = {name: getattr(session, name) for name in fields}
         self._replaying = True
         try:
@@ -152,6 +179,9 @@ class Undo:
                 now = {MODELS: comparing.arrangement(), **now}
                 comparing.restore(cast("Arrangement", values[MODELS]))
             session.change(**fields)
+            for name, chosen in choices.items():
+                panel = name.removeprefix(CHOICES)
+                now = {**now, name: self.show_choices(panel, cast("Fields", chosen))}
             if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
             return now
@@ -203,7 +233,7 @@ class Undo:
         self._undone.clear()
         self.on_changed()
 
-    def _remember(self, name: str, before: object, after: object) -> None:
+    def _remember(self, name: str, before: object, after: object, title: str = "") -> None:
         now, dragged = self._clock(), self._session.dragging
         last = self._done[-1] if self._done else None
         self._undone.clear()
@@ -215,7 +245,7 @@ class Undo:
                 at=now,
             )
         else:
-            self._done.append(_Change({name: before}, {name: after}, now, dragged))
+            self._done.append(_Change({name: before}, {name: after}, now, dragged, title=title))
             del self._done[:-MOST]
         self.on_changed()
 
@@ -226,3 +256,8 @@ class Undo:
         if dragged or (name in last.before and last.dragged and now - last.at < IN_ONE_GO):
             return name in last.before and last.dragged
         return now - last.at < (IN_ONE_GO if name in last.before else AT_ONCE)
+
+
+def _is_apart(name: str) -> bool:
+    """Return whether a part of a change is no field of the session."""
+    return name in (CAMERA, MODELS) or name.startswith(CHOICES)

@@ -24,6 +24,7 @@ from gui.state.values import (
     ColorLimits,
     ColorSpan,
     CurveParts,
+    FirstRange,
     ModelRow,
     Notice,
     Outside,
@@ -116,6 +117,7 @@ class Wanted:
     # cameras move together.
     ranges_linked: bool = False
     cameras_linked: bool = True
+    first_range: FirstRange = "typical"  # Range in which a model is shown that is opened
     offline: bool = False  # Whether network requests are disabled
 
 

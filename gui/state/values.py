@@ -16,6 +16,8 @@ ColorSpan = Literal["range", "table"]
 Outside = Literal["hidden", "faint"]
 CurveParts = Literal["both", "points", "line"]
 Projection = Literal["perspective", "parallel"]
+FirstRange = Literal["typical", "from 1", "all"]
+"""Range of a model that is opened: without outliers at its ends, from 1 to the last, all."""
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 

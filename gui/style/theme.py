@@ -16,7 +16,11 @@ ThemeName = Literal["light", "dark"]
 ThemeChoice = Literal["system", "light", "dark"]
 
 SMALL, TEXT, TITLE = 11, 13, 16
-"""The three font sizes, in logical pixels: labels and ticks; text; titles."""
+"""The three font sizes, in logical pixels: labels and ticks; text; titles. The window scales them
+to the size of text that the user has chosen, see :meth:`Theme.px`; files are not scaled.
+"""
+TEXT_SIZES = (12, TEXT, 15, 17)
+"""Sizes of text to choose from, in logical pixels."""
 GRID = 8
 """Spacing between things, in logical pixels; half of it inside controls."""
 
@@ -59,6 +63,11 @@ class Theme:
     warning: str
     good: str
     usual: str
+    text_size: int = TEXT  # Chosen by the user; the other sizes of fonts follow
+
+    def px(self, size: int) -> int:
+        """Return a font's size in the window, in logical pixels."""
+        return round(size * self.text_size / TEXT)
 
 
 LIGHT = Theme(
@@ -178,9 +187,10 @@ def stylesheet(theme: Theme) -> str:
     the class "chip" is a small one. Widgets without a frame show the focus if their property "ring"
     is true.
     """
+    small, text, title = theme.px(SMALL), theme.px(TEXT), theme.px(TITLE)
     tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
     return f"""
-* {{ font-size: {TEXT}px; }}
+* {{ font-size: {text}px; }}
 QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
 QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
     background: {theme.panel}; color: {theme.text};
@@ -191,7 +201,7 @@ QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
 QMainWindow::separator:hover {{ background: {theme.muted}; }}
 QTabBar {{ border-bottom: 1px solid {theme.line}; }}
 QTabBar::tab {{
-    color: {theme.muted}; background: transparent; font-size: {SMALL}px; padding: 5px 7px 4px 7px;
+    color: {theme.muted}; background: transparent; font-size: {small}px; padding: 5px 7px 4px 7px;
     border: none; border-bottom: 2px solid transparent;
 }}
 QTabBar::tab:first {{ margin-left: 1px; }}
@@ -199,7 +209,7 @@ QTabBar::tab:hover {{ color: {theme.text}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
 QWidget[class="group bar"] {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
 QWidget[class="group bar"] QTabBar {{ border: none; }}
-QWidget[class="group bar"] QTabBar::tab {{ font-size: {TEXT}px; padding: 4px 9px 3px 9px; }}
+QWidget[class="group bar"] QTabBar::tab {{ font-size: {text}px; padding: 4px 9px 3px 9px; }}
 QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
 QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
 QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
@@ -216,15 +226,15 @@ QToolTip {{
 }}
 QStatusBar {{ border-top: 1px solid {theme.line}; color: {theme.muted}; }}
 QStatusBar::item {{ border: none; }}
-QStatusBar QLabel {{ color: {theme.muted}; font-size: {SMALL}px; }}
+QStatusBar QLabel {{ color: {theme.muted}; font-size: {small}px; }}
 QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 0; padding: 2px 4px; }}
 QToolBar::separator {{ background: {theme.line}; width: 1px; margin: 4px 6px; }}
-QToolBar QToolButton {{ padding: 3px 7px; font-size: {SMALL}px; }}
+QToolBar QToolButton {{ padding: 3px 7px; font-size: {small}px; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
 QToolButton:hover {{ background: {theme.line}; }}
 QToolButton:checked {{ background: {theme.line}; }}
 QToolButton[role="title button"] {{
-    color: {theme.muted}; font-size: {SMALL}px; padding: 0 4px; min-height: 18px; border: none;
+    color: {theme.muted}; font-size: {small}px; padding: 0 4px; min-height: 18px; border: none;
 }}
 QToolButton[role="title button"]:hover, QToolButton[role="title button"]:focus {{
     color: {theme.text}; background: {theme.line};
@@ -240,7 +250,7 @@ QPushButton:checked, QPushButton:default {{ background: {theme.line}; }}
 QPushButton:disabled {{ color: {theme.muted}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.muted}; }}
 QToolButton[class="chip"] {{
-    font-size: {SMALL}px; padding: 3px 0; border: 1px solid {theme.line}; border-radius: 4px;
+    font-size: {small}px; padding: 3px 0; border: 1px solid {theme.line}; border-radius: 4px;
 }}
 QToolButton[class="chip"]:focus {{ border-color: {theme.muted}; }}
 QFrame[class="segments"] {{
@@ -282,7 +292,7 @@ QListView:focus, QTreeView:focus, QTableView:focus {{ border-color: {theme.muted
 QAbstractScrollArea[ring="true"] {{ border: 1px solid transparent; }}
 QAbstractScrollArea[ring="true"]:focus {{ border-color: {theme.muted}; }}
 QHeaderView::section {{
-    background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
+    background: {theme.panel}; color: {theme.muted}; font-size: {small}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;
 }}
 QFrame[role="palette"] {{ background: {theme.panel}; border: 1px solid {theme.line}; }}
@@ -302,13 +312,13 @@ QWidget[role="other view"] {{
 }}
 QWidget[target="true"] {{ background: {theme.line}; border-bottom-color: {theme.muted}; }}
 QWidget[role="main view"] QLabel[role="view name"] {{ font-weight: 600; }}
-QLabel[role="view name"] {{ font-size: {SMALL}px; }}
+QLabel[role="view name"] {{ font-size: {small}px; }}
 QLabel[role="muted"] {{ color: {theme.muted}; }}
-QLabel[role="small"] {{ color: {theme.muted}; font-size: {SMALL}px; }}
-QLabel[role="heading"] {{ color: {theme.muted}; font-size: {SMALL}px; font-weight: 600; }}
-QLabel[role="title"] {{ font-size: {TITLE}px; font-weight: 600; }}
+QLabel[role="small"] {{ color: {theme.muted}; font-size: {small}px; }}
+QLabel[role="heading"] {{ color: {theme.muted}; font-size: {small}px; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {title}px; font-weight: 600; }}
 QLabel[role="badge"] {{
-    color: {theme.warning}; font-size: {SMALL}px;
+    color: {theme.warning}; font-size: {small}px;
 }}
 QCheckBox::indicator, QRadioButton::indicator {{
     width: 10px; height: 10px; border: 1px solid {theme.muted}; background: {theme.field};

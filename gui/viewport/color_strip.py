@@ -143,7 +143,7 @@ class ColorStrip(QWidget):
 
     def _font(self) -> QFont:
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         return font
 
     def _follow(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 from pyvistaqt import QtInteractor
 
@@ -18,6 +19,8 @@ class Interactor(QtInteractor):
     channel, which would have to be cleared and blended, and frames are copied directly into the
     widget, without VTK's intermediate buffer.
     """
+
+    accessible_role = QAccessible.Role.Canvas
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, auto_update=False, multi_samples=0)

@@ -16,6 +16,7 @@ from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, TEXT, Theme, format_bytes, format_part
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 SMALL_PIECE = 200_000
@@ -118,8 +119,7 @@ class FixedText(QWidget):
             )
 
     def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(self._pixels)
+        font = sized(self.font(), self._pixels)
         # Tabular figures, where the font has them, so that changing numbers do not jump.
         font.setFeature(QFont.Tag("tnum"), 1)
         return font

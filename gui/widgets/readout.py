@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 
@@ -78,9 +79,7 @@ class Readout(QWidget):
             self.update()
 
     def _font(self, pixels: int) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(pixels)
-        return font
+        return sized(self.font(), pixels)
 
     def _draw(self, painter: QPainter, room: QRect, text: str, side: Qt.AlignmentFlag) -> None:
         shown = painter.fontMetrics().elidedText(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 
@@ -12,6 +13,8 @@ class ScrollColumn(QScrollArea):
     The bar always has its place. If it came and went, the width would change with it, with that the
     height of texts that wrap, and with that again the bar: Qt follows this until its stack is full.
     """
+
+    accessible_role = QAccessible.Role.Grouping
 
     def __init__(self, inside: QWidget | None = None) -> None:
         super().__init__()

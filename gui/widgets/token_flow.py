@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFocusEvent,
     QFont,
@@ -23,6 +24,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip
 
 from gui.style.theme import SMALL, TEXT, Theme
 from gui.style.token_text import has_bytes, is_special, token_label, token_runs
+from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 CHIP_HEIGHT = 22
@@ -43,6 +45,8 @@ class Chip:
 
 class TokenFlow(QAbstractScrollArea):
     """Chips with position and token."""
+
+    accessible_role = QAccessible.Role.List
 
     hovered = Signal(object)  # The position under the mouse, or None
     # A chip was clicked, or an arrow key moved to it; with the keyboard modifiers.
@@ -246,9 +250,7 @@ class TokenFlow(QAbstractScrollArea):
         painter.drawRoundedRect(box.toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def _font(self, pixels: int) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(pixels)
-        return font
+        return sized(self.font(), pixels)
 
     def _position_at(self, spot: QPoint) -> int | None:
         content = spot + QPoint(0, self.verticalScrollBar().value())

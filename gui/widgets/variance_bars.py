@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFont,
     QFontMetrics,
@@ -35,6 +36,8 @@ class VarianceBars(QWidget):
     shown component is its axis; where the mouse is, the axis to which a click would put it, and
     its bar and the one that would give way are in between the two tones.
     """
+
+    accessible_role = QAccessible.Role.Chart
 
     componentClicked = Signal(int)
 
@@ -155,7 +158,7 @@ class VarianceBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self._theme.px(SMALL))
         painter.setFont(font)
         foot = self.height() - _LINE
         painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))

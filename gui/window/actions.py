@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -43,6 +43,10 @@ class Command:
         if key.rpartition("+")[2] in _ARROWS:
             return True
         return bool(key) and (key in "+-" or "+" not in key) and not re.fullmatch(r"F\d+", key)
+
+    def with_key(self, shortcut: str) -> Command:
+        """Return the command with another key, "" for none."""
+        return replace(self, shortcut=shortcut)
 
     @property
     def key(self) -> str:
@@ -85,7 +89,7 @@ COMMANDS = (
             "Save the data of the curve and the visible panels, as NPZ or CSV",
             needs_model=True),
     Command("settings", "File-", "Settings…", "Ctrl+,",
-            "Downloaded models and network access"),
+            "Appearance, keyboard shortcuts, downloaded models and network access"),
     Command("quit", "File", "Quit", "Ctrl+Q", "Close the window"),
     Command("undo", "Edit", "Undo", "Ctrl+Z",
             "Undo the last change of the view, the selection or the models"),
@@ -181,7 +185,7 @@ COMMANDS = (
     Command("theme_light", "View/Theme", "Light", "F2",
             "Dark text on light panels", checkable=True),
     Command("theme_dark", "View/Theme", "Dark", "F3", "Light text on dark panels", checkable=True),
-    Command("toolbar", "View", "Show the toolbar", "Ctrl+Alt+T",
+    Command("toolbar", "View", "Show toolbar", "Ctrl+Alt+T",
             "Buttons for views, tools and workspaces", checkable=True),
     Command("full_screen", "View", "Full screen", "F11",
             "Fill the screen with the window; F11 leaves full screen", checkable=True),
@@ -222,15 +226,15 @@ COMMANDS = (
     Command("workspace_teach", "Panels/Workspaces", "Teach", "Ctrl+4",
             "The curve and a lesson", checkable=True),
     Command("workspace_save", "Panels/Workspaces", "Save workspace…", "Ctrl+Shift+K",
-            "Keep this arrangement of the panels under a name of your own"),
-    Command("workspace_delete", "Panels/Workspaces", "Delete this workspace", "Ctrl+Alt+K",
-            "Remove the current workspace, if it is one of your own"),
+            "Save this arrangement of the panels under a name"),
+    Command("workspace_delete", "Panels/Workspaces", "Delete workspace", "Ctrl+Alt+Shift+K",
+            "Delete the current workspace, if you saved it"),
     Command("maximize", "Panels", "Maximise the panel or the 3D view", "F9",
-            "Let the part that has the focus fill the window; F9 again brings back the others"),
+            "Fill the window with the part that has the focus; F9 again restores the others"),
     Command("panels_below", "Panels", "Show or hide the result panels", "Ctrl+J",
-            "Give their room to the curve, or bring them back"),
+            "Give their space to the curve, or show them again"),
     Command("side_panels", "Panels", "Show or hide the side panels", "Ctrl+Shift+J",
-            "Give their room to the curve, or bring them back"),
+            "Give their space to the curve, or show them again"),
     Command("reset_layout", "Panels", "Reset layout", "Ctrl+R",
             "Restore the default arrangement of this workspace"),
     Command("lesson", "Help", "Open lessons", "F6",
@@ -240,7 +244,11 @@ COMMANDS = (
     Command("lesson_next", "Help", "Next lesson step", "F8", "Show the next step of the lesson"),
     Command("palette", "Help-", "Find a command…", "Ctrl+K",
             "Search for a command, panel, model or position"),
-    Command("shortcuts", "Help", "Keyboard and mouse reference", "F1",
+    Command("guide", "Help", "Open guide", "F1",
+            "The user guide at the section of the current panel, with full-text search"),
+    Command("change_keys", "Help", "Keyboard shortcuts…", "Ctrl+Alt+K",
+            "Change or remove the keys of commands"),
+    Command("shortcuts", "Help", "Keyboard and mouse reference", "Ctrl+/",
             "List keyboard shortcuts and mouse gestures"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and the articles it is based on"),
@@ -258,6 +266,11 @@ _ARROWS = ("Left", "Right", "Up", "Down")
 class Actions:
     """The commands of a window as Qt actions in its menu bar.
 
+    Attributes
+    ----------
+    commands
+        The commands by their names, with the keys that they have now.
+
     Parameters
     ----------
     window
@@ -269,6 +282,7 @@ class Actions:
     def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
         self.menus: dict[str, QMenu] = {}
         self.by_name: dict[str, QAction] = {}
+        self.commands = {command.name: command for command in COMMANDS}
         self._plain: dict[str, QAction] = {}
         for title, mnemonic in MENUS.items():
             self.menus[title] = window.menuBar().addMenu(mnemonic)
@@ -283,20 +297,31 @@ class Actions:
             action.triggered.connect(handler)
         else:
             action.triggered.connect(lambda _checked=False: handler())
-        self._bind(window, action, command)
+        window.addAction(action)
+        self._bind(action, command)
         self._menu(command.menu).addAction(action)
         self.by_name[command.name] = action
 
-    def _bind(self, window: QMainWindow, action: QAction, command: Command) -> None:
-        if not command.shortcut:
-            return
-        if command.has_plain_key:
-            # Shown in the menu, but handled only by :meth:`press`.
-            action.setText(f"{command.title}\t{command.key}")
+    def _bind(self, action: QAction, command: Command) -> None:
+        plain = command.has_plain_key
+        if plain:  # handled only by :meth:`press`
             self._plain[command.shortcut] = action
-        else:
-            action.setShortcut(QKeySequence(command.shortcut))
-            window.addAction(action)
+        action.setShortcut(QKeySequence("" if plain else command.shortcut))
+        self.set_title(command.name, action.text().partition("\t")[0], action)
+
+    def set_title(self, name: str, title: str, action: QAction | None = None) -> None:
+        """Set a command's text in the menu, with its key if that is a plain one."""
+        command = self.commands[name]
+        key = f"\t{command.key}" if command.has_plain_key else ""
+        (action or self.by_name[name]).setText(f"{title}{key}")
+
+    def set_keys(self, changed: Mapping[str, str]) -> None:
+        """Give commands other keys, by their names, and all others their own; "" for none."""
+        self._plain.clear()
+        for command in COMMANDS:
+            key = changed.get(command.name, command.shortcut)
+            self.commands[command.name] = command.with_key(key)
+            self._bind(self.by_name[command.name], self.commands[command.name])
 
     def _menu(self, path: str) -> QMenu:
         parts = path.split("/")
@@ -312,11 +337,7 @@ class Actions:
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
         """Run the command of a key that no widget used; return False if there is none."""
-        modifiers &= ~Qt.KeyboardModifier.KeypadModifier
-        if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
-            # Whether "+" needs Shift depends on the keyboard.
-            modifiers &= ~Qt.KeyboardModifier.ShiftModifier
-        action = self._plain.get(QKeySequence(key | modifiers.value).toString())
+        action = self._plain.get(key_text(key, modifiers))
         if action is None or not action.isEnabled():
             return False
         action.trigger()
@@ -327,6 +348,15 @@ class Actions:
         for command in COMMANDS:
             if command.needs_model:
                 self.by_name[command.name].setEnabled(is_open)
+
+
+def key_text(key: int, modifiers: Qt.KeyboardModifier) -> str:
+    """Return a pressed key with its modifiers as the table of commands writes it."""
+    modifiers &= ~Qt.KeyboardModifier.KeypadModifier
+    if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
+        # Whether "+" needs Shift depends on the keyboard.
+        modifiers &= ~Qt.KeyboardModifier.ShiftModifier
+    return QKeySequence(key | modifiers.value).toString()
 
 
 def is_typing(focus: QWidget | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt
@@ -23,6 +24,7 @@ from geometry.checkpoints.plain_text import visible, visible_lines
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.window.actions import COMMANDS, Command
 
 Rows = tuple[tuple[str, str], ...]
@@ -68,6 +70,8 @@ TABLE: Rows = (
     ("Delete", "Close model"),
     ("Ctrl+C", "Copy the table"),
 )
+MOST_HEIGHT = 632
+"""Of the table of keys, in pixels, so that the dialog fits a small screen."""
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "It makes the findings of several articles explorable: “GPT-2’s positional embedding matrix "
@@ -76,23 +80,37 @@ ABOUT = (
 )
 
 
-def show_shortcuts(parent: QWidget) -> None:
+def show_shortcuts(parent: QWidget, commands: Iterable[Command]) -> None:
     """Show the keyboard and mouse commands."""
-    _run(shortcuts_dialog(parent))
+    _run(shortcuts_dialog(parent, commands))
 
 
-def shortcuts_dialog(parent: QWidget) -> QDialog:
-    """Create the dialog of keyboard and mouse commands, in three columns."""
+def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) -> QDialog:
+    """Create the dialog of keyboard and mouse commands, in three columns.
+
+    ``commands`` are those of the table, with the keys that they have now.
+    """
+    commands = tuple(commands)
+    steps_as_usual = {*filter(is_step, commands)} == {*filter(is_step, COMMANDS)}
+    keys_of = partial(_keys_of, commands=commands, steps=not steps_as_usual)
+    turning = TURNING if steps_as_usual else ()
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keyboard and mouse reference")
-    panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
+    panels = (("1 … 7", "Open a group of panels, or its next panel"), *keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
-            ("Compare", _keys_of("Compare")))  # fmt: skip
-    middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
-              ("Help", _keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
-    right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
-    _finish(dialog, hbox(*map(_column, (left, middle, right)), spacing=2 * GRID))
+            ("Compare", keys_of("Compare")))  # fmt: skip
+    middle = (("File", keys_of("File")), ("Edit", keys_of("Edit")), ("Panels", panels),
+              ("Help", keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
+    right = (("View", (*keys_of("View"), *turning)), ("Positions", keys_of("Positions")))
+    table = QWidget()
+    hbox(*map(_column, (left, middle, right)), parent=table, spacing=2 * GRID)
+    scrolled = ScrollColumn(table)
+    scrolled.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrow keys scroll it
+    scrolled.setProperty("ring", True)
+    scrolled.setAccessibleName("Keys and gestures")
+    scrolled.setMinimumSize(table.sizeHint().width() + 2 * GRID, MOST_HEIGHT)
+    _finish(dialog, vbox(scrolled))
     return dialog
 
 
@@ -149,11 +167,11 @@ def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -
     return options[rows.currentRow()] if accepted and rows.currentItem() else None
 
 
-def _keys_of(menu: str) -> Rows:
+def _keys_of(menu: str, commands: Iterable[Command], *, steps: bool) -> Rows:
     return tuple(
         (c.key, ": ".join((*c.menu.split("/")[1:], c.title.rstrip("…"))))
-        for c in COMMANDS
-        if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu and not is_step(c)
+        for c in commands
+        if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu and (steps or not is_step(c))
     )
 
 

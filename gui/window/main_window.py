@@ -34,6 +34,7 @@ from gui.window.bookmark_keeper import BookmarkKeeper
 from gui.window.docks import BOTTOM, DOCKS, KEYS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
+from gui.window.guide.opener import GuideOpener
 from gui.window.host import HostWindow
 from gui.window.layout import apply_layout, put, resize_docks, take_place
 from gui.window.lesson_player import DOCK as LESSON
@@ -43,6 +44,7 @@ from gui.window.recent_menu import RecentMenu
 from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
+from gui.window.settings.key_changer import KeyChanger
 from gui.window.settings.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
@@ -145,7 +147,9 @@ class MainWindow(HostWindow):
         self.undo = Undo(
             session, lambda: camera.place, camera.return_to, comparing=controller.comparing
         )
+        self.guide = GuideOpener(self)
         self.commands = Actions(self, handlers(self))
+        self.keys = KeyChanger(self)
         self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self.workspaces = Workspaces(self, self.lesson_player, self.commands.menus["Workspaces"])
@@ -195,8 +199,8 @@ class MainWindow(HostWindow):
 
         for dock in (dock for dock in DOCKS if not dock.lazy):
             panel = self._panels[dock.name] = dock.make(self.session, self._theme)
-            panel.setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             connect_panel(panel, self)
+        self._set_minimum_widths()
         # Visible panels ask at once, so they must be connected.
         for name, panel in self._panels.items():
             self.docks[name].setWidget(panel)
@@ -263,10 +267,19 @@ class MainWindow(HostWindow):
         self._theme = theme
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
+        self.guide.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
+        self._set_minimum_widths()
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
+
+    def _set_minimum_widths(self) -> None:
+        """Let the columns grow with the size of text."""
+        for dock in DOCKS:
+            if dock.name in self._panels and not dock.lazy:
+                width = self._theme.px(MINIMUM_WIDTHS.get(dock.area, 0))
+                self._panels[dock.name].setMinimumWidth(width)
 
     def _themed(self) -> tuple[Panel | StatusBar, ...]:
         return (*self._panels.values(), self.empty_state, self.notice_bar, self.status_bar)
@@ -403,6 +416,7 @@ class MainWindow(HostWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
+        self.guide.close()
         self._summary.release()
         self.results.stop()
         self.films.close()
@@ -504,7 +518,9 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
         "lay_over": lambda: window.start_in("compare"),
         "compare_clear": controller.comparing.clear,
-        "shortcuts": lambda: dialogs.show_shortcuts(window),
+        "guide": window.guide.open,
+        "change_keys": lambda: window.keys.show(),
+        "shortcuts": lambda: dialogs.show_shortcuts(window, window.commands.commands.values()),
         "about": lambda: dialogs.show_about(window),
     }
 
@@ -573,11 +589,17 @@ def connect_undo(window: MainWindow) -> None:
     """Connect undo with the mouse and the menu."""
     undo, actions = window.undo, window.commands.by_name
     window.viewport.camera.left.connect(undo.camera_left)
+    undo.show_choices = window.results.show_choices
+    titles = {dock.name: dock.title for dock in DOCKS}
+    window.results.on_chosen = lambda name, before, after: undo.choices_changed(
+        name, titles[name], before, after
+    )
 
     def show() -> None:
         for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):
             actions[name].setEnabled(bool(what))
-            actions[name].setText(without_keys(f"{title}: {what}") if what else title)
+            shown = without_keys(f"{title}: {what}") if what else title
+            window.commands.set_title(name, shown)
 
     undo.on_changed = show
     show()

@@ -23,7 +23,6 @@ from gui.services.loading import short_name
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.window.actions import COMMANDS
 from gui.window.docks import DOCKS
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
             actions[command.name].trigger,
             command.key,
         )
-        for command in COMMANDS
+        for command in window.commands.commands.values()
         if actions[command.name].isEnabled() and command.name != "palette"
     ]
     found += [

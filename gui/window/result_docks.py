@@ -51,6 +51,8 @@ class ResultDocks:
     ----------
     on_choices
         Called when the options of a panel have changed.
+    on_chosen
+        Called with a dock's name, and a panel's options before and after the user changed them.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class ResultDocks:
         self._in_front = dict.fromkeys(self._table, False)
         self._wanted: dict[str, Fields] = {}
         self.on_choices: Callable[[], None] = lambda: None
+        self.on_chosen: Callable[[str, Fields, Fields], None] = lambda *_: None
         self._listening = Listening()
         self._listening.to(session.events.model, self._forget_wanted)
         self.tabs = DockTabs(window, {name: docks[name] for name in self._table})
@@ -104,7 +107,7 @@ class ResultDocks:
         if name not in self._table or name in self._panels or self._theme is None:
             return
         panel = self._panels[name] = self._table[name].make(self._session, self._theme)
-        self._connect(panel)
+        self._connect(name, panel)
         panel.configure(**self._wanted.pop(name, {}))
         self._docks[name].setWidget(panel)
         panel.set_in_front(self._in_front[name])
@@ -132,6 +135,15 @@ class ResultDocks:
             if options:
                 found[name] = options
         return found
+
+    def show_choices(self, name: str, options: Fields) -> Fields:
+        """Show other options in one panel, and return those that it had."""
+        panel = self._panels.get(name)
+        if panel is None:
+            return options
+        before = panel.options()
+        panel.restore(options)
+        return before
 
     def restore(self, options: Mapping[str, Fields]) -> None:
         """Restore the panels' options, for those not built yet when they are built.
@@ -180,13 +192,14 @@ class ResultDocks:
 
         widget.visibilityChanged.connect(on_seen)
 
-    def _connect(self, panel: Panel) -> None:
+    def _connect(self, name: str, panel: Panel) -> None:
         # The first frame does not wait for it.
         from gui.panels.panel import ResultPanel, connect
 
         if isinstance(panel, ResultPanel):
             panel.saver = self.saver
             panel.choicesChanged.connect(lambda: self.on_choices())
+            panel.chosen.connect(lambda before: self.on_chosen(name, before, panel.options()))
             connect(panel, self._controller, self._intend)
 
     def _intend(self, wanted: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 import geometry
 from tests.scripts import check_imports
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "python.md"
+GUIDE = Path(__file__).resolve().parents[2] / "resources" / "guide" / "python.md"
 
 
 def test_each_name_is_there_and_documented_and_hides_no_package():

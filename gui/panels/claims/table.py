@@ -8,7 +8,6 @@ from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signa
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
-    QFont,
     QIcon,
     QKeyEvent,
     QMouseEvent,
@@ -41,6 +40,7 @@ from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.style.verdicts import band, expected, measured, null_text
 from gui.widgets.boxes import vbox
 from gui.widgets.fitted_table import FittedTable
+from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.position_rows import Index, TitledRows
 from gui.widgets.table_text import Column
@@ -260,14 +260,13 @@ class TwoLines(QStyledItemDelegate):
             (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
             (index.data(Qt.ItemDataRole.UserRole), lower, SMALL, self.muted),
         ):
-            font = QFont(option.font)
-            font.setPixelSize(pixels)
-            painter.setFont(font)
+            painter.setFont(sized(option.font, pixels))
             painter.setPen(color)
             shown = painter.fontMetrics().elidedText(
                 text, Qt.TextElideMode.ElideRight, rect.width()
             )
-            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, shown)
+            middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+            painter.drawText(rect, middle, shown)
         painter.restore()
 
 

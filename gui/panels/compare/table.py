@@ -35,6 +35,7 @@ from gui.state.session import MAIN, Session
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
+from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.position_rows import MOVES, Index, TitledRows, rows_style, set_up_rows
 from gui.widgets.tooltips import wrapped
@@ -375,6 +376,4 @@ class _View(QTableView):
 
 
 def _small(font: QFont) -> QFont:
-    small = QFont(font)
-    small.setPixelSize(SMALL)
-    return small
+    return sized(font, SMALL)

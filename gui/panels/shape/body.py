@@ -245,7 +245,7 @@ class NullStrip(QWidget):
 
     def _font(self) -> QFont:
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self._theme.px(SMALL))
         return font
 
     def paintEvent(self, event: QPaintEvent) -> None:

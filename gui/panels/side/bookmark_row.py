@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QContextMenuEvent,
     QFocusEvent,
@@ -55,6 +56,8 @@ class Thumbnail(QWidget):
     removed()
         Delete.
     """
+
+    accessible_role = QAccessible.Role.Button
 
     chosen = Signal()
     opened = Signal()

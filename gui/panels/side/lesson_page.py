@@ -125,7 +125,7 @@ class LessonPage(QTextBrowser):
             look.setForeground(QColor(self._theme.muted if heading else self._theme.text))
             look.setFontUnderline(link)
             if heading:  # instead of Markdown's format
-                look.setProperty(QTextCharFormat.Property.FontPixelSize, SMALL)
+                look.setProperty(QTextCharFormat.Property.FontPixelSize, self._theme.px(SMALL))
                 look.setFontWeight(QFont.Weight.DemiBold)
                 cursor.setCharFormat(look)
             else:

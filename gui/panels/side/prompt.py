@@ -111,7 +111,12 @@ class PromptPanel(Panel):
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
+        self._set_height()
         self.flow.set_theme(theme)
+
+    def _set_height(self) -> None:
+        """Give the field two lines."""
+        self.field.setFixedHeight(2 * (self.theme.px(TEXT) + 3) + 14)
 
     def _connect(self) -> None:
         events = self.session.events
@@ -229,7 +234,7 @@ class PromptPanel(Panel):
 
     def _lay_out(self) -> None:
         self.setFocusProxy(self.field)
-        self.field.setFixedHeight(2 * (TEXT + 3) + 14)
+        self._set_height()
         row = hbox(self.count, (self.surplus, 1), self.clear, spacing=GRID)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._lay_out_words())

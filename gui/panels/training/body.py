@@ -152,7 +152,7 @@ class TrainingBody(PanelBody):
         if self._view is None:
             return
         font = QFont(self.font())
-        font.setPixelSize(SMALL)
+        font.setPixelSize(self.theme.px(SMALL))
         metrics, words = QFontMetrics(font), verdict(self._view.result).split(" ")
         fitting = range(len(words), 0, -1)
         width = self.width() - GRID

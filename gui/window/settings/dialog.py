@@ -1,4 +1,4 @@
-"""The settings dialog: the cache of downloaded models, and the network."""
+"""The settings dialog: appearance, downloaded models, the network."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
+from gui.window.settings.appearance_page import AppearancePage
 from gui.window.settings.kept_page import KeptPage
 
 log = logging.getLogger(__name__)
 
-SIZE = QSize(736, 560)
+SIZE = QSize(760, 600)
 TOKEN = "access token"
+RESET_TIP = "Set the appearance back to what it was at first; downloads and the network stay"
 OFFLINE_TIP = (
     "Models on this machine still open; for others, Helixscope shows what would have to be "
     "downloaded."
@@ -37,7 +39,7 @@ NO_TOKEN = (
 
 
 class SettingsDialog(QDialog):
-    """Settings of the cache and the network.
+    """All settings on one page.
 
     Modeless; changes take effect at once. It reads the disk whenever it is shown, and when a model
     has been opened.
@@ -46,6 +48,8 @@ class SettingsDialog(QDialog):
     ----------
     cache
         The cache; its ``max_bytes`` is shown, and changed by the user.
+    appearance
+        Its first section.
     find_token
         Returns the source of the access token, or None; run as a job.
     forced_offline
@@ -55,6 +59,7 @@ class SettingsDialog(QDialog):
     offlineRequested = Signal(bool)  # The user switches offline mode on or off
     # The size limit of the cache was changed, in bytes, and has to be stored.
     limitRequested = Signal(object)
+    keysRequested = Signal()  # The user wants to change keys of commands
     removed = Signal()  # Something was removed, so lists of local models are out of date
 
     def __init__(
@@ -63,6 +68,7 @@ class SettingsDialog(QDialog):
         jobs: Jobs,
         cache: Cache,
         find_token: Callable[[], str | None],
+        appearance: AppearancePage,
         *,
         forced_offline: bool = False,
         parent: QWidget | None = None,
@@ -71,6 +77,7 @@ class SettingsDialog(QDialog):
         self.setWindowTitle("Settings")
         self._session, self._jobs = session, jobs
         self._find_token, self._forced_offline = find_token, forced_offline
+        self.appearance = appearance
         self.kept = KeptPage(jobs, cache)
         self.offline = QCheckBox("Work offline: do not connect to the Hub")
         self.token = label(role="small", selectable=True, wrap=True)
@@ -102,12 +109,23 @@ class SettingsDialog(QDialog):
         # Enter belongs to the focused field.
         buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
-        downloads, network = label("Downloads", "title"), label("Network", "title")
+        self.defaults = buttons.addButton("Reset", QDialogButtonBox.ButtonRole.ResetRole)
+        self.defaults.setAutoDefault(False)
+        self.defaults.setToolTip(wrapped(RESET_TIP))
+        self.defaults.clicked.connect(self.appearance.reset)
+        self.keys = buttons.addButton("Change keys…", QDialogButtonBox.ButtonRole.ActionRole)
+        self.keys.setAutoDefault(False)
+        self.keys.setToolTip(wrapped("Give commands other keys, or none"))
+        self.keys.clicked.connect(self.keysRequested)
+        look, downloads, network = (
+            label(title, "title") for title in ("Appearance", "Downloads", "Network")
+        )
         column = vbox(
-            downloads, (self.kept, 1), network, self.offline, self.token, buttons,
-            parent=self, spacing=GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID),
+            look, self.appearance, downloads, (self.kept, 1), network, self.offline, self.token,
+            buttons, parent=self, spacing=GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID),
         )  # fmt: skip
-        column.insertSpacing(2, 2 * GRID)
+        for title in (downloads, network):
+            column.insertSpacing(column.indexOf(title), GRID)
 
     def _connect(self) -> None:
         self.kept.limitRequested.connect(self.limitRequested)
@@ -118,6 +136,7 @@ class SettingsDialog(QDialog):
         self._listening.to(self._session.events.model, self._on_model_changed)
 
     def _refresh(self) -> None:
+        self.appearance.refresh()
         self.kept.refresh()
         self._jobs.start(TOKEN, self._find_token, self._show_token, self._on_token_failed)
 

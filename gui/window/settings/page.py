@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gui.services.jobs.jobs import Jobs
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 class SettingsPage:
     """The settings dialog, created on first use."""
 
-    def __init__(self, window: MainWindow, jobs: Jobs) -> None:
-        self._window, self._jobs = window, jobs
+    def __init__(
+        self, window: MainWindow, jobs: Jobs, choose_text_size: Callable[[int], None]
+    ) -> None:
+        self._window, self._jobs, self._choose_text_size = window, jobs, choose_text_size
         self.dialog: SettingsDialog | None = None
         window.settingsRequested.connect(self.show)
 
@@ -36,19 +39,25 @@ class SettingsPage:
 
     def _make(self) -> SettingsDialog:
         from geometry.hub.token_place import token_place
+        from gui.window.settings.appearance_page import AppearancePage
         from gui.window.settings.dialog import SettingsDialog
 
         window = self._window
+        appearance = AppearancePage(window.settings, window.session)
+        appearance.themeRequested.connect(window.choose_theme)
+        appearance.textSizeRequested.connect(self._choose_text_size)
         dialog = SettingsDialog(
             window.session,
             self._jobs,
             window.controller.cache,
             token_place,
+            appearance,
             forced_offline=is_offline_by_environment(),
             parent=window,
         )
         dialog.offlineRequested.connect(window.work_offline)
         dialog.limitRequested.connect(self._on_limit_requested)
+        dialog.keysRequested.connect(window.keys.show)
         dialog.removed.connect(window.controller.refresh_models)
         return dialog
 

@@ -30,12 +30,13 @@ from gui.state.values import (
     POINT_SIZES,
     ColorSpan,
     CurveParts,
+    FirstRange,
     Notice,
     Outside,
     Projection,
     within,
 )
-from gui.style.theme import COLORMAPS, CYCLIC, ThemeChoice
+from gui.style.theme import COLORMAPS, CYCLIC, TEXT, TEXT_SIZES, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
@@ -155,6 +156,47 @@ class Settings:
         self.sync()
 
     @property
+    def text_size(self) -> int:
+        """Size of text, one of :data:`gui.style.theme.TEXT_SIZES`."""
+        value = self._values.get("look/text_size")
+        return value if isinstance(value, int) and value in TEXT_SIZES else TEXT
+
+    @text_size.setter
+    def text_size(self, value: int) -> None:
+        self._set("look/text_size", value)
+        self.sync()
+
+    @property
+    def colormap(self) -> str:
+        """The colour map of every start; "" for that of the last time."""
+        return self._choice("start/colormap", ("", *COLORMAPS))
+
+    @colormap.setter
+    def colormap(self, value: str) -> None:
+        self._set("start/colormap", value)
+        self.sync()
+
+    @property
+    def first_range(self) -> FirstRange:
+        """The range in which a model is shown that is opened."""
+        return cast(FirstRange, self._choice("start/range", get_args(FirstRange)))
+
+    @first_range.setter
+    def first_range(self, value: FirstRange) -> None:
+        self._set("start/range", value)
+        self.sync()
+
+    @property
+    def keys(self) -> object:
+        """Keys of commands as stored, for :func:`gui.window.settings.key_changer.usable`."""
+        return self._values.get("keys")
+
+    @keys.setter
+    def keys(self, value: Mapping[str, str]) -> None:
+        self._set("keys", dict(value))
+        self.sync()
+
+    @property
     def last_source(self) -> str:
         """The source open last, or ""."""
         return self._text("model/last")
@@ -194,7 +236,8 @@ class Settings:
     def new_session(self) -> Session:
         """Return a session with its remembered fields."""
         return Session(
-            colormap=self._choice("view/colormap", COLORMAPS),
+            colormap=self.colormap or self._choice("view/colormap", COLORMAPS),
+            first_range=self.first_range,
             cyclic_colormap=self._choice("view/cyclic_colormap", (CYCLIC, *COLORMAPS)),
             color_span=cast(ColorSpan, self._choice("view/color_span", get_args(ColorSpan))),
             line_width=self._number("view/line_width", LINE_WIDTH, LINE_WIDTHS),

@@ -2,7 +2,7 @@
 
     python -m tests.geometry.evidence.rates --draws 40
 
-prints the table of `docs/evidence.md`. Lengths are in rows, of 1,022.
+prints the table of `resources/guide/evidence.md`. Lengths are in rows, of 1,022.
 """
 
 from __future__ import annotations

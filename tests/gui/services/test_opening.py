@@ -49,6 +49,19 @@ def test_outliers_at_the_ends_are_left_out_at_first(outliers, n_positions, first
     assert first_range(outliers, n_positions) == first
 
 
+@pytest.mark.parametrize(
+    ("wanted", "first"), [("typical", (1, 198)), ("from 1", (1, 199)), ("all", (0, 199))]
+)
+def test_the_user_chooses_which_positions_a_model_is_opened_with(
+    session, controller, write_table, helix, wanted, first
+):
+    table = helix()
+    table[-1] *= 5
+    session.want(first_range=wanted)
+    controller.open(str(write_table(table)))
+    assert session.positions == session.curve.pca.positions == first
+
+
 @pytest.mark.parametrize("shape", [(1, 3), (2, 8), (3, 1), (5, 2), (129, 4), (140, 150)])
 def test_opens_tables_of_every_shape(session, controller, write_table, shape):
     controller.open(str(write_table(np.random.default_rng(0).normal(size=shape))))

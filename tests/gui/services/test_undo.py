@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.services.undo import MOST, MOST_MODELS, NAMES, Undo
+from gui.services.undo import MOST, MOST_MODELS, NAMES, NOT_UNDONE, Undo
 from gui.state.aligned_curve import CurveAlignment, OfCompared
-from gui.state.session import MAIN
+from gui.state.session import MAIN, WANTED
 from tests.gui.result_stage import CONTROL, SHIFT
 
 
@@ -244,18 +244,21 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert (opened.work_file, opened.hidden_curves) == ("", frozenset())
     opened.prompt, camera[0] = "more", "elsewhere"
     undo.undo()
+    assert (undo.undoes, opened.prompt) == ("closing of 50", "hello")
+    undo.undo()
     assert undo.undoes == "opening of 60"
     assert undo.redoes == "closing of 50"
     undo.undo()
     assert models(opened) == before
     assert controller.shown == request
-    assert (opened.selection, opened.prompt) == ((7,), "more")  # which was typed later
+    assert (opened.selection, opened.prompt) == ((7,), "hello")
     assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
     undo.undo()
     assert opened.selection == ()
-    for _ in range(3):
+    for _ in range(4):
         undo.redo()
     assert [name for name, *_ in models(opened)] == ["of 60"]
+    assert opened.prompt == "more"
     assert (opened.work_file, camera) == ("", ["elsewhere"])
 
 
@@ -309,3 +312,56 @@ def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
     wait_until_idle(application)
     assert session.selection == (9,)
     np.testing.assert_allclose(window.viewport.camera.place.pose.position, turned, atol=1e-6)
+
+
+# ---- what is undone, and what is not --------------------------------------------------------
+
+
+def test_every_field_that_the_user_sets_is_undone_or_left_out_for_a_reason():
+    assert {*NAMES, *NOT_UNDONE} == WANTED
+    assert not {*NAMES} & {*NOT_UNDONE}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("prompt", "hello my name"),
+        ("keep_turned", True),
+        ("basis", "aligned"),
+        ("hidden_curves", frozenset({("norms", 3)})),
+        ("ranges_linked", True),
+        ("cameras_linked", False),
+    ],
+)
+def test_switches_and_the_prompt_are_taken_back(opened, undo, clock, field, value):
+    before = getattr(opened, field)
+    do(opened, clock, **{field: value})
+    assert undo.undoes == NAMES[field]
+    undo.undo()
+    assert getattr(opened, field) == before
+    undo.redo()
+    assert getattr(opened, field) == value
+
+
+def test_choices_of_a_panel_are_taken_back_in_order_with_the_rest(opened, undo, clock):
+    shown = {"kernels": {"head": 2}}
+
+    def show(panel, choices):
+        before, shown[panel] = shown[panel], dict(choices)
+        return before
+
+    undo.show_choices = show
+    clock.now += 10
+    undo.choices_changed("kernels", "Kernels", {"head": 0}, {"head": 2})
+    do(opened, clock, colormap="viridis")
+    undo.undo()
+    assert (opened.colormap, shown["kernels"], undo.undoes) == (
+        "jet", {"head": 2}, "choices in Kernels",
+    )  # fmt: skip
+    undo.undo()
+    assert shown["kernels"] == {"head": 0}
+    assert undo.redoes == "choices in Kernels"
+    undo.redo()
+    assert shown["kernels"] == {"head": 2}
+    undo.redo()
+    assert opened.colormap == "viridis"

@@ -289,3 +289,19 @@ def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, win
     assert window._panels["similarity"].theme.name == "dark"
     application.choose_theme("light")
     assert window._panels["similarity"].theme.name == "light"
+
+
+def test_a_choice_in_a_panel_is_taken_back_and_done_again(window, bar, settle):
+    click_panel(window, bar, "similarity")
+    settle()
+    panel, undo = window._panels["similarity"], window.commands.by_name["undo"]
+    QTest.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
+    settle()
+    assert panel.choices.rows == "projected"
+    assert undo.text() == "Undo: choices in Similarity"
+    QTest.keyClick(panel, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    settle()
+    assert panel.choices.rows == "raw"
+    assert panel.controls.widgets["rows"].value() == "raw"
+    window.commands.by_name["redo"].trigger()
+    assert panel.choices.rows == "projected"

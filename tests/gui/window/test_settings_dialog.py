@@ -1,6 +1,7 @@
 """The settings dialog, through real clicks and keys: what is kept, its limit, the network."""
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +12,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
 from gui.services.jobs.jobs import InlineJobs
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, TEXT_SIZES, stylesheet
+from gui.window.settings.appearance_page import LAST_MAP, AppearancePage
 from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN, SettingsDialog
 from gui.window.settings.kept_page import BOUNDS, CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
 from gui.window.settings.kept_table import USED
+from gui.window.settings.settings import Settings
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 LEFT = Qt.MouseButton.LeftButton
@@ -44,12 +47,15 @@ def filled(cache):
 
 
 @pytest.fixture
-def make(qtbot, session, dress):
+def make(qtbot, session, settings, dress):
     """Make dialogs, shown: ``make(cache, jobs, find_token, forced_offline=…)``."""
     dress(LIGHT)
 
     def build(cache, jobs=None, find_token=lambda: None, **options):
-        dialog = SettingsDialog(session, jobs or InlineJobs(), cache, find_token, **options)
+        appearance = AppearancePage(settings, session)
+        dialog = SettingsDialog(
+            session, jobs or InlineJobs(), cache, find_token, appearance, **options
+        )
         qtbot.addWidget(dialog, before_close_func=lambda closing: closing.release())
         heard = dialog.heard = []
         dialog.offlineRequested.connect(lambda on: heard.append(("offline", on)))
@@ -511,3 +517,47 @@ def test_with_real_jobs(make, filled, session, qtbot, thread_jobs):
     assert models(dialog) == ["c/middle", "a/small"]
     dialog.kept.refresh()
     dialog.release()
+
+
+# ---- appearance ----------------------------------------------------------------------------
+
+
+def test_the_appearance_is_chosen_stored_and_reset(dialog, settings, session):
+    page = dialog.appearance
+    asked = []
+    page.themeRequested.connect(lambda choice: asked.append(choice))
+    page.textSizeRequested.connect(lambda size: asked.append(size))
+    click(page.theme.buttons["dark"])
+    click(page.text_size.buttons["15"])
+    assert asked == ["dark", 15]
+    assert page.colormap.currentText() == LAST_MAP
+    page.colormap.setFocus()
+    QTest.keyClicks(page.colormap, "vir")
+    assert (settings.colormap, session.colormap) == ("viridis", "viridis")
+    click(page.range.buttons["all"])
+    assert (settings.first_range, session.first_range) == ("all", "all")
+    again = Settings(settings._file).new_session()
+    assert (again.colormap, again.first_range) == ("viridis", "all")
+    settings.text_size = 15
+    click(dialog.defaults)
+    assert asked == ["dark", 15, 13]
+    assert (settings.colormap, settings.first_range) == ("", "typical")
+    assert page.colormap.currentText() == LAST_MAP
+    assert page.range.value() == "typical"
+
+
+def test_what_is_stored_of_the_appearance_may_be_damaged(settings):
+    for key, value in (("look/text_size", 400), ("start/colormap", "mud"), ("start/range", [])):
+        settings._set(key, value)
+    assert (settings.text_size, settings.colormap, settings.first_range) == (13, "", "typical")
+    settings._set("look/text_size", "15")
+    assert settings.text_size == 13
+
+
+@pytest.mark.parametrize("size", TEXT_SIZES)
+def test_the_dialog_fits_a_small_screen_with_text_of_any_size(make, filled, qapp, size):
+    dialog = make(filled)
+    qapp.setStyleSheet(stylesheet(replace(LIGHT, text_size=size)))
+    QApplication.processEvents()
+    assert dialog.minimumSizeHint().height() <= 740
+    assert dialog.minimumSizeHint().width() <= 1000

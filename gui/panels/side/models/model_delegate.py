@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 
 from gui.panels.side.models.model_line import Group, ModelLine
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.fonts import sized
 
 Index = QModelIndex | QPersistentModelIndex
 ROLE = Qt.ItemDataRole.UserRole
@@ -61,7 +62,7 @@ class ModelDelegate(QStyledItemDelegate):
         theme = self.theme
         tone = muted if line.refusal or line.kind == "note" else theme.text
         if line.wraps:
-            lines = _wrapped(line, painter.font(), room.width())
+            lines = _wrapped(line, self._view.font(), room.width())
             painter.setPen(QColor(tone))
             above = (room.height() - lines.boundingRect().height()) // 2
             lines.draw(painter, QPointF(room.left(), room.top() + above))
@@ -69,7 +70,7 @@ class ModelDelegate(QStyledItemDelegate):
         if line.is_open:
             mark = room.adjusted(-_MARK, 0, 0, 0)
             self._text(painter, mark, "●", SMALL, theme.text)
-        title = _font(painter.font(), TEXT, heavy=line.is_open)
+        title = _font(self._view.font(), TEXT, heavy=line.is_open)
         spare = room.width() - QFontMetrics(title).horizontalAdvance(line.title) - GRID
         words = QRect(room)
         words.setLeft(room.right() + 1 - max(spare, int(_STATE_SHARE * room.width())))
@@ -89,7 +90,7 @@ class ModelDelegate(QStyledItemDelegate):
         right: bool = False,
     ) -> int:
         """Draw an elided text; return its width."""
-        painter.setFont(_font(painter.font(), pixels, heavy=heavy))
+        painter.setFont(_font(self._view.font(), pixels, heavy=heavy))
         painter.setPen(QColor(color))
         metrics = painter.fontMetrics()
         # In the middle: the end of an id matters more than its middle.
@@ -120,8 +121,7 @@ def _wrapped(line: ModelLine, font: QFont, width: int) -> QTextLayout:
 
 
 def _font(font: QFont, pixels: int, *, heavy: bool = False) -> QFont:
-    made = QFont(font)
-    made.setPixelSize(pixels)
+    made = sized(font, pixels)
     made.setWeight(QFont.Weight.DemiBold if heavy else QFont.Weight.Normal)
     made.setFeature(QFont.Tag("tnum"), 1)
     return made

@@ -1,0 +1,225 @@
+"""A page of the guide: Markdown with its pictures in the application's style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontDatabase,
+    QImage,
+    QResizeEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextLength,
+    QTextTable,
+)
+from PySide6.QtWidgets import QTextBrowser, QTextEdit
+
+from gui.style.theme import GRID, TEXT, TITLE, Theme
+from gui.widgets.links import is_web_page, open_web_page
+from gui.widgets.tooltips import wrapped
+from gui.window.guide.pages import Page, UserGuide, anchor
+
+LINE_HEIGHT = 130
+"""Percentage of the font's line height, for legible longer texts."""
+MARGIN = 2 * GRID
+_FEATURES = (
+    QTextDocument.MarkdownFeature.MarkdownDialectGitHub
+    | QTextDocument.MarkdownFeature.MarkdownNoHTML
+)
+_FENCED = QTextFormat.Property.BlockCodeFence
+
+
+class GuidePage(QTextBrowser):
+    """Shows a page, scaled pictures included; links lead within the guide or to the browser."""
+
+    followed = Signal(str)
+    """A link to another place of the guide, by its address."""
+
+    def __init__(self, guide: UserGuide, theme: Theme) -> None:
+        super().__init__()
+        self._guide, self._theme = guide, theme
+        self._page: Page | None = None
+        self._words: Sequence[str] = ()
+        self._images: dict[str, QImage] = {}
+        self.setAccessibleName("Page of the guide")
+        self.setProperty("ring", True)
+        self.setOpenLinks(False)
+        self.document().setDocumentMargin(MARGIN)
+        self.anchorClicked.connect(self._on_link)
+
+    def show_page(self, page: Page) -> None:
+        """Show a page from its beginning."""
+        if page is not self._page:
+            self._page = page
+            self._images.clear()
+            self._write()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        self.verticalScrollBar().setValue(0)
+
+    def go_to(self, part: str) -> None:
+        """Scroll to the section whose heading has an anchor."""
+        for block in _blocks(self.document()):
+            if block.blockFormat().headingLevel() and anchor(block.text()) == part:
+                self.document().size()  # lays all of it out
+                self.setTextCursor(QTextCursor(block))
+                top = self.document().documentLayout().blockBoundingRect(block).top()
+                self.verticalScrollBar().setValue(round(top))
+                return
+
+    def highlight(self, words: Sequence[str]) -> None:
+        """Mark all places of some words; none without words."""
+        self._words = tuple(words)
+        marks = []
+        for word in self._words:
+            cursor = self.document().find(word)
+            while not cursor.isNull():
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor = cursor
+                mark.format.setBackground(QColor(self._theme.faint))
+                mark.format.setForeground(QColor(self._theme.text))
+                marks.append(mark)
+                cursor = self.document().find(word, cursor)
+        self.setExtraSelections(marks)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours, and the sizes of texts."""
+        self._theme = theme
+        if self._page is not None:
+            self._write()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit pictures into the width."""
+        super().resizeEvent(event)
+        document = self.document()
+        for name in self._images:
+            url = QUrl(name)
+            document.addResource(document.ResourceType.ImageResource, url, self._fitted(name))
+        if self._images:
+            document.markContentsDirty(0, document.characterCount())
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Return a picture of the guide; nothing else is loaded, from nowhere."""
+        if kind != int(QTextDocument.ResourceType.ImageResource.value):
+            return None
+        address = name.toString() if isinstance(name, QUrl) else name
+        file = Path(self._guide.folder, address).resolve()
+        if not file.is_relative_to(self._guide.folder.parent.resolve()):
+            return QImage()
+        self._images[address] = QImage(str(file))
+        return self._fitted(address)
+
+    def _fitted(self, name: str) -> QImage:
+        image, ratio = self._images[name], self.devicePixelRatioF()
+        width = round(ratio * max(self.viewport().width() - 2 * MARGIN, 1))
+        if image.width() > width:
+            image = image.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
+            image.setDevicePixelRatio(ratio)
+        return image
+
+    def _on_link(self, url: QUrl) -> None:
+        link = url.toString()
+        assert self._page is not None
+        target = self._guide.target(link, self._page.name)
+        if target is not None:
+            self.followed.emit(target)
+        else:
+            open_web_page(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
+
+    # ---- style -------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        assert self._page is not None
+        at = self.verticalScrollBar().value()
+        self.setHtml("")
+        document = self.document()
+        document.setMarkdown(self._page.markdown, _FEATURES)
+        for block in _blocks(document):
+            self._dress(block)
+        for frame in document.rootFrame().childFrames():
+            if isinstance(frame, QTextTable):
+                self._dress_table(frame)
+        self.verticalScrollBar().setValue(at)
+        self.highlight(self._words)
+
+    def _dress(self, block: QTextBlock) -> None:
+        """Format a paragraph, a heading, or a line of code."""
+        kind = block.blockFormat()
+        level, code = kind.headingLevel(), kind.hasProperty(_FENCED)
+        cursor = QTextCursor(block)
+        in_table, item = cursor.currentTable() is not None, block.textList() is not None
+        look = QTextBlockFormat()
+        look.setTopMargin((0, 0, 3 * GRID, 2 * GRID)[min(level, 3)])
+        after = block.next()
+        goes_on = code and after.isValid() and after.blockFormat().hasProperty(_FENCED)
+        in_list = item and after.isValid() and after.textList() is not None
+        look.setBottomMargin(0 if in_table or goes_on else GRID // 2 if in_list else GRID)
+        look.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        if code:
+            look.setBackground(QColor(self._theme.panel))
+            look.setNonBreakableLines(False)
+        cursor.mergeBlockFormat(look)
+        for start, length, format_ in list(_runs(block)):
+            cursor.setPosition(start)
+            cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+            self._dress_run(cursor, format_, level)
+
+    def _dress_run(self, cursor: QTextCursor, there: QTextCharFormat, level: int) -> None:
+        if there.isImageFormat():
+            return
+        assert self._page is not None
+        look, link = QTextCharFormat(there), there.anchorHref()
+        leads = self._guide.target(link, self._page.name) is not None or is_web_page(link)
+        look.setForeground(QColor(self._theme.text))
+        size = self._theme.px(TITLE if level == 1 else TEXT)
+        look.setProperty(QTextFormat.Property.FontPixelSize, size)
+        if level:
+            look.clearProperty(QTextFormat.Property.FontSizeAdjustment)
+            look.setFontWeight(QFont.Weight.DemiBold)
+        if there.fontFixedPitch():
+            fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+            look.setFontFamilies(fixed.families())
+        if link:
+            look.setFontUnderline(leads)
+            look.setToolTip(wrapped(link if is_web_page(link) else ""))
+            if not leads:
+                look.setAnchor(False)
+                look.setAnchorHref("")
+        cursor.setCharFormat(look)
+
+    def _dress_table(self, table: QTextTable) -> None:
+        look = table.format()
+        look.setBorder(1)
+        look.setBorderBrush(QColor(self._theme.line))
+        look.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        look.setBorderCollapse(True)
+        look.setCellPadding(GRID // 2)
+        look.setCellSpacing(0)
+        look.setBottomMargin(GRID)
+        look.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+        table.setFormat(look)
+
+
+def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+    block = document.begin()
+    while block.isValid():
+        yield block
+        block = block.next()
+
+
+def _runs(block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
+    """Yield position, length and format of each text fragment of a block."""
+    runs = block.begin()
+    while not runs.atEnd():
+        run = runs.fragment()
+        yield run.position(), run.length(), run.charFormat()
+        runs += 1

@@ -1,0 +1,249 @@
+"""The window of the user guide: contents and search at the left, a page at the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QToolButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.boxes import hbox, vbox
+from gui.widgets.label import label
+from gui.widgets.tooltips import wrapped
+from gui.window.guide.page_view import GuidePage
+from gui.window.guide.pages import KEYS, START, UserGuide
+
+SIZE, CONTENTS = QSize(1000, 720), 264
+"""Of the window, and the width of the contents, in pixels."""
+NOTHING = "No matches."
+_ADDRESS = Qt.ItemDataRole.UserRole
+
+
+class GuideWindow(QWidget):
+    """Shows the guide beside the main window.
+
+    Back and forward go through the places that were visited, as in a browser. While there is a text
+    to search for, the sections with all its words stand in place of the contents.
+    """
+
+    def __init__(self, guide: UserGuide, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setWindowTitle("Guide – Helixscope")
+        self.guide = guide
+        self._visited: list[tuple[str, int]] = []  # Addresses, and how far each was scrolled
+        self._at = -1
+        # Each page in the contents, with its sections.
+        self._rows: dict[str, tuple[QTreeWidgetItem, list[QTreeWidgetItem]]] = {}
+        self.back = _button("←", "Back", "Alt+Left", lambda: self._walk(-1))
+        self.forward = _button("→", "Forward", "Alt+Right", lambda: self._walk(1))
+        self.home = _button("Contents", "The guide's first page", "Alt+Home", self._go_home)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Search the guide (Ctrl+F)")
+        self.field.setAccessibleName("Search the guide")
+        self.field.setClearButtonEnabled(True)
+        self.count = label(role="small")
+        self.contents, self.hits = QTreeWidget(), QListWidget()
+        self.page = GuidePage(guide, theme)
+        self._build_lists()
+        self._arrange()
+        self._connect()
+        self.resize(SIZE.boundedTo(self.screen().availableSize()))
+        self.field.setFocus()
+
+    def go(self, address: str) -> None:
+        """Show a place of the guide, "page.md" or "page.md#section"."""
+        self._leave()
+        del self._visited[self._at + 1 :]
+        self._visited.append((address, 0))
+        self._at = len(self._visited) - 1
+        self._show()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
+        self.page.set_theme(theme)
+
+    # ---- building ----------------------------------------------------------------------
+
+    def _build_lists(self) -> None:
+        self.contents.setHeaderHidden(True)
+        self.contents.setAccessibleName("Contents of the guide")
+        self.hits.setAccessibleName("Sections with these words")
+        self.hits.setWordWrap(True)
+        self.hits.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.hits.hide()
+        for page in self.guide.pages.values():
+            row = QTreeWidgetItem(self.contents, [page.title])
+            row.setData(0, _ADDRESS, page.name)
+            parts = []
+            for section in page.sections:
+                if section.level == 2:
+                    part = QTreeWidgetItem(row, [section.title])
+                    part.setData(0, _ADDRESS, section.address)
+                    parts.append(part)
+            self._rows[page.name] = row, parts
+
+    def _arrange(self) -> None:
+        left = QWidget()
+        parts = (self.field, self.count, (self.contents, 1), (self.hits, 1))
+        vbox(*parts, parent=left, spacing=GRID)
+        self.count.hide()
+        buttons = hbox(self.back, self.forward, self.home, 1, spacing=GRID // 2)
+        right = QWidget()
+        vbox(buttons, (self.page, 1), parent=right, spacing=GRID)
+        parted = QSplitter()
+        parted.setHandleWidth(GRID)
+        parted.addWidget(left)
+        parted.addWidget(right)
+        parted.setStretchFactor(1, 1)
+        parted.setChildrenCollapsible(False)
+        parted.setSizes([CONTENTS, SIZE.width() - CONTENTS])
+        vbox(parted, parent=self, margins=(GRID, GRID, GRID, GRID))
+        self.setTabOrder(self.page, self.back)
+
+    def _connect(self) -> None:
+        self.field.textChanged.connect(self._search)
+        self.field.installEventFilter(self)
+        self.contents.itemClicked.connect(self._on_chosen)
+        self.contents.itemActivated.connect(self._on_chosen)
+        self.hits.currentItemChanged.connect(self._on_hit)
+        self.hits.itemClicked.connect(self._on_hit)
+        self.page.followed.connect(self.go)
+        for keys, act in (
+            ("Alt+Left", lambda: self._walk(-1)),  # a button's own would wait for its animation
+            ("Alt+Right", lambda: self._walk(1)),
+            ("Alt+Home", self._go_home),
+            ("Ctrl+F", self._start_search),
+            ("F1", lambda: self.go(KEYS)),
+            ("F3", lambda: self._next_hit(1)),
+            ("Shift+F3", lambda: self._next_hit(-1)),
+        ):
+            QShortcut(QKeySequence(keys), self, act)
+
+    # ---- places ------------------------------------------------------------------------
+
+    def _go_home(self) -> None:
+        self.go(START)
+
+    def _walk(self, step: int) -> None:
+        """Go back or forward in the places that were visited."""
+        if 0 <= self._at + step < len(self._visited):
+            self._leave()
+            self._at += step
+            self._show()
+            self.page.verticalScrollBar().setValue(self._visited[self._at][1])
+
+    def _leave(self) -> None:
+        """Remember how far this place is scrolled."""
+        if self._at >= 0:
+            address, _ = self._visited[self._at]
+            self._visited[self._at] = address, self.page.verticalScrollBar().value()
+
+    def _show(self) -> None:
+        address, _ = self._visited[self._at]
+        name, _, part = address.partition("#")
+        self.page.show_page(self.guide.pages[name])
+        if part:
+            self.page.go_to(part)
+        self.page.highlight(self._words)
+        self.back.setEnabled(self._at > 0)
+        self.forward.setEnabled(self._at + 1 < len(self._visited))
+        self._mark(address)
+
+    def _mark(self, address: str) -> None:
+        """Mark a place in the contents, and unfold its page alone."""
+        name = address.partition("#")[0]
+        for page, (row, parts) in self._rows.items():
+            row.setExpanded(page == name)
+            if page == name:
+                at = next((part for part in parts if part.data(0, _ADDRESS) == address), row)
+                self.contents.setCurrentItem(at)
+                self.contents.scrollToItem(at)
+
+    def _on_chosen(self, row: QTreeWidgetItem) -> None:
+        self.go(row.data(0, _ADDRESS))
+
+    # ---- search ------------------------------------------------------------------------
+
+    @property
+    def _words(self) -> list[str]:
+        return self.field.text().split()
+
+    def _start_search(self) -> None:
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def _search(self, text: str) -> None:
+        self.hits.blockSignals(True)
+        self.hits.clear()
+        for hit in self.guide.search(text):
+            page = self.guide.pages[hit.section.page].title
+            where = hit.section.title if hit.section.level == 1 else f"{hit.section.title} · {page}"
+            row = QListWidgetItem(f"{where}\n{hit.excerpt}", self.hits)
+            row.setToolTip(wrapped(hit.excerpt))
+            row.setData(_ADDRESS, hit.section.address)
+        self.hits.setCurrentRow(-1)
+        self.hits.blockSignals(False)
+        found = self.hits.count()
+        some = "1 section" if found == 1 else f"{format_count(found)} sections"
+        self.count.setText(some if found else NOTHING)
+        searching = bool(self._words)
+        self.count.setVisible(searching)
+        self.hits.setVisible(searching and found > 0)
+        self.contents.setVisible(not searching)
+        self.page.highlight(self._words)
+
+    def _on_hit(self, row: QListWidgetItem | None) -> None:
+        if row is not None and self._address != row.data(_ADDRESS):
+            self.go(row.data(_ADDRESS))
+
+    @property
+    def _address(self) -> str:
+        return self._visited[self._at][0] if self._at >= 0 else ""
+
+    def _next_hit(self, step: int) -> None:
+        count = self.hits.count()
+        if count:
+            row = self.hits.currentRow()
+            self.hits.setCurrentRow((row + step) % count if row >= 0 else min(step, 0) % count)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Enter goes to the next section found, Down into their list."""
+        if watched is self.field and isinstance(event, QKeyEvent):
+            pressed = event.type() == QEvent.Type.KeyPress
+            if pressed and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+                self._next_hit(-1 if back else 1)
+                return True
+            if pressed and event.key() == Qt.Key.Key_Down:
+                if self.hits.currentRow() < 0:
+                    self._next_hit(1)
+                (self.hits if self._words else self.contents).setFocus()
+                return True
+        return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc ends the search, and then closes the window."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.field.text():
+            self.field.clear()
+        else:
+            self.close()
+
+
+def _button(text: str, name: str, keys: str, act: object) -> QToolButton:
+    made = QToolButton()
+    made.setText(text)
+    made.setAccessibleName(name)
+    made.setToolTip(wrapped(f"{name} ({keys})"))
+    made.clicked.connect(act)
+    return made

@@ -1,0 +1,86 @@
+"""What a screen reader finds: every control has a name and a role, through Qt's own interfaces."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gui.export.save_picture import PictureDialog, PictureOptions
+from gui.window.dialogs import about_dialog, shortcuts_dialog
+from gui.window.docks import DOCKS
+
+ROLE = QAccessible.Role
+
+
+def interface(widget):
+    return QAccessible.queryAccessibleInterface(widget)
+
+
+def focusable(widget):
+    """All that can be seen in a widget, and can have the focus."""
+    for one in (widget, *widget.findChildren(QWidget)):
+        seen = one.isVisible() and one.isEnabled() and one.focusProxy() is None
+        if seen and one.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            yield one
+
+
+def faults(widget):
+    """The controls of a widget without a name, or without a role that says what they are."""
+    for one in focusable(widget):
+        found = interface(one)
+        name, role = found.text(QAccessible.Text.Name), found.role()
+        if not name.strip() or role in (ROLE.NoRole, ROLE.Client, ROLE.Pane, ROLE.Window):
+            yield f"{type(one).__name__} {one.objectName()} {name!r} {role.name}"
+
+
+@pytest.fixture
+def window(application, settle):
+    """The window with something selected, labelled, and shown in every panel."""
+    application.window.resize(1280, 800)
+    application.controller.select((20, 40))
+    application.session.prompt = "Hello my name is Adam"
+    settle()
+    return application.window
+
+
+def test_every_control_of_every_panel_has_a_name_and_a_role(window, settle):
+    found = {}
+    for dock in DOCKS:
+        window.lesson_player.open() if dock.name == "lesson" else window.bring(dock.name)
+        settle()
+        found[dock.name] = [*faults(window.docks[dock.name])]
+    found["the rest"] = [*faults(window.centralWidget())]
+    assert {name: some for name, some in found.items() if some} == {}
+
+
+def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
+    found = {}
+
+    def look():
+        for top in QApplication.topLevelWidgets():
+            if top is not window and top.isVisible():
+                found[top.windowTitle() or type(top).__name__] = [*faults(top)]
+
+    for name in ("settings", "change_keys", "guide", "palette"):
+        window.commands.by_name[name].trigger()
+        settle()
+        look()
+    made = [
+        shortcuts_dialog(window),
+        about_dialog(window),
+        PictureDialog(PictureOptions(), window.size(), window),
+    ]
+    for dialog in made:
+        dialog.show()
+        look()
+        dialog.close()
+        dialog.deleteLater()
+    assert {"Settings", "Change keys", "Palette", "Keys and gestures"} <= {*found}
+    assert {name: some for name, some in found.items() if some} == {}
+
+
+def test_what_paints_itself_says_what_it_is(window):
+    view = interface(window.viewport.interactor)
+    assert view.role() == ROLE.Canvas
+    assert "3D view" in view.text(QAccessible.Text.Name)
+    assert interface(window.panels["norms"].content.painted[0].widget).role() == ROLE.Chart

@@ -1,0 +1,193 @@
+"""Other keys for commands: chosen in the dialog, said where they conflict, used everywhere."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from gui.style.theme import LIGHT
+from gui.window.actions import COMMANDS
+from gui.window.dialogs import TURNING, shortcuts_dialog
+from gui.window.palette import items_of
+from gui.window.settings.key_changer import OWN, usable, user_of, why_not
+from gui.window.settings.keys_dialog import HINT, KeysDialog
+from gui.window.settings.settings import Settings
+
+CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def dialog(qtbot, dress):
+    dress(LIGHT)
+    made = KeysDialog({})
+    qtbot.addWidget(made)
+    made.heard = []
+    made.keysChanged.connect(made.heard.append)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
+    return made
+
+
+def choose(dialog, title):
+    """Search for a command, and go to the field of its key, by keys alone."""
+    dialog.search.setFocus()
+    dialog.search.selectAll()
+    QTest.keyClicks(dialog.search, title)
+    dialog.list.setFocus()
+    QTest.keyClick(dialog.list, Qt.Key.Key_Return)
+    assert dialog.field.hasFocus()
+
+
+def shown(dialog):
+    rows = (dialog.list.topLevelItem(n) for n in range(dialog.list.topLevelItemCount()))
+    return {row.text(0): row.text(2) for row in rows if not row.isHidden()}
+
+
+# ---- the dialog -----------------------------------------------------------------------------
+
+
+def test_all_commands_are_listed_with_their_keys_and_can_be_searched(dialog):
+    assert dialog.list.topLevelItemCount() == len(COMMANDS)
+    assert shown(dialog)["Go to the next position"] == "→"
+    QTest.keyClicks(dialog.search, "ctrl+g")
+    assert shown(dialog) == {"Go to a position": "Ctrl+G"}
+    assert dialog.field.text() == "Ctrl+G"
+    dialog.search.clear()
+    QTest.keyClicks(dialog.search, "qwertz")
+    assert shown(dialog) == {}
+    assert not dialog.field.isEnabled()
+
+
+def test_a_free_key_is_given_at_once_removed_and_reset(dialog):
+    choose(dialog, "frame the curve")
+    QTest.keyClick(dialog.field, Qt.Key.Key_Control, CONTROL)  # alone it is no key
+    QTest.keyClick(dialog.field, Qt.Key.Key_J, CONTROL | SHIFT)
+    assert dialog.heard == [{"frame": "Ctrl+Shift+J"}]
+    assert shown(dialog) == {"Frame the curve": "Ctrl+Shift+J"}
+    QTest.mouseClick(dialog.remove, LEFT)
+    assert dialog.heard[-1] == {"frame": ""}
+    assert not dialog.remove.isEnabled()
+    QTest.mouseClick(dialog.own, LEFT)
+    assert dialog.heard[-1] == {}
+    assert shown(dialog) == {"Frame the curve": "F"}
+    assert not dialog.own.isEnabled()
+
+
+def test_a_key_that_is_taken_is_only_moved_if_the_user_says_so(dialog):
+    choose(dialog, "frame the curve")
+    QTest.keyClick(dialog.field, Qt.Key.Key_G, CONTROL)
+    assert dialog.heard == []
+    assert dialog.note.text() == "Ctrl+G is the key of “Go to a position”."
+    assert dialog.take.isVisible()
+    QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL)  # a free one instead
+    assert dialog.heard == [{"frame": "Ctrl+U"}]
+    assert not dialog.take.isVisible()
+    QTest.keyClick(dialog.field, Qt.Key.Key_G, CONTROL)
+    QTest.mouseClick(dialog.take, LEFT)
+    assert dialog.heard[-1] == {"frame": "Ctrl+G", "go_to": ""}
+    assert dialog.note.text() == HINT
+    # Its own key is taken now: that is said as well.
+    choose(dialog, "go to a position")
+    QTest.mouseClick(dialog.own, LEFT)
+    assert dialog.note.text() == "Ctrl+G is the key of “Frame the curve”."
+    QTest.mouseClick(dialog.reset_all, LEFT)
+    assert dialog.heard[-1] == {}
+
+
+def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
+    choose(dialog, "frame the curve")
+    QTest.keyClick(dialog.field, Qt.Key.Key_4)
+    assert "panels" in dialog.note.text()
+    QTest.keyClick(dialog.field, Qt.Key.Key_Tab)
+    assert not dialog.field.hasFocus(), "no trap"
+    assert dialog.heard == []
+    assert [why_not(key) != "" for key in ("", "Ctrl+K, Ctrl+S", "nonsense", "Tab", "Return")] == [
+        True
+    ] * 5
+    assert [why_not(key) for key in OWN.values() if key] == [""] * sum(map(bool, OWN.values()))
+
+
+# ---- what is stored -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stored", "keys", "left_out"),
+    [
+        (None, {}, 0),
+        ("mud", {}, 1),
+        ({"frame": "Ctrl+J", "undo": ""}, {"frame": "Ctrl+J", "undo": ""}, 0),
+        ({"frame": "Ctrl+J", "gone": "Ctrl+U", "undo": 5}, {"frame": "Ctrl+J"}, 2),
+        ({"frame": "C"}, {}, 1),  # another command has it
+        ({"frame": "C", "focus_on_selection": "F"}, {"frame": "C", "focus_on_selection": "F"}, 0),
+        ({"frame": "Ctrl+J", "undo": "Ctrl+J"}, {"undo": "Ctrl+J"}, 1),
+        ({"frame": "7", "undo": "Hyper+Q"}, {}, 2),
+    ],
+)
+def test_stored_keys_that_cannot_be_used_are_left_out(stored, keys, left_out):
+    found, without = usable(stored)
+    assert (found, len(without)) == (keys, left_out)
+
+
+def test_no_command_has_the_key_of_another():
+    assert [name for name, key in OWN.items() if user_of(key, {}, name)] == []
+
+
+# ---- in the application ---------------------------------------------------------------------
+
+
+def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, settings, qtbot):
+    application = start_application("sinusoidal:64x16")
+    window, view = application.window, application.window.viewport.interactor
+    window.commands.by_name["change_keys"].trigger()
+    dialog = window.keys.dialog
+    qtbot.waitUntil(dialog.isActiveWindow)
+    choose(dialog, "go to the next position")
+    QTest.keyClick(dialog.field, Qt.Key.Key_N)
+    QTest.mouseClick(dialog.take, LEFT)  # that of the sphere
+    choose(dialog, "undo")
+    QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL)
+    dialog.close()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    application.controller.select((5,))
+    view.setFocus()
+    for key, position in ((Qt.Key.Key_N, 6), (Qt.Key.Key_Right, 6)):
+        QTest.keyClick(view, key)
+        assert application.session.selection == (position,)
+    assert not application.session.sphere
+    assert window.commands.by_name["next"].text().endswith("\tN")
+    assert "\t" not in window.commands.by_name["sphere"].text()
+    assert window.commands.by_name["undo"].shortcut().toString() == "Ctrl+U"
+    keys = {item.title: item.key for item in items_of(window)}
+    assert keys["Go to the next position"] == "N"
+    listed = shortcuts_dialog(window, window.commands.commands.values())
+    said = [found.text() for found in listed.findChildren(QLabel)]
+    assert "Ctrl+U" in said
+    assert "Ctrl+Z" not in said
+    listed.deleteLater()
+    again = Settings(settings._file)
+    assert again.keys == {"next": "N", "sphere": "", "undo": "Ctrl+U"}
+    # A field in use keeps its letters.
+    window.start_in("prompt")
+    QTest.keyClicks(window.panels["prompt"].field, "n")
+    assert application.session.selection == (6,)
+
+
+def test_damaged_keys_are_said_at_start(start_application, settings):
+    settings._set("keys", {"frame": "Ctrl+J", "undo": "Hyper+Q"})
+    settings.sync()
+    application = start_application("sinusoidal:64x16", settings=Settings(settings._file))
+    assert "undo" in application.session.notice.text
+    assert application.window.commands.by_name["frame"].shortcut().toString() == "Ctrl+J"
+    assert application.window.commands.by_name["undo"].shortcut().toString() == "Ctrl+Z"
+
+
+def test_steps_with_other_keys_are_listed_one_by_one(qtbot):
+    moved = [one.with_key("J") if one.name == "turn_left" else one for one in COMMANDS]
+    dialog = shortcuts_dialog(None, moved)
+    qtbot.addWidget(dialog)
+    said = [found.text() for found in dialog.findChildren(QLabel)]
+    assert "J" in said
+    assert TURNING[0][0] not in said

@@ -1,0 +1,57 @@
+"""Another size of text: at once in the window and its plots, without cutting anything off."""
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from gui.plots.plot_axis import PlotAxis
+from gui.style.theme import SMALL, TEXT, TEXT_SIZES
+from gui.widgets.segmented import Segmented
+from gui.window.settings.settings import Settings
+
+
+@pytest.fixture
+def application(start_application, write_gpt2):
+    """An application of this test alone, since its size of text is changed."""
+    made = start_application(write_gpt2())
+    made.window.resize(1280, 800)
+    return made
+
+
+def ticks(window):
+    """The sizes of the numbers at the axes of the panel in front."""
+    items = window.panels["norms"].findChildren(QLabel)  # built by now
+    assert items
+    views = [w for w in window.panels["norms"].content.findChildren(object) if hasattr(w, "scene")]
+    axes = [item for w in views if callable(w.scene) and w.scene() for item in w.scene().items()]
+    return {a.style["tickFont"].pixelSize() for a in axes if isinstance(a, PlotAxis)}
+
+
+def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings):
+    window = application.window
+    title = window.panels["inspector"].findChild(QLabel)
+    for size in (max(TEXT_SIZES), min(TEXT_SIZES), TEXT):
+        application.choose_text_size(size)
+        QApplication.processEvents()
+        small = round(SMALL * size / TEXT)
+        assert window.panels["prompt"].field.font().pixelSize() == size
+        assert title.font().pixelSize() in (size, small, round(16 * size / TEXT))
+        assert ticks(window) == {small}
+        assert Settings(settings._file).text_size == size
+
+
+@pytest.mark.parametrize("size", TEXT_SIZES)
+def test_a_small_window_holds_it_and_no_choice_is_cut_off(application, wait_until_idle, size):
+    window = application.window
+    application.choose_text_size(size)
+    wait_until_idle(application)
+    QApplication.processEvents()
+    assert (window.width(), window.height()) == (1280, 800)
+    cut = [
+        f"{name}: {button.text()}"
+        for name in ("positions", "view", "inspector", "prompt")
+        for choice in window.panels[name].findChildren(Segmented)
+        for button in choice.buttons.values()
+        if button.fontMetrics().horizontalAdvance(button.text()) > button.width()
+    ]
+    assert cut == []
+    assert window.viewport.width() >= 480
