@@ -21,6 +21,8 @@ POINT_SIZE, FAINT_SIZE, LINE_WIDTH = 4, 2, 3
 """Sizes in pixels of the browser."""
 BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
+LEGEND_STEPS = 5
+"""Number of colours of a map in the legend."""
 STOPS = 32
 """Number of colours that define a map."""
 ARROW = 0.15
@@ -202,9 +204,36 @@ def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dic
                 "yanchor": "bottom",
                 "align": "left",
                 "showarrow": False,
-            }
+            },
+            *_legend(state),
         ],
     }
+
+
+def _legend(state: SceneState) -> list[dict[str, object]]:
+    """Return the legend of curves that are drawn over each other, in the upper left."""
+    if not state.legend:
+        return []
+    lines = [f"{_strip(colormap)} {html.escape(name)}" for name, colormap in state.legend]
+    return [
+        {
+            "text": "<br>".join(lines),
+            "xref": "paper",
+            "yref": "paper",
+            "x": 0.01,
+            "y": 0.99,
+            "xanchor": "left",
+            "yanchor": "top",
+            "align": "left",
+            "showarrow": False,
+        }
+    ]
+
+
+def _strip(colormap: str) -> str:
+    table = lookup_table(colormap)
+    colors = (table[at][:3] for at in np.linspace(0, len(table) - 1, LEGEND_STEPS).astype(int))
+    return "".join('<span style="color:rgb({}, {}, {})">█</span>'.format(*one) for one in colors)
 
 
 def _xyz(vector: np.ndarray) -> dict[str, float]:

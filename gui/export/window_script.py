@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.guide_lines import PALE
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
 from gui.state.camera import VIEW_ANGLE
+from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.state.timeline import columns_for
-from gui.style.theme import THEMES
+from gui.style.theme import HUES, THEMES
 
 if TYPE_CHECKING:
     from gui.state.camera import CameraPose
@@ -27,7 +29,7 @@ SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
 POINT, COMPACT_POINT, LINE, FAINT_POINT, FONT = 7 * SCALE, 4 * SCALE, 3, 3 * SCALE, 11
 """Point sizes, line widths and font size in the picture."""
-_NOT_IN_MATPLOTLIB = ("batlow", "romaO")
+_NOT_IN_MATPLOTLIB = ("batlow", "romaO", *HUES)
 """Colour maps whose names pyvista does not know."""
 
 
@@ -169,11 +171,9 @@ class _ModelLines:
         state, theme, (width, height) = self._state, self._theme, self._sight.size
         first, last = state.positions
         low, high = (float(limit) for limit in state.scale.limits)
-        name = repr(state.scale.colormap)
-        lines = [""]
-        if state.scale.colormap in _NOT_IN_MATPLOTLIB:
+        name, lines = _map_of(state.scale.colormap), [""]
+        if any(one in _NOT_IN_MATPLOTLIB for one in self._maps()):
             lines += ["from cmap import Colormap", ""]
-            name = f"Colormap({name}).to_matplotlib()"
         lines += [
             f"size = ({width * SCALE}, {height * SCALE})",
             "plotter = pv.Plotter(off_screen=True, window_size=size)",
@@ -205,6 +205,10 @@ class _ModelLines:
             f"plotter.add_points(points[shown], scalars=values[shown], point_size={size},",
             f"                   {bar}, **colors)",
         ]
+
+    def _maps(self) -> list[str]:
+        """Return the names of the colour maps of the picture."""
+        return [self._state.scale.colormap, *(guide.colormap for guide in self._state.guides)]
 
     def _marks(self) -> list[str]:
         """Return the lines that draw selected positions and all labels."""
@@ -273,15 +277,41 @@ class _ModelLines:
         first, last = int(aligned.matched[0]), int(aligned.matched[-1])
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
         color = self._theme.faint if guide.pale else self._theme.text
+        matched, own = f"values[{first} : {last + 1}]", guide.colormap
+        drawn = [f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)']
+        if own:
+            pale = f", opacity={PALE}" if guide.pale else ""
+            drawn = [
+                f'own = {{**colors, "cmap": {_map_of(own)}}}',
+                f"plotter.add_mesh(pv.lines_from_points(laid), scalars={matched},",
+                f"                 line_width={LINE}, show_scalar_bar=False{pale}, **own)",
+            ]
         return [
             "",
             f"from geometry import {', '.join(names_used(aligned))}",
             "",
             *computing(aligned, other_model(self._session)),
             *(["laid = laid @ turn.T"] if self._turned else []),
-            f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
-            f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",
-            f"                   point_size={6 * SCALE}, show_scalar_bar=False, **colors)",
+            *drawn,
+            f"plotter.add_points(laid[::{every}], scalars={matched}[::{every}],",
+            f"                   point_size={6 * SCALE}, show_scalar_bar=False,",
+            f"                   **{'own' if own else 'colors'})",
+            *self._legend(),
+        ]
+
+    def _legend(self) -> list[str]:
+        """Return the lines that name curves drawn over each other, in the middle of their maps."""
+        if not self._state.legend:
+            return []
+        table = {colormap: lookup_table(colormap)[128, :3] for _, colormap in self._state.legend}
+        entries = [
+            [name, "#{:02x}{:02x}{:02x}".format(*table[colormap])]
+            for name, colormap in self._state.legend
+        ]
+        return [
+            f"legend = {pformat(entries, width=88)}",
+            "plotter.add_legend(legend, loc='upper left', face='rectangle', bcolor=None,",
+            "                   size=(0.3, 0.08))",
         ]
 
     def _measured(self) -> list[str]:
@@ -354,3 +384,12 @@ class _ModelLines:
             f"plotter.screenshot({f'{name}{number}.png'!r})",
             "plotter.close()",
         ]
+
+
+def _map_of(colormap: str) -> str:
+    """Return the expression of a colour map, which pyvista takes."""
+    if colormap in HUES:
+        return f"Colormap({list(HUES[colormap])}).to_matplotlib()"
+    if colormap in _NOT_IN_MATPLOTLIB:
+        return f"Colormap({colormap!r}).to_matplotlib()"
+    return repr(colormap)

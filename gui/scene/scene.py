@@ -16,6 +16,7 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from gui.scene.arrows import ComponentArrows
 from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Text2D
+from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState
@@ -78,6 +79,7 @@ class HelixScene:
         self.arrows = ComponentArrows(renderer)
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
+        self._legend = CurveLegend(renderer)
         self._marks = Marks(plotter)
         self._sphere: WireSphere | None = None
         self._trails: Trails | None = None
@@ -148,6 +150,7 @@ class HelixScene:
             )
         if state is None:
             self._bar.hide()
+            self._legend.show(())
             self._caption.hide()
             self._show_sphere()
             self._show_trails()
@@ -169,6 +172,7 @@ class HelixScene:
         else:
             self._span(state.scale)
         self._show_guides()
+        self._legend.show(state.legend)
         self._write_caption()
         camera = self.plotter.camera
         if camera.GetParallelProjection() != (state.projection == "parallel"):
@@ -252,6 +256,7 @@ class HelixScene:
             self._actors[name].prop.color = theme.faint
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
+        self._legend.style(theme.text)
         self.arrows.style_labels(theme.text, SMALL)
         self._style_lines()
 
@@ -365,6 +370,8 @@ class HelixScene:
         self._caption.place(margin, 0.75 * margin)
         self._caption.fit(width - 2 * margin, dpi)
         caption = self._caption.box(dpi)
+        top = height - 0.75 * margin
+        legend = self._legend.place(margin, top, width - margin, s, dpi)
         view = self.plotter.camera.GetViewTransformMatrix()
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
         axes = rotation @ self.turn
@@ -373,11 +380,11 @@ class HelixScene:
             names = [text.partition(" · ")[0] for text in state.axis_labels]
             if width < ARROWS_WIDTH * s:
                 self.arrows.hide()
-                self._draw_marks(state, [caption], dpi)
+                self._draw_marks(state, [caption, *legend], dpi)
                 return
             self.arrows.draw(axes, names, corner, s, dpi, length=COMPACT_ARROWS)
             boxes = [text.box(dpi) for text in self.arrows.labels]
-            self._draw_marks(state, [caption, *boxes], dpi)
+            self._draw_marks(state, [caption, *legend, *boxes], dpi)
             return
         # Downward arrows must not overlap a caption that extends below them.
         under = caption[2] > width - ARROWS_WIDTH * s
@@ -386,7 +393,7 @@ class HelixScene:
         self.arrows.draw(axes, state.axis_labels, corner, s, dpi)
         self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
         texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
-        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
+        self._draw_marks(state, [caption, *legend, *(text.box(dpi) for text in texts)], dpi)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]

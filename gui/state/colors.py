@@ -11,7 +11,7 @@ from cmap import Colormap
 
 from gui.state.session import Session
 from gui.state.values import ColorLimits
-from gui.style.theme import format_number
+from gui.style.theme import HUES, format_number
 
 MIN_CONTRAST = 2.0
 """Minimum contrast of a point's colour to a dark background."""
@@ -34,13 +34,14 @@ class ColorScale:
 
 
 def lookup_table(colormap: str) -> np.ndarray:
-    """Return (256, 4) uint8 colours of a named map."""
+    """Return (256, 4) uint8 colours of a named map, or of one of :data:`HUES`."""
     return _table(colormap).copy()
 
 
 @functools.cache
 def _table(colormap: str) -> np.ndarray:
-    table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
+    found = Colormap(list(HUES[colormap]) if colormap in HUES else colormap)
+    table: np.ndarray = np.round(found.lut(256) * 255).astype(np.uint8)
     return table
 
 

@@ -36,17 +36,17 @@ WHATS = {
     STEP: "a step of the training",
 }
 WHAT_TIP = (
-    "Draw a second curve over the shown one, as a thin line whose beads have the colours of the "
-    "positions they match. Models beside the open one are matched by position; other positions of "
-    "this model first on first"
+    "Draw a second curve over the shown one, as a thin line with beads. Models beside the open one "
+    "are matched by position; other positions of this model first on first"
 )
 HOWS = (
     (
-        "turned",
-        "Rigid",
-        "In its own components, shifted and turned onto the shown curve: orthogonal Procrustes",
+        "scaled",
+        "Scaled",
+        "In its own components, shifted, turned and brought to the size that fits best onto the"
+        " shown curve: orthogonal Procrustes with a scale",
     ),
-    ("scaled", "Scaled", "Shifted, turned and brought to the size that fits best, too"),
+    ("turned", "Rigid", "Likewise, in its own size: shifted and turned only"),
     (
         "basis",
         "Same basis",
@@ -60,6 +60,20 @@ MIDDLES = (
         "basis",
         "Shown mean",
         "Take off the mean of the shown positions: rows stay where they are in the model",
+    ),
+)
+COLORINGS = (
+    (
+        "hues",
+        "Two hues",
+        "The open model’s curve in orange, the other in blue, from light to dark along the values"
+        " of the colour bar: matching positions are equally dark",
+    ),
+    ("grey", "Grey", "The open model’s curve keeps its colours, the other is grey"),
+    (
+        "matched",
+        "Matched",
+        "The other is a thin line whose beads have the colours of the positions they match",
     ),
 )
 MIRROR_TIP = (
@@ -98,6 +112,7 @@ class AlignedRow(Panel):
         self.mirror = QCheckBox("Mirror")
         self.mirror.setToolTip(wrapped(MIRROR_TIP))
         self.middle = _wide(Segmented(MIDDLES, "Mean"))
+        self.coloring = _wide(Segmented(COLORINGS, "Colours of both curves"))
         self.copy = QToolButton()
         self.copy.setText("Copy as Python")
         self.copy.setProperty("class", "chip")
@@ -116,7 +131,7 @@ class AlignedRow(Panel):
         row = FlowRow(controls)
         for widget in (
             label("Lay over", "muted"), self.what, self.first, self.last, self.step, self.how,
-            self.mirror, self.middle,
+            self.mirror, self.middle, self.coloring,
         ):  # fmt: skip
             row.addWidget(widget)
         line = hbox((self.readout, 1), self.copy, spacing=GRID)
@@ -130,6 +145,7 @@ class AlignedRow(Panel):
         self.how.chosen.connect(lambda how: self._change(how=how))
         self.mirror.clicked.connect(lambda on: self._change(mirrored=on))
         self.middle.chosen.connect(lambda middle: self._change(middle=middle))
+        self.coloring.chosen.connect(lambda coloring: self._change(coloring=coloring))
         self.copy.clicked.connect(self._copy)
         events = self.session.events
         for signal in (events.alignment, events.model, events.compared, events.history):
@@ -151,6 +167,7 @@ class AlignedRow(Panel):
                 self.how.show_value(alignment.how)
                 self.mirror.setChecked(alignment.mirrored)
                 self.middle.show_value(alignment.taken_off)
+                self.coloring.show_value(alignment.coloring)
         what = None if alignment is None else alignment.what
         how = "" if alignment is None else alignment.how
         self.first.setVisible(isinstance(what, OfRange))
@@ -159,6 +176,7 @@ class AlignedRow(Panel):
         self.how.setVisible(alignment is not None)
         self.mirror.setVisible(how in ("turned", "scaled"))
         self.middle.setVisible(how == "basis")
+        self.coloring.setVisible(alignment is not None)
         self.copy.setVisible(alignment is not None)
         self.readout.setVisible(alignment is not None)
 

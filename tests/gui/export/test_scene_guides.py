@@ -1,6 +1,7 @@
 """Guides in the scenes that other programs show: a page, and glTF."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,27 @@ def unit(state, points):
     first, last = state.positions
     shown = (state.coordinates @ state.turn.T)[first : last + 1]
     return (points @ state.turn.T - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
+
+
+def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with):
+    along = np.array([10, 90, 190])
+    state = state_with(
+        lines=(LINE,), along=along, points=LINE[::2], matched=along[::2], colormap="blue",
+        curve_colormap="orange", name="other",
+    )  # fmt: skip
+    orange = point_colors(state.scale, LIGHT.viewport)
+    assert state.scale.colormap == "orange"
+    blue = point_colors(replace(state.scale, colormap="blue"), LIGHT.viewport)
+    line, points = guide_traces(state, LIGHT)
+    css = ["rgb({}, {}, {})".format(*blue[at, :3]) for at in along]
+    assert line["line"]["color"] == css
+    assert points["marker"]["color"] == css[::2]
+    found = bodies(state)
+    seen = {tuple(color) for color in found["guides"].visual.vertex_colors}
+    assert {tuple(blue[at]) for at in along} <= seen
+    assert not {tuple(color) for color in orange} & seen
+    legend = trimesh.load_scene(io.BytesIO(scene_glb(state)), file_type="glb").metadata["legend"]
+    assert legend.splitlines()[1] == "blue: other"
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -68,7 +68,7 @@ BESIDE = replace(WORK, others=OTHERS, main_at=1)
 LAYINGS = (
     CurveAlignment(OfCompared(1), "basis", mirrored=False, middle="own"),
     CurveAlignment(OfRange((3, 40)), "scaled"),
-    CurveAlignment(OfStep(2000)),
+    CurveAlignment(OfStep(2000), "turned", coloring="grey"),
 )
 HOW = {"how": "turned", "mirrored": True, "middle": None}
 PANELS = {
@@ -187,6 +187,7 @@ DAMAGED = [
     (ALIGNED, lambda said: said["laying"].update(how="anyhow")),
     (ALIGNED, lambda said: said["laying"].update(mirrored=1)),
     (ALIGNED, lambda said: said["laying"].update(middle="mean")),
+    (ALIGNED, lambda said: said["laying"].update(coloring="red")),
     (ALIGNED, lambda said: said["laying"].update(other=2)),
     (ALIGNED, lambda said: said["laying"].update(other=-1)),
     (ALIGNED, lambda said: said["laying"].update(step=3)),
