@@ -459,9 +459,10 @@ class Comparing:
     def _share_colors(self) -> None:
         """Use common colour limits in all views; not with every tick of a drag.
 
-        Where colours span the shown range, each view has its own limits.
+        Where colours span the shown range, each view has its own limits. So it has for positions:
+        otherwise a short table beside a long one would have the first colours only.
         """
-        if self._session.color_span == "range":
+        if self._session.color_span == "range" or self._session.color_by == "position":
             for session in self._sessions():
                 session.color_limits = None
             return

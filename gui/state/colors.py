@@ -96,7 +96,8 @@ def point_colors(scale: ColorScale, background: str) -> np.ndarray:
 def color_scale(session: Session) -> ColorScale:
     """Return the colours of the open model's curve, like :func:`own_scale`.
 
-    For models side by side, the limits are common to all of them, unless each spans its own range.
+    For models side by side, the limits of measured quantities are common to all of them, unless
+    each spans its own range.
     """
     own, shared = own_scale(session), session.color_limits
     return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
@@ -105,17 +106,15 @@ def color_scale(session: Session) -> ColorScale:
 def common_scale(session: Session) -> ColorScale:
     """Return the colours of all views side by side, for one colour bar.
 
-    Where each view spans its own range and their limits differ, the labels are words.
+    Where each view spans its own table or range and their limits differ, the labels are words.
     """
     scale = color_scale(session)
-    if session.color_span == "table":
-        return scale
     views = (one.session for one in session.compared if one.in_grid)
     shown = (view for view in views if view.model is not None and view.curve is not None)
     if all(color_scale(view).labels == scale.labels for view in shown):
         return scale
     words = EACH_POSITION if scale.title == "Position" else EACH_VALUE
-    return replace(scale, title=f"{scale.title}, in each range", labels=words)
+    return replace(scale, title=f"{scale.title}, in each {session.color_span}", labels=words)
 
 
 def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
