@@ -15,7 +15,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from gui.services.arrangement import Arrangement
-    from gui.services.comparing import Comparing
+    from gui.services.comparing import Comparing, Ranges
 
 NAMES = {
     "positions": "range",
@@ -39,8 +39,12 @@ NAMES = {
 CAMERA = "camera"
 MODELS = "models"
 """The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
+RANGES = "ranges"
+"""What is shown of the models beside the open one, as :class:`gui.services.comparing.Ranges`."""
 MOST = 200
 """Maximum number of remembered changes."""
+LINKED = "same positions and components"
+"""Name of the change by which all models take the open one's range."""
 MOST_MODELS = 18
 """Maximum number of models kept open for undo alone: two full grids, as their tables and token
 embeddings stay in memory."""
@@ -82,6 +86,7 @@ class Undo:
         self._comparing = comparing
         if comparing is not None:
             comparing.on_step, comparing.camera_place = self._on_step, camera_place
+            comparing.on_linked = self._on_linked
         self._session, self._clock = session, clock
         self._camera_place, self._move_camera = camera_place, move_camera
         self._done: list[_Change] = []
@@ -135,7 +140,8 @@ class Undo:
     def _show(self, values: Fields) -> Fields:
         """Show values, and return the previous ones."""
         session, comparing = self._session, self._comparing
-        fields = {name: v for name, v in values.items() if name not in (CAMERA, MODELS)}
+        others = (CAMERA, MODELS, RANGES)
+        fields = {name: v for name, v in values.items() if name not in others}
         now: Fields = {name: getattr(session, name) for name in fields}
         self._replaying = True
         try:
@@ -144,7 +150,11 @@ class Undo:
             if MODELS in values and comparing is not None:
                 now = {MODELS: comparing.arrangement(), **now}
                 comparing.restore(cast("Arrangement", values[MODELS]))
+            if RANGES in values and comparing is not None:
+                now = {**now, RANGES: comparing.ranges}
             session.change(**fields)
+            if RANGES in values and comparing is not None:  # once they are linked no longer
+                comparing.show_ranges(cast("Ranges", values[RANGES]))
             if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
             return now
@@ -172,6 +182,17 @@ class Undo:
         self._done.append(_Change(was, now, self._clock(), step=name))
         del self._done[:-MOST]
         self._bound_models()
+        self.on_changed()
+
+    def _on_linked(self, before: Ranges) -> None:
+        """Remember that all models took the open one's range and components."""
+        if self._replaying or self._comparing is None:
+            return
+        self._undone.clear()
+        was: dict[str, object] = {"ranges_linked": False, RANGES: before}
+        now: dict[str, object] = {"ranges_linked": True, RANGES: self._comparing.ranges}
+        self._done.append(_Change(was, now, self._clock(), step=LINKED))
+        del self._done[:-MOST]
         self.on_changed()
 
     def _bound_models(self) -> None:
