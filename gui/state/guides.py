@@ -39,9 +39,9 @@ class Guide:
     # (k,): highlighted positions; the rest of the curve is pale.
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None  # (k,): weight of each of these, 0 to 1, shown as point size
-    # Colours of its own: a map for the lines and points, by the values of the shown curve's positions
-    # that they match, those of the lines in ``along``; and the map of the shown curve meanwhile, ""
-    # for its own.
+    # Colours of its own: a map for the lines and points, by the values of the shown curve's
+    # positions that they match, those of the lines in ``along``; and the map of the shown curve
+    # meanwhile, "" for its own.
     colormap: str = ""
     along: np.ndarray | None = None
     curve_colormap: str = ""
