@@ -52,6 +52,10 @@ MAIN = 0
 """The key of the open model in the grid; no :class:`ComparedModel` has it."""
 
 
+ColumnWidths = tuple[tuple[str, int], ...]
+"""Keys of a table's columns in order, and their widths in pixels."""
+
+
 @dataclass(eq=False, repr=False)
 class Wanted:
     """What the user wants: set by panels and the window, by undo, lessons and saved work.
@@ -100,6 +104,9 @@ class Wanted:
     # cameras move together.
     ranges_linked: bool = False
     cameras_linked: bool = True
+    # The table of models: keys of its columns in order, and their widths in pixels, 0 for that of
+    # their texts; empty for the standard ones.
+    compare_columns: ColumnWidths = ()
     offline: bool = False  # Whether network requests are disabled
 
 

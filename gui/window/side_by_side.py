@@ -79,6 +79,7 @@ class SideBySide:
         action = menu.addAction("Id, path or formula…")
         action.setEnabled(bool(self._comparing.room))
         action.triggered.connect(lambda: AddPalette(self._window, add).popup())
+        menu.addSeparator()
 
     def _make_panels_menu(self) -> QMenu:
         """Make the menu of models to draw in panels; a second choice takes one out again."""
@@ -97,7 +98,7 @@ class SideBySide:
                 )
             else:
                 action.triggered.connect(lambda _=False, key=key: comparing.remove(key))
-        if len(menu.actions()) == 1:
+        if len(menu.actions()) == 2:
             menu.addAction("No other model is on this machine: open one first").setEnabled(False)
         if drawn:
             menu.addSeparator()

@@ -31,7 +31,7 @@ _SEEN = (
     "components", "color_by", "color_component", "colormap", "color_span", "outside",
     "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
     "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
-    "basis", "snapshot",
+    "basis", "snapshot", "compare_columns",
 )  # fmt: skip
 """Fields of the session that are saved."""
 

@@ -22,6 +22,7 @@ IN_ONE_FILE = hypothesis_settings(
 )
 REMEMBERED = (
     "colormap", "color_span", "outside", "projection", "keep_turned", "recent", "prompt",
+    "compare_columns",
 )  # fmt: skip
 
 
@@ -61,6 +62,7 @@ def remembered(session):
 def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     session = Session(
         colormap="viridis", color_span="range", outside="faint", projection="parallel",
+        compare_columns=(("turns", 80), ("range", 0)),
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
     )  # fmt: skip
