@@ -7,7 +7,7 @@ import pyvista as pv
 from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D
 
 from gui.scene.hud import Box, Text2D
-from gui.state.colors import lookup_table
+from gui.state.colors import legible, lookup_table
 from gui.style.theme import GRID, SMALL
 
 WIDTH, HEIGHT, LINE, STEPS = 28, 6, 18, 28
@@ -21,13 +21,14 @@ class CurveLegend:
         self._renderer = renderer
         self._entries: tuple[tuple[str, str], ...] = ()
         self._lines: list[tuple[_Strip, Text2D]] = []
-        self._color = "#000000"
+        self._color, self._background = "#000000", "#ffffff"
 
-    def style(self, color: str) -> None:
-        """Set the colour of the names, ``#rrggbb``."""
-        self._color = color
+    def style(self, color: str, background: str) -> None:
+        """Set the colours of the names and of what is behind them, ``#rrggbb``."""
+        self._color, self._background = color, background
         for _, text in self._lines:
             text.style(color, SMALL)
+        self._color_strips()
 
     def show(self, entries: tuple[tuple[str, str], ...]) -> None:
         """Set name and colour map of each curve; none to hide the legend."""
@@ -39,12 +40,15 @@ class CurveLegend:
             self._lines[-1][1].style(self._color, SMALL)
         for number, (strip, text) in enumerate(self._lines):
             if number < len(entries):
-                name, colormap = entries[number]
-                strip.show(lookup_table(colormap))
-                text.write(name)
+                text.write(entries[number][0])
             else:
                 strip.hide()
                 text.hide()
+        self._color_strips()
+
+    def _color_strips(self) -> None:
+        for (strip, _), (_, colormap) in zip(self._lines, self._entries, strict=False):
+            strip.show(legible(lookup_table(colormap), self._background))
 
     def place(self, left: float, top: float, right: float, scale: float, dpi: int) -> list[Box]:
         """Place it between two pixels from the left; return the pixels that it covers."""

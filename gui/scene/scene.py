@@ -256,7 +256,7 @@ class HelixScene:
             self._actors[name].prop.color = theme.faint
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
-        self._legend.style(theme.text)
+        self._legend.style(theme.text, background)
         self.arrows.style_labels(theme.text, SMALL)
         self._style_lines()
 

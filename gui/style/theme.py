@@ -36,8 +36,8 @@ COLORMAPS = (
 )
 """Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
 HUES = {
-    "blue": ("#7fb2f0", "#0b4fa8"),
-    "orange": ("#f2a04c", "#8f3d00"),
+    "blue": ("#7fb2f0", "#1a5dbd"),
+    "orange": ("#f2a04c", "#a34603"),
     "grey": ("#a3a8b1", "#5a606b"),
 }
 """First and last colour of maps of one hue, by which curves drawn over each other are told apart.
