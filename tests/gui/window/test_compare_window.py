@@ -189,7 +189,8 @@ def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
     session, window = application.session, application.window
     session.models, session.recent = (), session.recent[:1]
     menu = overlay_menu(window)
-    (action,) = menu.actions()
+    typed, _, action = menu.actions()
+    assert typed.text() == "Id, path or formula…"
     assert "No other model" in action.text()
     assert not action.isEnabled()
     menu.close()
@@ -232,8 +233,10 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     session.models = (
         ModelRow(here, "installed"), ModelRow(cached, "cached"), ModelRow(away, "online"),
     )  # fmt: skip
+    work = tmp_path / "work.helix"
+    work.write_bytes(b"")
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
-    session.recent = (here.id, str(file), gone, away.id, too_long)
+    session.recent = (here.id, str(work), str(file), gone, away.id, too_long)
     session.model = SimpleNamespace(source=here.id)
     assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
     session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)

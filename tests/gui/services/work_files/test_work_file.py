@@ -107,8 +107,9 @@ def path(tmp_path):
         BESIDE,
         *(replace(BESIDE, alignment=alignment) for alignment in LAYINGS),
         replace(WORK, alignment=LAYINGS[1], panels=PANELS),
+        replace(WORK, fields={**WORK.fields, "compare_columns": (("turns", 80), ("range", 0))}),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -175,6 +176,10 @@ ALIGNED = replace(BESIDE, alignment=LAYINGS[0])
 DAMAGED = [
     (BESIDE, lambda said: said.update(main_at=3)),
     (BESIDE, lambda said: said.update(main_at=-1)),
+    (WORK, lambda said: said["session"].update(compare_columns=[["turns"]])),
+    (WORK, lambda said: said["session"].update(compare_columns=[["turns", -1]])),
+    (WORK, lambda said: said["session"].update(compare_columns=[[7, 80]])),
+    (WORK, lambda said: said["session"].update(compare_columns="turns")),
     (BESIDE, lambda said: said["others"][0].update(components=[1, 2])),
     (BESIDE, lambda said: said["others"][1].update(positions=[5, 2])),
     (BESIDE, lambda said: said["others"][1].update(source=7)),
