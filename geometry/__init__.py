@@ -1,8 +1,9 @@
 """The geometry of positional embeddings: numbers only, no window.
 
 The names below are the public face, for scripts and notebooks; ``resources/guide/python.md`` lists
-what each is for. They work on numpy arrays and on checkpoints, and each is imported when first used, so
-that ``import geometry`` takes no time. Nothing here imports Qt, VTK, pyvista or :mod:`gui`.
+what each is for. They work on numpy arrays and on checkpoints, and each is imported when first
+used, so that ``import geometry`` takes no time. Nothing here imports Qt, VTK, pyvista or
+:mod:`gui`.
 
 The packages, each of which imports only those after it: :mod:`geometry.claims`,
 :mod:`geometry.training`, :mod:`geometry.history`, :mod:`geometry.models`, :mod:`geometry.measures`,

@@ -110,3 +110,8 @@ class Recent:
             while len(self._found) > self._most:
                 self._found.popitem(last=False)
         return cast(T, value)
+
+    def get(self, key: Hashable) -> Any:
+        """Return the cached value of a key; None if there is none."""
+        with self._lock:
+            return self._found.get(key)

@@ -27,8 +27,8 @@ def figure(name: str, reported: Reported) -> tuple[Figure, Texts]:
     for entry in PANELS.values():
         if name in entry.figures:
             view = report_view(entry.spec, reported, name)
-            found = entry.spec.texts(view)
-            texts = {} if found is None else {end: write for end, (_, write) in found.kinds.items()}
+            found = entry.spec.texts(view)[:1]
+            texts = {end: write for one in found for end, (_, write) in one.kinds.items()}
             return entry.spec.figure(view), texts
     return _DRAW[name](reported), {}
 

@@ -34,8 +34,8 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
 
     glTF's own lines and points have no thickness, and most programs omit them: so both are
     surfaces, the nodes "curve" and "positions", and so are the guides of panels, "guides" and
-    "lit". The longest extent is 1 (metre). The caption is in the scene's extras. Line and points
-    are as thick as in the window, and solid: few programs sort what can be seen through.
+    "lit". The longest extent is 1 (metre). Caption and legend are in the scene's extras. Line and
+    points are as thick as in the window, and solid: few programs sort what can be seen through.
 
     Parameters
     ----------
@@ -51,7 +51,10 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     points = (state.coordinates @ state.turn.T)[first : last + 1]
     centre, longest = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     points = (points - centre) / longest
-    scene = trimesh.Scene(metadata={"caption": "\n".join(state.caption)})
+    said = {"caption": "\n".join(state.caption)}
+    if state.legend:
+        said["legend"] = "\n".join(f"{colormap}: {name}" for name, colormap in state.legend)
+    scene = trimesh.Scene(metadata=said)
     look = state.look
     if len(points) > 1 and look.curve_parts != "points":
         scene.add_geometry(_tube(points, colors, look), "curve", "curve")
@@ -68,12 +71,12 @@ def _guides(
     state: SceneState, theme: Theme, centre: np.ndarray, longest: float
 ) -> dict[str, trimesh.Trimesh]:
     """Return the guides of panels: "guides", and highlighted positions as larger balls, "lit"."""
-    grey = np.array(pv.Color(theme.muted).int_rgba, dtype=np.uint8)
     found = {}
     # VTK finds no direction for a line of zero length.
-    lines = [line for line in guide_polylines(state) if np.ptp(line, axis=0).any()]
-    lines = [(line - centre) / longest for line in lines]
-    bodies = [_thin_tubes(lines, grey)] if lines else []
+    drawn = guide_polylines(state, theme)
+    lines = [(line, colors) for line, colors in drawn if np.ptp(line, axis=0).any()]
+    lines = [((line - centre) / longest, colors) for line, colors in lines]
+    bodies = [_thin_tubes(lines)] if lines else []
     own = (guide_points(state) - centre) / longest
     if len(own):
         bodies.append(_balls(own, guide_colors(state, theme), BALL / 2))
@@ -93,12 +96,12 @@ def _guides(
     return {**found, "lit": _joined(lit)} if lit else found
 
 
-def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> trimesh.Trimesh:
-    """Return tubes of one colour along polylines."""
+def _thin_tubes(lines: Sequence[tuple[np.ndarray, np.ndarray]]) -> trimesh.Trimesh:
+    """Return tubes along polylines, with the colours of their points."""
     data = pv.PolyData()
-    data.points = np.concatenate(lines)
-    data.lines = polyline_cells([len(line) for line in lines])
-    data["color"] = np.tile(color, (data.n_points, 1))
+    data.points = np.concatenate([line for line, _ in lines])
+    data.lines = polyline_cells([len(line) for line, _ in lines])
+    data["color"] = np.concatenate([colors for _, colors in lines])
     return _mesh(data.tube(radius=THIN, n_sides=TUBE_SIDES, capping=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from gui.style.theme import TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
+    from gui.state.guides import Guide
 
 Trace = dict[str, object]
 """A Plotly trace."""
@@ -24,14 +26,19 @@ LIT_SHARE = 4 / 7
 """Scale from the window's point sizes to the browser's."""
 
 
-def guide_polylines(state: SceneState) -> list[np.ndarray]:
-    """Return all lines of the guides as displayed, dash by dash: each (m, 3)."""
-    lines = [
-        line
-        for guide in state.guides
-        for line in (*guide.lines, *dashes_of(guide), *_each(guide.segments))
-    ]
-    return [line @ state.turn.T for line in lines]
+def guide_polylines(state: SceneState, theme: Theme) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return all lines of the guides as displayed, dash by dash: each (m, 3).
+
+    With the colours of their points, (m, 4) uint8: grey, or their own.
+    """
+    grey, found = _grey(theme), []
+    for guide in state.guides:
+        for line in (*guide.lines, *dashes_of(guide), *_each(guide.segments)):
+            colors = np.tile(grey, (len(line), 1))
+            if guide.colormap and guide.along is not None:
+                colors = colors_of(state, guide, theme)[guide.along]
+            found.append((line @ state.turn.T, colors))
+    return found
 
 
 def guide_points(state: SceneState) -> np.ndarray:
@@ -41,15 +48,21 @@ def guide_points(state: SceneState) -> np.ndarray:
 
 
 def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
-    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, or matched ones."""
-    grey = np.array(pv.Color(theme.muted).int_rgba, np.uint8)
+    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, matched or their own."""
+    grey = _grey(theme)
     found = [np.zeros((0, 4), np.uint8)]
     for guide in state.guides:
         if guide.points is not None and guide.matched is not None:
-            found.append(point_colors(state.scale, theme.viewport)[guide.matched])
+            found.append(colors_of(state, guide, theme)[guide.matched])
         elif guide.points is not None:
             found.append(np.tile(grey, (len(guide.points), 1)))
     return np.concatenate(found)
+
+
+def colors_of(state: SceneState, guide: Guide, theme: Theme) -> np.ndarray:
+    """Return the colours of all positions in a guide, (n_positions, 4) uint8."""
+    colormap = guide.colormap or state.scale.colormap
+    return point_colors(replace(state.scale, colormap=colormap), theme.viewport)
 
 
 def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
@@ -58,25 +71,31 @@ def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
     for guide in state.guides:
         firm = (theme.faint, PALE_WIDTH) if guide.pale else (theme.text, LINE_WIDTH)
         for parts, (color, width) in (
-            (guide.lines, firm),
+            ((), firm) if guide.colormap else (guide.lines, firm),
             (dashes_of(guide), (theme.muted, PALE_WIDTH)),
             (_each(guide.segments), (theme.muted, PALE_WIDTH)),
         ):
             if len(parts):
                 line = {"color": color, "width": width}
                 traces.append({**_xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
+        if guide.colormap and guide.along is not None:
+            colors = _matching(state, guide.along, theme, guide)
+            line = {"color": colors, "width": PALE_WIDTH if guide.pale else LINE_WIDTH}
+            traces += [
+                {**_xyz(one @ state.turn.T), "mode": "lines", "line": line} for one in guide.lines
+            ]
         if guide.points is not None and len(guide.points):
             marker: dict[str, object] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
             if guide.matched is not None:
                 marker.update(
                     size=MATCHED_SIZE * state.look.point_share,
-                    color=_matching(state, guide.matched, theme),
+                    color=_matching(state, guide.matched, theme, guide),
                 )
             traces.append(
                 {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
             )
         traces += _written(state, guide.texts, theme)
-        traces += _lit(state, lit_levels(guide), theme)
+        traces += _lit(state, guide, theme)
     return [{**trace, "hoverinfo": "skip"} for trace in traces]
 
 
@@ -91,21 +110,26 @@ def _written(
     return [{**_xyz(places), "mode": "text", "text": words, "textfont": font}]
 
 
-def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[Trace]:
+def _lit(state: SceneState, guide: Guide, theme: Theme) -> list[Trace]:
+    levels = lit_levels(guide)
     at = np.concatenate(levels)
     if not len(at):
         return []
     each = np.array(LIT_SIZES) * LIT_SHARE * state.look.point_share
     sizes = np.repeat(each, [len(level) for level in levels])
-    marker = {"size": sizes, "color": _matching(state, at, theme), "opacity": 1}
+    marker = {"size": sizes, "color": _matching(state, at, theme, guide), "opacity": 1}
     places = (state.coordinates @ state.turn.T)[at]
     return [{**_xyz(places), "mode": "markers", "marker": marker}]
 
 
-def _matching(state: SceneState, positions: np.ndarray, theme: Theme) -> list[str]:
-    """Return the colours of positions in CSS syntax."""
-    colors = point_colors(state.scale, theme.viewport)[positions, :3]
+def _matching(state: SceneState, positions: np.ndarray, theme: Theme, guide: Guide) -> list[str]:
+    """Return the colours of positions in a guide, in CSS syntax."""
+    colors = colors_of(state, guide, theme)[positions, :3]
     return ["rgb({}, {}, {})".format(*color) for color in colors]
+
+
+def _grey(theme: Theme) -> np.ndarray:
+    return np.array(pv.Color(theme.muted).int_rgba, np.uint8)
 
 
 def _each(segments: np.ndarray | None) -> list[np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gui.export.scene_guides import Trace, guide_traces
 from gui.state.camera import VIEW_ANGLE, CameraPose
-from gui.state.colors import ColorScale, missing_color
+from gui.state.colors import ColorScale, lookup_table, missing_color
 from gui.style.theme import SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
 FEW = 12
 """Up to this number of categories the colour bar is a short one."""
+LEGEND_STEPS = 5
+"""Number of colours of a map in the legend."""
 STOPS = 32
 """Number of colours that define a map."""
 MODES = {"both": "lines+markers", "points": "markers", "line": "lines"}
@@ -270,9 +272,36 @@ def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dic
                 "bgcolor": theme.viewport,
                 "opacity": 0.85,
                 "showarrow": False,
-            }
+            },
+            *_legend(state),
         ],
     }
+
+
+def _legend(state: SceneState) -> list[dict[str, object]]:
+    """Return the legend of curves that are drawn over each other, in the upper left."""
+    if not state.legend:
+        return []
+    lines = [f"{_strip(colormap)} {html.escape(name)}" for name, colormap in state.legend]
+    return [
+        {
+            "text": "<br>".join(lines),
+            "xref": "paper",
+            "yref": "paper",
+            "x": 0.01,
+            "y": 0.99,
+            "xanchor": "left",
+            "yanchor": "top",
+            "align": "left",
+            "showarrow": False,
+        }
+    ]
+
+
+def _strip(colormap: str) -> str:
+    table = lookup_table(colormap)
+    colors = (table[at][:3] for at in np.linspace(0, len(table) - 1, LEGEND_STEPS).astype(int))
+    return "".join('<span style="color:rgb({}, {}, {})">█</span>'.format(*one) for one in colors)
 
 
 def _xyz(vector: np.ndarray) -> dict[str, float]:

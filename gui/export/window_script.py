@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.guide_lines import PALE
 from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE, MOST_LEGEND
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
@@ -18,10 +19,10 @@ from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
 from gui.state.camera import VIEW_ANGLE
-from gui.state.colors import missing_color
+from gui.state.colors import lookup_table, missing_color
 from gui.state.session import Session
 from gui.state.timeline import columns_for
-from gui.style.theme import THEMES
+from gui.style.theme import HUES, THEMES
 
 if TYPE_CHECKING:
     from gui.state.camera import CameraPose
@@ -32,7 +33,7 @@ WRITTEN_OUT = 88
 """Letters in a line of numbers that are written out."""
 LINE, FONT = 3, 11
 """Width of guides and font size in the picture."""
-_NOT_IN_MATPLOTLIB = ("batlow", "romaO")
+_NOT_IN_MATPLOTLIB = ("batlow", "romaO", *HUES)
 """Colour maps whose names pyvista does not know."""
 
 
@@ -195,11 +196,10 @@ class _ModelLines:
         scale = state.scale
         rows = scale.legend(theme.viewport, len(scale.categories))
         hexed = [[name, "#{:02x}{:02x}{:02x}".format(*color[:3])] for name, color in rows]
-        name = "[color for _, color in categories]" if hexed else repr(scale.colormap)
+        name = "[color for _, color in categories]" if hexed else _map_of(scale.colormap)
         look, lines = state.look, [""]
-        if state.scale.colormap in _NOT_IN_MATPLOTLIB:
+        if any(one in _NOT_IN_MATPLOTLIB for one in self._maps()):
             lines += ["from cmap import Colormap", ""]
-            name = f"Colormap({name}).to_matplotlib()"
         lines += [
             f"size = ({width * SCALE}, {height * SCALE})",
             "plotter = pv.Plotter(off_screen=True, window_size=size)",
@@ -274,6 +274,10 @@ class _ModelLines:
             self._state.look.point_size * (COMPACT_POINTS if self._sight.compact else 1.0) * SCALE
         )
 
+    def _maps(self) -> list[str]:
+        """Return the names of the colour maps of the picture."""
+        return [self._state.scale.colormap, *(guide.colormap for guide in self._state.guides)]
+
     def _marks(self) -> list[str]:
         """Return the lines that draw selected positions and all labels."""
         state, lines = self._state, []
@@ -343,15 +347,41 @@ class _ModelLines:
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
         color = self._theme.faint if guide.pale else self._theme.text
         size = f"{6 * self._state.look.point_share * SCALE:g}"
+        matched, own = f"values[{first} : {last + 1}]", guide.colormap
+        drawn = [f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)']
+        if own:
+            pale = f", opacity={PALE}" if guide.pale else ""
+            drawn = [
+                f'own = {{**colors, "cmap": {_map_of(own)}}}',
+                f"plotter.add_mesh(pv.lines_from_points(laid), scalars={matched},",
+                f"                 line_width={LINE}, show_scalar_bar=False{pale}, **own)",
+            ]
         return [
             "",
             f"from geometry import {', '.join(names_used(aligned))}",
             "",
             *computing(aligned, other_model(self._session)),
             *(["laid = laid @ turn.T"] if self._turned else []),
-            f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
-            f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",
-            f"                   point_size={size}, show_scalar_bar=False, **colors)",
+            *drawn,
+            f"plotter.add_points(laid[::{every}], scalars={matched}[::{every}],",
+            f"                   point_size={size}, show_scalar_bar=False,",
+            f"                   **{'own' if own else 'colors'})",
+            *self._legend(),
+        ]
+
+    def _legend(self) -> list[str]:
+        """Return the lines that name overlaid curves, in the middle of their colour maps."""
+        if not self._state.legend:
+            return []
+        table = {colormap: lookup_table(colormap)[128, :3] for _, colormap in self._state.legend}
+        entries = [
+            [name, "#{:02x}{:02x}{:02x}".format(*table[colormap])]
+            for name, colormap in self._state.legend
+        ]
+        return [
+            f"legend = {pformat(entries, width=88)}",
+            "plotter.add_legend(legend, loc='upper left', face='rectangle', bcolor=None,",
+            "                   size=(0.3, 0.08))",
         ]
 
     def _measured(self) -> list[str]:
@@ -424,3 +454,12 @@ class _ModelLines:
             f"plotter.screenshot({f'{name}{number}.png'!r})",
             "plotter.close()",
         ]
+
+
+def _map_of(colormap: str) -> str:
+    """Return the expression of a colour map, which pyvista takes."""
+    if colormap in HUES:
+        return f"Colormap({list(HUES[colormap])}).to_matplotlib()"
+    if colormap in _NOT_IN_MATPLOTLIB:
+        return f"Colormap({colormap!r}).to_matplotlib()"
+    return repr(colormap)

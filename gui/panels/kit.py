@@ -354,9 +354,9 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return whether the body offers a way to a result if the question has no answer."""
         return False
 
-    def texts(self, view: View[C, R]) -> Texts | None:
-        """Return texts for files; None for none."""
-        return None
+    def texts(self, view: View[C, R]) -> Sequence[Texts]:
+        """Return texts for files, each with an entry in the panel's menu."""
+        return ()
 
     def figure(self, view: View[C, R]) -> Figure:
         """Draw the view for print."""

@@ -24,6 +24,7 @@ from gui.panels.kit import (
     AnyView,
     Scope,
     Shown,
+    Texts,
     View,
     all_numbers,
     all_scripts,
@@ -709,6 +710,7 @@ class ResultPanel(Panel):
         if self.spec.outlasts_model and self.session.model and self._ready is not None:
             # The result contains the names of its models: it stays until there is a new one.
             self._answer = None
+            self._follow_model()
             self.ask()
             return
         self._answer = None
@@ -860,9 +862,8 @@ class ResultPanel(Panel):
     def menu(self) -> QMenu:
         """Return the menu of saving and copying; the caller shows it."""
         menu = QMenu(self)
-        texts = None if self._ready is None else self.spec.texts(self.view())
-        if texts is not None:
-            menu.addAction(f"{texts.title}…", self._save_text)
+        for texts in () if self._ready is None else self.spec.texts(self.view()):
+            menu.addAction(f"{texts.title}…", partial(self._save_text, texts))
         if isinstance(self.content, PanelBody) and self._ready is not None:
             self.content.fill_menu(menu)
         for text, act in (
@@ -906,9 +907,7 @@ class ResultPanel(Panel):
     def _save_numbers(self) -> None:
         self._saver.save_numbers(self, self.file_name(), self.numbers(), self.tables())
 
-    def _save_text(self) -> None:
-        texts = self.spec.texts(self.view())
-        assert texts is not None
+    def _save_text(self, texts: Texts) -> None:
         kinds = {ending: called for ending, (called, _) in texts.kinds.items()}
         written = {ending: write for ending, (_, write) in texts.kinds.items()}
         self._saver.save_text(self, texts.title, self.file_name(), kinds, written)

@@ -8,6 +8,7 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
+from gui.state.colors import lookup_table
 from gui.state.guides import Guide
 from gui.style.theme import Theme
 
@@ -15,6 +16,8 @@ LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 6.0
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
 """For a line as long as a guide's size: number of dashes, their share of it, points on each."""
 LEAST_DASHES = 3
+PALE = 0.4
+"""Opacity of a pale line in colours of its own."""
 LIT_SIZES = (9.0, 11.0, 13.0, 16.0, 19.0)
 """Sizes of highlighted positions in logical pixels, by equal steps of their weight."""
 LEAST_WEIGHT = 0.02
@@ -35,12 +38,18 @@ class GuideLines:
         self._points = Batch(plotter, "guide points", "points")
         self._matched = Batch(plotter, "guide matched points", "points")
         self._matched.color_by(table)
+        self._table, self._own_table = table, pv.LookupTable(values=lookup_table("jet"))
+        self._own_lines = Batch(plotter, "guide lines of own colours", "wireframe")
+        self._own_points = Batch(plotter, "guide points of own colours", "points")
+        for batch in (self._own_lines, self._own_points):
+            batch.color_by(self._own_table)
         self._lit = [Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
         for batch in self._lit:
             batch.color_by(table)
         self._shown: tuple[Guide, ...] = ()
         thin = (self._lines, self._pale, self._dashes, self._segments)
-        self._all = (*thin, self._points, self._matched, *self._lit)
+        own = (self._own_lines, self._own_points)
+        self._all = (*thin, self._points, self._matched, *own, *self._lit)
 
     def style(self, theme: Theme, scale: float, point_share: float = 1.0) -> None:
         """Set the theme, the pixels per logical pixel, and the points' size against the default."""
@@ -50,6 +59,8 @@ class GuideLines:
         self._segments.style(theme.muted, scale)
         self._points.style(theme.muted, POINT_SIZE * scale)
         self._matched.style(theme.text, MATCHED_SIZE * point_share * scale)
+        self._own_lines.style(theme.text, LINE_WIDTH * scale)
+        self._own_points.style(theme.text, MATCHED_SIZE * point_share * scale)
         for batch, size in zip(self._lit, LIT_SIZES, strict=True):
             batch.style(theme.text, size * point_share * scale)
 
@@ -61,20 +72,27 @@ class GuideLines:
         if guides != self._shown:
             self._shown = guides
             self._show_lines(guides)
-        parts = [(g.points, g.matched) for g in guides if g.points is not None]
-        matched = [(points, values[at]) for points, at in parts if at is not None]
-        self._matched.show(
-            [points for points, _ in matched],
-            np.concatenate([found for _, found in matched]) if matched else None,
-        )
+        _show_colored(self._matched, _beads([g for g in guides if not g.colormap]), values)
+        self._show_own([guide for guide in guides if guide.colormap], values)
         lit = [lit_levels(guide) for guide in guides]
         for level, batch in enumerate(self._lit):
             at = np.concatenate([np.zeros(0, np.intp), *(found[level] for found in lit)])
             batch.show([coordinates[at]] if len(at) else [], values[at])
 
+    def _show_own(self, guides: Sequence[Guide], values: np.ndarray) -> None:
+        """Draw guides in colours of their own, which span the same values as the curve's."""
+        lines = [(line, g.along) for g in guides if g.along is not None for line in g.lines]
+        _show_colored(self._own_lines, lines, values)
+        _show_colored(self._own_points, _beads(guides), values)
+        for guide in guides:
+            self._own_table.values = lookup_table(guide.colormap)
+            self._own_table.scalar_range = self._table.scalar_range
+            self._own_lines.actor.prop.opacity = PALE if guide.pale else 1.0
+
     def _show_lines(self, guides: tuple[Guide, ...]) -> None:
-        self._lines.show([line for guide in guides if not guide.pale for line in guide.lines])
-        self._pale.show([line for guide in guides if guide.pale for line in guide.lines])
+        grey = [guide for guide in guides if not guide.colormap]
+        self._lines.show([line for guide in grey if not guide.pale for line in guide.lines])
+        self._pale.show([line for guide in grey if guide.pale for line in guide.lines])
         self._dashes.show([dash for guide in guides for dash in dashes_of(guide)])
         self._segments.show([s for g in guides if g.segments is not None for s in g.segments])
         self._points.show([g.points for g in guides if g.points is not None and g.matched is None])
@@ -137,6 +155,20 @@ class Batch:
         if values is not None:
             self._data.point_data["value"] = values
             self._data.point_data.active_scalars_name = "value"
+
+
+def _beads(guides: Sequence[Guide]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the points that have the colours of positions, and these positions."""
+    parts = [(guide.points, guide.matched) for guide in guides]
+    return [(points, at) for points, at in parts if points is not None and at is not None]
+
+
+def _show_colored(
+    batch: Batch, parts: Sequence[tuple[np.ndarray, np.ndarray]], values: np.ndarray
+) -> None:
+    """Draw parts, each with the positions that give it their values."""
+    found = np.concatenate([values[at] for _, at in parts]) if parts else None
+    batch.show([points for points, _ in parts], found)
 
 
 def dashes_of(guide: Guide) -> list[np.ndarray]:

@@ -18,6 +18,7 @@ from vtkmodules.vtkRenderingCore import vtkCamera
 from gui.scene.arrows import LENGTH, REACH, ComponentArrows
 from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
+from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState
@@ -91,6 +92,7 @@ class HelixScene:
         self.arrows = ComponentArrows(renderer)
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
+        self._legend = CurveLegend(renderer)
         self._marks = Marks(plotter)
         self._sphere: WireSphere | None = None
         self._trails: Trails | None = None
@@ -197,6 +199,7 @@ class HelixScene:
             actor.SetVisibility(state is not None and _drawn(name, state))
         if state is None:
             self._bar.hide()
+            self._legend.show(())
             self._caption.hide()
             self._show_sphere()
             self._show_trails()
@@ -220,6 +223,7 @@ class HelixScene:
         if previous is None or previous.look != state.look:
             self._size_actors()
         self._show_guides()
+        self._legend.show(state.legend)
         self._write_caption()
         camera = self.plotter.camera
         if camera.GetParallelProjection() != (state.projection == "parallel"):
@@ -304,6 +308,7 @@ class HelixScene:
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
         self._plates.style(background)
+        self._legend.style(theme.text, background)
         self.arrows.style_labels(theme.text, theme.accent, SMALL, background)
         self._style_lines()
 
@@ -453,12 +458,14 @@ class HelixScene:
             self._caption.write(broken("\n".join(state.caption[MODEL_LINES:]), room / s))
         self._place_caption(width, dpi)
         taken = [padded(self._caption.box(dpi), s)] if self._caption.text else []
+        legend = self._legend.place(margin, height - 0.75 * margin, width - margin, s, dpi)
         if not self._compact:
             corner = self._arrows_corner(width, dpi)
             lowest = corner[1] + (REACH[1] + GRID) * s
             self._bar.place(width - margin, height / 2, (lowest, height - GRID * s), s)
             taken.append(padded(self._bar.box(dpi), s))
         self._plates.draw(taken if self._backed else [])
+        taken += legend
         if self._compact and width < ARROWS_WIDTH * s:
             self.arrows.hide()
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,6 +88,8 @@ class SceneState:
     ways: Ways | None = None
     guides: tuple[Guide, ...] = ()  # What panels draw beside the curve
     look: CurveLook = field(default_factory=CurveLook)  # Sizes of line and points
+    # Names and colour maps of curves that are drawn over each other; empty for one curve.
+    legend: tuple[tuple[str, str], ...] = ()
 
     def visible(self, position: int) -> bool:
         """Return whether a position has a point on the screen."""
@@ -114,6 +116,10 @@ def resolve_scene(session: Session) -> SceneState | None:
     side = f" · {model.side}" if model.side else ""
     sphere = _sphere(session) if session.sphere else None
     guides = session.shown_guides
+    own = [guide.curve_colormap for guide in guides if guide.curve_colormap]
+    scale = color_scale(session)
+    if own:
+        scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
@@ -127,7 +133,7 @@ def resolve_scene(session: Session) -> SceneState | None:
         positions=curve.pca.positions,
         outside=session.outside,
         projection=session.projection,
-        scale=color_scale(session),
+        scale=scale,
         axis_labels=(
             f"{names[0]} · {each[0]}",
             f"{names[1]} · {each[1]}",
@@ -144,7 +150,13 @@ def resolve_scene(session: Session) -> SceneState | None:
         labels=_labels(session),
         guides=guides,
         look=_look(session),
+        legend=_legend(f"{model.name} · {first}–{last}", scale.colormap, guides),
     )
+
+
+def _legend(name: str, colormap: str, guides: tuple[Guide, ...]) -> tuple[tuple[str, str], ...]:
+    others = tuple((guide.name, guide.colormap) for guide in guides if guide.colormap)
+    return ((name, colormap), *others) if others else ()
 
 
 def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneState:

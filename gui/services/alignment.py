@@ -14,7 +14,7 @@ from geometry.pca.components import PositionPCA
 from geometry.pca.curve import Curve
 from geometry.pca.pca import fit_pca
 from gui.scene.shown_range import inside
-from gui.services.alignment_text import caption
+from gui.services.alignment_text import COLORMAPS, CURVE_HUE, caption, named
 from gui.services.jobs.jobs import Jobs
 from gui.state.aligned_curve import (
     Above,
@@ -225,7 +225,8 @@ class CurveAligner:
 
 
 def guide(aligned: AlignedCurve) -> Guide:
-    """Return the guide of an aligned curve: a thin line, with beads that show which is which."""
+    """Return the guide of an aligned curve: a thin line with beads, in its colours."""
+    coloring = aligned.wanted.coloring
     tangled = is_tangled(aligned.coordinates)
     beads = slice(None, None, -(-len(aligned.matched) // (MOST_BEADS if tangled else BEADS)))
     return Guide(
@@ -234,6 +235,10 @@ def guide(aligned: AlignedCurve) -> Guide:
         lines=(aligned.coordinates,),
         points=aligned.coordinates[beads],
         matched=aligned.matched[beads],
+        colormap=COLORMAPS[coloring],
+        along=aligned.matched,
+        curve_colormap=CURVE_HUE if coloring == "hues" else "",
+        name=named(aligned),
         caption=caption(aligned),
         pale=tangled,
     )

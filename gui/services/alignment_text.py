@@ -16,15 +16,27 @@ if TYPE_CHECKING:
     from gui.state.session import Session
 
 
+COLORMAPS = {"hues": "blue", "grey": "grey", "matched": ""}
+"""Colour map of the other curve by how it is coloured; "" for the colours of matching positions."""
+CURVE_HUE = "orange"
+"""Colour map of the shown curve where both have a hue of their own."""
+
+
 def caption(aligned: AlignedCurve) -> str:
     """Describe what is aligned with what, and in a second line how, and how well it fits."""
-    what = f"thin line: {_what(aligned)}"
+    what = f"{COLORMAPS[aligned.wanted.coloring] or 'thin line'}: {_what(aligned)}"
     if aligned.alignment is not None:
         return f"{what}\n{_moved(aligned)} · {_fit(aligned)}"
     share = ""
     if aligned.more is not None and aligned.more.held is not None:
         share = f"{shown(aligned)} explain {format_percent(aligned.more.held)} of its variance · "
     return f"{what} in the same components\n{share}{_middle(aligned)}"
+
+
+def named(aligned: AlignedCurve) -> str:
+    """Return a name for the legend: the model, and its positions."""
+    first, last = aligned.positions
+    return f"{aligned.above.name} · {first}–{last}"
 
 
 def readout(aligned: AlignedCurve) -> str:

@@ -7,7 +7,7 @@ The open model is one of those in the grid, and the panels are about it. Another
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,6 +42,8 @@ _FOLLOWED = (
     "keep_turned", "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
 """Fields shared by all views: those of the open model's session are copied to the others."""
+Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
+"""Positions and components that are shown of models, by their keys."""
 _COLORED_BY = (
     "model", "curve", "norms", "color_by", "color_component", "color_period", "color_column",
     "color_span", "dragging",
@@ -67,6 +69,8 @@ class Comparing:
     on_step
         Called after each change that the user may undo, with its name and the arrangements before
         and after it.
+    on_linked
+        Called after all took the open model's range and components, with those they had.
     camera_place
         Returns the place of the open model's camera, for arrangements.
     """
@@ -86,12 +90,14 @@ class Comparing:
         self._newest = MAIN
         self._step = ""
         self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
+        self.on_linked: Callable[[Ranges], None] = lambda _: None
         self.camera_place: Callable[[], Place | None] = lambda: None
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
         for names, slot in (
             (_FOLLOWED, self._share),
-            (("positions", "components", "ranges_linked"), self._share_range),
+            (("positions", "components"), self._share_range),
+            (("ranges_linked",), self._on_linked),
             (_COLORED_BY, self._share_colors),
         ):
             for name in names:
@@ -435,6 +441,25 @@ class Comparing:
         if keeper is not None and keeper.session.model is not None:
             keeper.session.positions = inside((first, last), keeper.session.model.n_positions)
 
+    @property
+    def ranges(self) -> Ranges:
+        """What is shown of each loaded model beside the open one."""
+        opened = ((key, session) for key, session, _ in self.opened)
+        return {key: (session.positions, session.components) for key, session in opened}
+
+    def show_ranges(self, ranges: Ranges) -> None:
+        """Show earlier ranges and components of those that are still there."""
+        for key, session, _ in self.opened:
+            if key in ranges:
+                positions, components = ranges[key]
+                session.change(positions=positions, components=components)
+
+    def _on_linked(self) -> None:
+        before = self.ranges
+        self._share_range()
+        if self._session.ranges_linked and not self._step and self.ranges != before:
+            self.on_linked(before)
+
     def _sessions(self) -> list[Session]:
         return [self._session, *(keeper.session for keeper in self._keepers.values())]
 
@@ -464,9 +489,10 @@ class Comparing:
     def _share_colors(self) -> None:
         """Use common colour limits in all views; not with every tick of a drag.
 
-        Where colours span the shown range, each view has its own limits.
+        Where colours span the shown range, each view has its own limits. So it has for positions:
+        otherwise a short table beside a long one would have the first colours only.
         """
-        if self._session.color_span == "range":
+        if self._session.color_span == "range" or self._session.color_by == "position":
             for session in self._sessions():
                 session.color_limits = None
             return

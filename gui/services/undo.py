@@ -15,7 +15,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from gui.services.arrangement import Arrangement
-    from gui.services.comparing import Comparing
+    from gui.services.comparing import Comparing, Ranges
 
 NAMES = {
     "positions": "range",
@@ -62,8 +62,12 @@ CHOICES = "choices of "
 CAMERA = "camera"
 MODELS = "models"
 """The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
+RANGES = "ranges"
+"""What is shown of the models beside the open one, as :class:`gui.services.comparing.Ranges`."""
 MOST = 200
 """Maximum number of remembered changes."""
+LINKED = "same positions and components"
+"""Name of the change by which all models take the open one's range."""
 MOST_MODELS = 18
 """Maximum number of models kept open for undo alone: two full grids, as their tables and token
 embeddings stay in memory."""
@@ -108,6 +112,7 @@ class Undo:
         self._comparing = comparing
         if comparing is not None:
             comparing.on_step, comparing.camera_place = self._on_step, camera_place
+            comparing.on_linked = self._on_linked
         self._session, self._clock = session, clock
         self._camera_place, self._move_camera = camera_place, move_camera
         self._done: list[_Change] = []
@@ -178,10 +183,14 @@ class Undo:
             if MODELS in values and comparing is not None:
                 now = {MODELS: comparing.arrangement(), **now}
                 comparing.restore(cast("Arrangement", values[MODELS]))
+            if RANGES in values and comparing is not None:
+                now = {**now, RANGES: comparing.ranges}
             session.change(**fields)
             for name, chosen in choices.items():
                 panel = name.removeprefix(CHOICES)
                 now = {**now, name: self.show_choices(panel, cast("Fields", chosen))}
+            if RANGES in values and comparing is not None:  # once they are linked no longer
+                comparing.show_ranges(cast("Ranges", values[RANGES]))
             if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
             return now
@@ -209,6 +218,17 @@ class Undo:
         self._done.append(_Change(was, now, self._clock(), step=name))
         del self._done[:-MOST]
         self._bound_models()
+        self.on_changed()
+
+    def _on_linked(self, before: Ranges) -> None:
+        """Remember that all models took the open one's range and components."""
+        if self._replaying or self._comparing is None:
+            return
+        self._undone.clear()
+        was: dict[str, object] = {"ranges_linked": False, RANGES: before}
+        now: dict[str, object] = {"ranges_linked": True, RANGES: self._comparing.ranges}
+        self._done.append(_Change(was, now, self._clock(), step=LINKED))
+        del self._done[:-MOST]
         self.on_changed()
 
     def _bound_models(self) -> None:
@@ -260,4 +280,4 @@ class Undo:
 
 def _is_apart(name: str) -> bool:
     """Return whether a part of a change is no field of the session."""
-    return name in (CAMERA, MODELS) or name.startswith(CHOICES)
+    return name in (CAMERA, MODELS, RANGES) or name.startswith(CHOICES)

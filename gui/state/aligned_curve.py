@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from geometry.pca.components import Array, PositionPCA
 
 How = Literal["turned", "scaled", "basis"]
+Coloring = Literal["hues", "grey", "matched"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,16 @@ class CurveAlignment:
     what: OfCompared | OfRange | OfStep
     # "turned": in its own components, shifted and rotated onto the shown one; "scaled": also
     # scaled; "basis": not fitted, but projected onto the components of the shown one.
-    how: How = "turned"
+    how: How = "scaled"
     # Whether to allow a reflection where that fits better; components' signs are arbitrary.
     mirrored: bool = True
     # For "basis": which mean is subtracted from its rows. Default: for the same model that of the
     # shown positions, so that its rows keep their place; for another model its own, since two
     # models have no common origin.
     middle: Middle | None = None
+    # "hues": both in a hue of their own; "grey": the shown one keeps its colours; "matched": a thin
+    # line whose beads have the colours of the positions they match.
+    coloring: Coloring = "hues"
 
     @property
     def taken_off(self) -> Middle:

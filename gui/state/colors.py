@@ -12,7 +12,7 @@ from cmap import Colormap
 
 from gui.state.session import Session
 from gui.state.values import ColorLimits
-from gui.style.theme import DARK, LIGHT, format_number
+from gui.style.theme import DARK, HUES, LIGHT, format_number
 from gui.style.token_text import token_label
 
 MIN_CONTRAST = 2.0
@@ -102,13 +102,14 @@ def _is_light(background: str) -> bool:
 
 
 def lookup_table(colormap: str) -> np.ndarray:
-    """Return (256, 4) uint8 colours of a named map."""
+    """Return (256, 4) uint8 colours of a named map, or of one of :data:`HUES`."""
     return _table(colormap).copy()
 
 
 @functools.cache
 def _table(colormap: str) -> np.ndarray:
-    table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
+    found = Colormap(list(HUES[colormap]) if colormap in HUES else colormap)
+    table: np.ndarray = np.round(found.lut(256) * 255).astype(np.uint8)
     return table
 
 
@@ -165,7 +166,8 @@ def point_colors(scale: ColorScale, background: str) -> np.ndarray:
 def color_scale(session: Session) -> ColorScale:
     """Return the colours of the open model's curve, like :func:`own_scale`.
 
-    For models side by side, the limits are common to all of them, unless each spans its own range.
+    For models side by side, the limits of measured quantities are common to all of them, unless
+    each spans its own range.
     """
     own, shared = own_scale(session), session.color_limits
     return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
@@ -174,17 +176,15 @@ def color_scale(session: Session) -> ColorScale:
 def common_scale(session: Session) -> ColorScale:
     """Return the colours of all views side by side, for one colour bar.
 
-    Where each view spans its own range and their limits differ, the labels are words.
+    Where each view spans its own table or range and their limits differ, the labels are words.
     """
     scale = color_scale(session)
-    if session.color_span == "table":
-        return scale
     views = (one.session for one in session.compared if one.in_grid)
     shown = (view for view in views if view.model is not None and view.curve is not None)
     if all(color_scale(view).labels == scale.labels for view in shown):
         return scale
     words = EACH_POSITION if scale.title == "Position" else EACH_VALUE
-    return replace(scale, title=f"{scale.title}, in each range", labels=words)
+    return replace(scale, title=f"{scale.title}, in each {session.color_span}", labels=words)
 
 
 def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:

@@ -39,6 +39,13 @@ class Guide:
     # (k,): highlighted positions; the rest of the curve is pale.
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None  # (k,): weight of each of these, 0 to 1, shown as point size
+    # Colours of its own: a map for the lines and points, by the values of the shown curve's
+    # positions that they match, those of the lines in ``along``; and the map of the shown curve
+    # meanwhile, "" for its own.
+    colormap: str = ""
+    along: np.ndarray | None = None
+    curve_colormap: str = ""
+    name: str = ""  # Its name in the legend, where it has colours of its own
     caption: str = ""  # Description in a line or two under the curve; none if ""
     texts: tuple[tuple[np.ndarray, str], ...] = ()  # each ((3,), str): texts and their positions
     pale: bool = False  # Whether the polylines are thinner and paler, as for poor fits

@@ -59,6 +59,10 @@ MAIN = 0
 """The key of the open model in the grid; no :class:`ComparedModel` has it."""
 
 
+ColumnWidths = tuple[tuple[str, int], ...]
+"""Keys of a table's columns in order, and their widths in pixels."""
+
+
 @dataclass(eq=False, repr=False)
 class Wanted:
     """What the user wants: set by panels and the window, by undo, lessons and saved work.
@@ -118,6 +122,9 @@ class Wanted:
     ranges_linked: bool = False
     cameras_linked: bool = True
     first_range: FirstRange = "typical"  # Range in which a model is shown that is opened
+    # The table of models: keys of its columns in order, and their widths in pixels, 0 for that of
+    # their texts; empty for the standard ones.
+    compare_columns: ColumnWidths = ()
     offline: bool = False  # Whether network requests are disabled
 
 

@@ -33,6 +33,7 @@ from gui.style.theme import COLORMAPS, CYCLIC
 
 if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
+    from gui.state.session import ColumnWidths
 
 
 LARGEST_WHOLE = 2**31 - 1
@@ -151,6 +152,25 @@ def three(value: object) -> TypeGuard[tuple[int, int, int]]:
     return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
 
 
+MOST_COLUMNS = 1_000
+"""Maximum number of columns of the table of models in saved work."""
+
+
+def column_widths(value: object) -> TypeGuard[ColumnWidths]:
+    """Return whether a value is keys of columns with their widths."""
+    return (
+        isinstance(value, tuple) and len(value) <= MOST_COLUMNS and all(map(_column_width, value))
+    )
+
+
+def _column_width(value: object) -> bool:
+    match value:
+        case (str() as key, width):
+            return len(key) <= LONGEST_NAME and whole(width)
+        case _:
+            return False
+
+
 FIELDS: Mapping[str, Callable[[object], bool]] = {
     "components": three,
     "color_by": _one_of(*get_args(ColorBy)),
@@ -181,6 +201,7 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "measure": flag,
     "basis": _one_of(*get_args(Basis)),
     "snapshot": lambda value: value is None or whole(value),
+    "compare_columns": column_widths,
 }
 """Saved fields of the session, with the check of their values."""
 LATER: Fields = {

@@ -41,6 +41,15 @@ COLORMAPS = (
 """Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
 CYCLIC = "romaO"
 """The one of these that begins again where it ends."""
+HUES = {
+    "blue": ("#7fb2f0", "#1a5dbd"),
+    "orange": ("#f2a04c", "#a34603"),
+    "grey": ("#a3a8b1", "#5a606b"),
+}
+"""First and last colour of maps of one hue, by which curves drawn over each other are told apart.
+
+They differ for somebody who lacks one kind of cones, and are seen on both viewports.
+"""
 DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
 """Diverging colour maps, with the background's tone in the middle."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

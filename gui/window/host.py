@@ -73,6 +73,15 @@ class HostWindow(QMainWindow):
         if file:
             self.controller.color_by_file(Path(file))
 
+    def add_beside(self, source: str) -> None:
+        """Show a source beside the open model, in a view of its own."""
+        comparing = self.controller.comparing
+        key = comparing.find(source)
+        if key in {one.key for one in self.session.compared if not one.in_grid}:
+            comparing.give_view(key)
+        else:
+            comparing.add(source)
+
     def set_field(self, field: str, value: object) -> None:
         """Set a field of the session that is for the user to set."""
         self.session.want(**{field: value})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
@@ -19,7 +20,12 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
-from gui.services.loading import short_name
+from geometry.checkpoints.plain_text import visible
+from geometry.models.computed import is_computed
+from gui.panels.side.models.hub_rows import is_explicit, typed_address
+from gui.panels.side.models.model_line import is_path
+from gui.services.loading import path_exists, short_name
+from gui.services.work_files.reopening import is_work
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -85,6 +91,46 @@ def positions_meant(
     return [Item(f"Show positions {span}", "Positions", lambda: show(first, last))]
 
 
+def source_kind(text: str, *, word: bool = False) -> str:
+    """Return what kind of source a typed text is; "" for none.
+
+    A single word, which may be an id of the oldest models, counts only with ``word``.
+    """
+    if is_computed(text):
+        return "Formula"
+    if is_path(text) or ("/" in text and path_exists(text)):
+        return "Path"
+    if typed_address(text) is not None and (word or is_explicit(text)):
+        return "Model on the Hub"
+    return "Path" if path_exists(text) and word else ""
+
+
+def sources_meant(
+    text: str,
+    open_source: Callable[[str], object] | None,
+    add: Callable[[str], object] | None,
+) -> list[Item]:
+    """Return items for a typed path, id of the Hub, or formula.
+
+    Parameters
+    ----------
+    text
+        What was typed.
+    open_source
+        Opens a source; None to offer only that it is added.
+    add
+        Shows it beside the open model; None if that is impossible.
+    """
+    source = text.strip()
+    kind = source_kind(source, word=open_source is None) if source else ""
+    found = []
+    if kind and open_source is not None:
+        found.append(Item(f"Open {visible(source)}", kind, partial(open_source, source)))
+    if kind and add is not None and not is_work(source):
+        found.append(Item(f"Add {visible(source)} beside", kind, partial(add, source)))
+    return found
+
+
 WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
 FROM_TOP = 72
 """Distance from the window's top to the palette, in pixels."""
@@ -95,14 +141,17 @@ _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_Pa
 class Palette(QFrame):
     """A search field with matching items below; Enter or a click runs one, Esc closes."""
 
+    placeholder = "A command, a panel, a position; or a model: its name, path, id or formula"
+
     def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
         super().__init__(window, Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("role", "palette")
-        self._window, self._items = window, items_of(window, bookmarks)
+        self._window = window
+        self._items = self._all_items(bookmarks)
         self._muted = QColor(window.viewport.scene.theme.muted)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Search commands, panels, models, positions")
+        self.field.setPlaceholderText(self.placeholder)
         self.field.setAccessibleName("Command")
         self.field.textChanged.connect(self._show_matching)
         self.list = QTreeWidget()
@@ -139,13 +188,22 @@ class Palette(QFrame):
         self.show()
         self.field.setFocus()
 
-    def _show_matching(self, text: str) -> None:
-        self.list.clear()
+    def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
+        return items_of(self._window, bookmarks)
+
+    def _meant(self, text: str) -> list[Item]:
+        """Return items for what was typed, which are no names: positions, sources."""
         session, controller = self._window.session, self._window.controller
-        found = matching(self._items, text)
+        found, add = [], None
         if session.model is not None:
             n, show = session.model.n_positions, controller.request_positions
-            found = positions_meant(text, n, controller.select, show) + found
+            found = positions_meant(text, n, controller.select, show)
+            add = self._window.add_beside
+        return found + sources_meant(text, controller.open, add)
+
+    def _show_matching(self, text: str) -> None:
+        self.list.clear()
+        found = self._meant(text) + matching(self._items, text)
         for item in found:
             row = QTreeWidgetItem(self.list, [item.title, item.kind, item.key])
             row.setData(0, Qt.ItemDataRole.UserRole, item)
@@ -177,6 +235,31 @@ class Palette(QFrame):
                 self._run(self.list.currentItem())
                 return True
         return super().eventFilter(watched, event)
+
+
+class AddPalette(Palette):
+    """Finds a model to show beside the open one: by its name, path, id or formula.
+
+    ``add`` is called with its source.
+    """
+
+    placeholder = "A model’s name, path, id on the Hub, or a formula: synthetic:helix,turns=3"
+
+    def __init__(self, window: HostWindow, add: Callable[[str], object]) -> None:
+        self._add = add
+        super().__init__(window)
+
+    def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
+        session = self._window.session
+        recent = [(short_name(s), "Recent", s) for s in session.recent if not is_work(s)]
+        listed = [(row.entry.title, f"Models, {row.state}", row.entry.id) for row in session.models]
+        return [
+            Item(f"Add {title}", kind, partial(self._add, source))
+            for title, kind, source in (*recent, *listed)
+        ]
+
+    def _meant(self, text: str) -> list[Item]:
+        return sources_meant(text, None, self._add)
 
 
 def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:

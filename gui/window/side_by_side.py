@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint
@@ -18,6 +20,7 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.grid import ViewGrid
 from gui.widgets.label import without_keys
+from gui.window.palette import AddPalette
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -56,13 +59,14 @@ class SideBySide:
 
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
+        self._add_typed(menu, self._window.add_beside)
         shown = {remembered_name(one.source) for one in self._window.session.compared}
         for source, title in models_at_hand(self._window.session):
             action = menu.addAction(without_keys(title))
             action.setCheckable(True)
             action.setChecked(remembered_name(source) in shown)
             action.setEnabled(bool(comparing.room))
-            action.triggered.connect(lambda _=False, source=source: self._add(source))
+            action.triggered.connect(lambda _=False, source=source: self._window.add_beside(source))
         menu.addSeparator()
         menu.addAction("The nine GPT-2 models of the article").triggered.connect(self.show_nine)
         menu.addSeparator()
@@ -70,18 +74,18 @@ class SideBySide:
             menu.addAction(text).triggered.connect(slot)
         return menu
 
-    def _add(self, source: str) -> None:
-        key = self._comparing.find(source)
-        drawn = {one.key for one in self._window.session.compared if not one.in_grid}
-        if key in drawn:
-            self._comparing.give_view(key)
-        else:
-            self._comparing.add(source)
+    def _add_typed(self, menu: QMenu, add: Callable[[str], object]) -> None:
+        """Add the entry of a menu by which any source can be typed."""
+        action = menu.addAction("Id, path or formula…")
+        action.setEnabled(bool(self._comparing.room))
+        action.triggered.connect(lambda: AddPalette(self._window, add).popup())
+        menu.addSeparator()
 
     def _make_panels_menu(self) -> QMenu:
         """Make the menu of models to draw in panels; a second choice takes one out again."""
         menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
         drawn = [one.key for one in session.compared if not one.in_grid]
+        self._add_typed(menu, partial(comparing.add, in_grid=False))
         for source, title in models_at_hand(session):
             key = comparing.find(source)
             action = menu.addAction(without_keys(title))
@@ -94,7 +98,7 @@ class SideBySide:
                 )
             else:
                 action.triggered.connect(lambda _=False, key=key: comparing.remove(key))
-        if menu.isEmpty():
+        if len(menu.actions()) == 2:
             menu.addAction("No other model on this machine; open one first").setEnabled(False)
         if drawn:
             menu.addSeparator()

@@ -33,7 +33,7 @@ _SEEN = (
     "line_width", "point_size", "curve_parts", "opacity",
     "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
     "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
-    "basis", "snapshot",
+    "basis", "snapshot", "compare_columns",
 )  # fmt: skip
 """Fields of the session that are saved."""
 

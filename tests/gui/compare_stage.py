@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.table import CompareTable
-from gui.panels.compare.words import COLUMNS
+from gui.panels.compare.words import ALL, COLUMNS
 from gui.panels.intents import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
@@ -19,6 +19,8 @@ from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
 LEFT = Qt.MouseButton.LeftButton
+ALL_COLUMNS = tuple((key, 0) for key in ALL)
+"""So that tests find every number; the table begins with fewer."""
 
 
 class CompareStage(ResultStage):
@@ -27,6 +29,8 @@ class CompareStage(ResultStage):
     def __init__(self, qtbot: Any, panel: str = "compare", jobs: Jobs | None = None) -> None:
         self.others: list[Controller] = []
         super().__init__(qtbot, panel, jobs, size=(900, 260))
+        self.session.compare_columns = ALL_COLUMNS
+        self._at_first = self.panel.choices
 
     @property
     def told(self) -> list[tuple[str, Any]]:
@@ -78,6 +82,7 @@ class CompareStage(ResultStage):
             QTest.mouseDClick(self.table.names.viewport(), LEFT, pos=spot)
 
     def again(self, *of: Any, **more: Any) -> None:
+        self.session.compare_columns = ALL_COLUMNS
         super().again(*of, **more)
         while self.others:
             self.others.pop().close()

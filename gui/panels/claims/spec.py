@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -269,16 +269,14 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         result = view.result
         return ledger_figure(self.heading(view)[1], result.verdicts, view.theme, result.published)
 
-    def texts(self, view: LedgerView) -> Texts:
+    def texts(self, view: LedgerView) -> Sequence[Texts]:
         scope, verdicts = self.heading(view)[1], view.result.verdicts
         published = view.result.published
-        return Texts(
-            "Save ledger",
-            {
-                "md": ("Markdown table (*.md)", lambda: markdown(scope, verdicts, published)),
-                "csv": ("CSV table (*.csv)", lambda: comma_separated(verdicts)),
-            },
-        )
+        kinds = {
+            "md": ("Markdown table (*.md)", lambda: markdown(scope, verdicts, published)),
+            "csv": ("CSV table (*.csv)", lambda: comma_separated(verdicts)),
+        }
+        return (Texts("Save ledger", kinds),)
 
     def numbers(self, view: LedgerView) -> Mapping[str, np.ndarray]:
         verdicts = view.result.verdicts

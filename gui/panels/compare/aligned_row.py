@@ -36,20 +36,17 @@ WHATS = {
     STEP: "a training step",
 }
 WHAT_TIP = (
-    "Draw a second curve over the shown one, as a thin line with points in the colours of the "
-    "positions they match. Compared models are matched by position; other positions of this model "
-    "are matched in order, first to first"
+    "Draw a second curve over the shown one, as a thin line with points. Compared models are "
+    "matched by position; other positions of this model are matched in order, first to first"
 )
 HOWS = (
     (
-        "turned",
-        "Rigid",
-        (
-            "In its own components, translated and rotated onto the shown curve (orthogonal "
-            "Procrustes)"
-        ),
+        "scaled",
+        "Scaled",
+        "In its own components, translated, rotated and scaled to the best fit (orthogonal "
+        "Procrustes with a scale)",
     ),
-    ("scaled", "Scaled", "Translated, rotated and scaled to the best fit"),
+    ("turned", "Rigid", "Translated and rotated to the best fit, in its own size"),
     (
         "basis",
         "Same basis",
@@ -66,6 +63,20 @@ MIDDLES = (
             "Subtract the mean of the shown positions, so that rows keep their place in the "
             "model's space"
         ),
+    ),
+)
+COLORINGS = (
+    (
+        "hues",
+        "Two hues",
+        "The open model’s curve in orange, the other in blue, from light to dark along the values"
+        " of the colour bar: matching positions are equally dark",
+    ),
+    ("grey", "Grey", "The open model’s curve keeps its colours, the other is grey"),
+    (
+        "matched",
+        "Matched",
+        "The other curve's points have the colours of the positions they match",
     ),
 )
 MIRROR_TIP = (
@@ -104,6 +115,7 @@ class AlignedRow(Panel):
         self.mirror = QCheckBox("Allow reflection")
         self.mirror.setToolTip(wrapped(MIRROR_TIP))
         self.middle = _wide(Segmented(MIDDLES, "Mean"))
+        self.coloring = _wide(Segmented(COLORINGS, "Colours of both curves"))
         self.copy = QToolButton()
         self.copy.setText("Copy as Python")
         self.copy.setProperty("class", "chip")
@@ -122,7 +134,7 @@ class AlignedRow(Panel):
         row = FlowRow(controls)
         for widget in (
             label("Overlay", "muted"), self.what, self.first, self.last, self.step, self.how,
-            self.mirror, self.middle,
+            self.mirror, self.middle, self.coloring,
         ):  # fmt: skip
             row.addWidget(widget)
         line = hbox((self.readout, 1), self.copy, spacing=GRID)
@@ -136,6 +148,7 @@ class AlignedRow(Panel):
         self.how.chosen.connect(lambda how: self._change(how=how))
         self.mirror.clicked.connect(lambda on: self._change(mirrored=on))
         self.middle.chosen.connect(lambda middle: self._change(middle=middle))
+        self.coloring.chosen.connect(lambda coloring: self._change(coloring=coloring))
         self.copy.clicked.connect(self._copy)
         events = self.session.events
         for signal in (events.alignment, events.model, events.compared, events.history):
@@ -157,6 +170,7 @@ class AlignedRow(Panel):
                 self.how.show_value(alignment.how)
                 self.mirror.setChecked(alignment.mirrored)
                 self.middle.show_value(alignment.taken_off)
+                self.coloring.show_value(alignment.coloring)
         what = None if alignment is None else alignment.what
         how = "" if alignment is None else alignment.how
         self.first.setVisible(isinstance(what, OfRange))
@@ -165,6 +179,7 @@ class AlignedRow(Panel):
         self.how.setVisible(alignment is not None)
         self.mirror.setVisible(how in ("turned", "scaled"))
         self.middle.setVisible(how == "basis")
+        self.coloring.setVisible(alignment is not None)
         self.copy.setVisible(alignment is not None)
         self.readout.setVisible(alignment is not None)
 

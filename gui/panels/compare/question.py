@@ -106,13 +106,25 @@ class ComparisonOf:
     kept: Recent = field(default_factory=lambda: Recent(MOST_KEPT), compare=False, repr=False)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
-        """Measure one model after another, with partial results."""
-        lines = [MeasuredRow(row) for row in self.rows]
-        for done, row in enumerate(self.rows):
+        """Measure one model after another, with partial results; known rows are there at once."""
+        lines = [self._known(row) for row in self.rows]
+        pending = [at for at, line in enumerate(lines) if line.scalars is None]
+        for done, at in enumerate(pending):
+            row = self.rows[at]
             message = f"Measuring {row.name}"
-            yield Progress(done / len(lines), message, Comparison(tuple(lines)))
-            lines[done] = self._line(row, about)
+            yield Progress(done / len(pending), message, Comparison(tuple(lines)))
+            lines[at] = self._line(row, about)
         yield Comparison(tuple(lines))
+
+    def _known(self, row: RowOf) -> MeasuredRow:
+        model = None if row.model is None else row.model()
+        if model is None:
+            return MeasuredRow(row)
+        key = (model.fingerprint, row.positions, row.components)
+        scalars, turning = self.kept.get(key), self.kept.get(("turning", *key))
+        if scalars is None or turning is None:
+            return MeasuredRow(row)
+        return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
 
     def _line(self, row: RowOf, about: QuestionContext) -> MeasuredRow:
         model = None if row.model is None else row.model()

@@ -9,14 +9,14 @@ from weakref import ref
 
 import numpy as np
 
-from gui.panels.choices import Button, Saved
+from gui.panels.choices import Button, Saved, Shared
 from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow, RowOf
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.intents import AddModel
 from gui.panels.kit import PanelSpec, Scope, Texts, View
 from gui.plots.spec import Part
-from gui.state.session import MAIN
+from gui.state.session import MAIN, ColumnWidths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,9 +27,10 @@ Sorting = tuple[int, bool]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How rows are sorted; None for the order of the views."""
+    """How rows are sorted; None for the order of the views. And which columns are shown."""
 
     sorted_by: Sorting | None = None
+    compare_columns: ColumnWidths = ()
 
 
 CompareView = View[Choices, Comparison]
@@ -54,12 +55,15 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     explanation = (
         "Each row is a model in its shown range; each column is a quantity, defined in the "
         "tooltip of its title: variance and rank, the fitted helix, norms, roughness and number "
-        "of loops. Click a title to sort; Ctrl+C copies the table as shown, with shares from 0 to "
-        "1."
+        "of loops. Click a title to sort, drag it to move the column; “Columns…” shows and hides "
+        "them. Ctrl+C copies the table as shown, with shares from 0 to 1."
     )
     empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
-    controls = (Saved(field="sorted_by", check=_is_sorting),)
+    controls = (
+        Saved(field="sorted_by", check=_is_sorting),
+        Shared(field="compare_columns"),
+    )
     buttons = (
         Button(
             "Add model…",
@@ -99,19 +103,21 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         return f"{count} · {main} is the open model{rest}"
 
     def figure(self, view: CompareView) -> Figure:
-        return compare_figure(sorted_lines(view), view.theme)
+        return compare_figure(sorted_lines(view), view.theme, shown_columns(view))
 
-    def texts(self, view: CompareView) -> Texts:
+    def texts(self, view: CompareView) -> Sequence[Texts]:
         lines = sorted_lines(view)
-        return Texts(
-            "Save table",
-            {
-                "csv": ("CSV table (*.csv)", lambda: words.comma_separated(lines)),
-                "md": ("Markdown table (*.md)", lambda: words.markdown(lines)),
-                "tex": ("LaTeX table (*.tex)", lambda: words.latex(lines)),
-                "json": ("JSON (*.json)", lambda: words.as_json(lines)),
-            },
-        )
+
+        def of(title: str, columns: Sequence[str]) -> Texts:
+            kinds = {
+                "csv": ("CSV table (*.csv)", lambda: words.comma_separated(lines, columns)),
+                "md": ("Markdown table (*.md)", lambda: words.markdown(lines, columns)),
+                "tex": ("LaTeX table (*.tex)", lambda: words.latex(lines, columns)),
+                "json": ("JSON (*.json)", lambda: words.as_json(lines, columns)),
+            }
+            return Texts(title, kinds)
+
+        return of("Save table", shown_columns(view)), of("Save all columns", words.ALL)
 
     def numbers(self, view: CompareView) -> Mapping[str, np.ndarray]:
         return words.numbers(sorted_lines(view))
@@ -125,6 +131,11 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
                 if row.model is not None and (model := row.model()) is not None
             ]
         )
+
+
+def shown_columns(view: CompareView) -> tuple[str, ...]:
+    """Return the keys of the shown columns, in order."""
+    return words.columns_of(view.choices.compare_columns)
 
 
 def sorted_lines(view: CompareView) -> tuple[MeasuredRow, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -13,12 +13,14 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
+    QMouseEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QMenu,
+    QPushButton,
     QTableView,
     QWidget,
 )
@@ -26,12 +28,24 @@ from PySide6.QtWidgets import (
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Outcome
 from gui.panels.compare.aligned_row import AlignedRow
+from gui.panels.compare.columns import ColumnChooser
 from gui.panels.compare.question import MeasuredRow
-from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
-from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
+from gui.panels.compare.spec import Choices, CompareView, Sorting, sorted_lines
+from gui.panels.compare.words import (
+    ALL,
+    COLUMNS,
+    FIXED,
+    cells,
+    columns_of,
+    named,
+    number_of,
+    tab_separated,
+    title_of,
+    widths_of,
+)
 from gui.panels.intents import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
-from gui.state.session import MAIN, Session
+from gui.state.session import MAIN, ColumnWidths, Session
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
@@ -65,6 +79,11 @@ class CompareBody(PanelBody):
         self.table.removed.connect(self._on_removed)
         self.table.sorted.connect(lambda by: self.chosen.emit("sorted_by", by))
         self.table.copyRequested.connect(self._copy)
+        self.table.arranged.connect(lambda columns: self.chosen.emit("compare_columns", columns))
+        self.table.titleMenuRequested.connect(self._show_title_menu)
+        self.columns = QPushButton("Columns…")
+        self.columns.setToolTip(wrapped("Choose which columns the table has, and their order"))
+        self.columns.clicked.connect(self.choose_columns)
         self.alone = label(ALONE, "muted", wrap=True)
         self.aligned = AlignedRow(session, theme)
         self.aligned.alignmentRequested.connect(
@@ -72,8 +91,15 @@ class CompareBody(PanelBody):
         )
         vbox(self.aligned, (self.table, 1), self.alone, parent=self, spacing=GRID // 2)
 
+    def controls(self) -> Sequence[QWidget]:
+        return (self.columns,)
+
+    def show_choices(self, choices: Choices) -> None:
+        self.table.arrange(choices.compare_columns)
+
     def draw(self, view: CompareView) -> None:
         self._view = view
+        self.table.arrange(view.choices.compare_columns)
         self.table.show_lines(sorted_lines(view), view.choices.sorted_by)
         self.alone.setVisible(len(view.result.lines) == 1)
 
@@ -84,8 +110,53 @@ class CompareBody(PanelBody):
     def take_focus(self) -> None:
         self.aligned.what.setFocus()
 
+    def choose_columns(self) -> None:
+        """Show the dialog of the columns; the table follows it."""
+        chooser = ColumnChooser(self.table.shown, self)
+        chooser.finished.connect(chooser.deleteLater)
+        chooser.chosen.connect(self._show_columns)
+        chooser.open()
+
+    def _show_columns(self, keys: Sequence[str]) -> None:
+        """Request columns; those that were shown keep their widths."""
+        widths = self.table.widths
+        self.chosen.emit("compare_columns", tuple((key, widths.get(key, 0)) for key in keys))
+
+    def title_menu(self, key: str) -> QMenu:
+        """Return the menu of a column's title; the caller shows it. "" is a fixed column."""
+        menu, shown = QMenu(self), list(self.table.shown)
+        if key:
+            at = shown.index(key)
+            others = [one for one in shown if one != key]
+            hide = menu.addAction(f"Hide “{title_of(key)}”", partial(self._show_columns, others))
+            hide.setEnabled(bool(others))
+            for text, to in (("Move left", at - 1), ("Move right", at + 1)):
+                moved = [*others[: max(to, 0)], key, *others[max(to, 0) :]]
+                action = menu.addAction(text, partial(self._show_columns, moved))
+                action.setEnabled(0 <= to < len(shown))
+            fit = menu.addAction(
+                "Fit the width to its texts", partial(self.table.set_width, key, 0)
+            )
+            fit.setEnabled(key in self.table.widths)
+            menu.addSeparator()
+        self._add_columns(menu)
+        return menu
+
+    def _add_columns(self, menu: QMenu) -> None:
+        menu.addAction("Columns…", self.choose_columns)
+        menu.addAction("Standard columns", lambda: self.chosen.emit("compare_columns", ()))
+        menu.addAction("All columns", partial(self._show_columns, ALL))
+
+    def _show_title_menu(self, key: str, at: QPoint) -> None:
+        menu = self.title_menu(key)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
     def fill_menu(self, menu: QMenu) -> None:
         menu.addAction("Copy table", self._copy)
+        menu.addAction("Copy all columns", partial(self._copy, ALL))
+        menu.addSeparator()
+        self._add_columns(menu)
         order = menu.addMenu("Sort by")
         for number, column in enumerate(COLUMNS):
             if number:
@@ -104,9 +175,10 @@ class CompareBody(PanelBody):
         if key != MAIN:
             self.intended.emit(RemoveModel(key))
 
-    def _copy(self) -> None:
+    def _copy(self, columns: Sequence[str] = ()) -> None:
         if self._view is not None:
-            QGuiApplication.clipboard().setText(tab_separated(sorted_lines(self._view)))
+            text = tab_separated(sorted_lines(self._view), columns or self.table.shown)
+            QGuiApplication.clipboard().setText(text)
             self.session.status = "Copied the table"
 
 
@@ -204,12 +276,18 @@ class CompareTable(QWidget):
         Ctrl+C was pressed.
     sorted(object)
         The requested sorting; None for none.
+    arranged(tuple)
+        The keys and widths of the columns, after one was moved or its width was changed.
+    titleMenuRequested(str, QPoint)
+        The key of a column whose title was right-clicked, "" for a fixed one, and where.
     """
 
     chosen = Signal(int)
     removed = Signal(int)
     copyRequested = Signal()
     sorted = Signal(object)
+    arranged = Signal(tuple)
+    titleMenuRequested = Signal(str, QPoint)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -223,10 +301,20 @@ class CompareTable(QWidget):
         for column in range(len(COLUMNS)):
             self.names.setColumnHidden(column, column >= FIXED)
             self.values.setColumnHidden(column, column < FIXED)
+        self._arrangement: ColumnWidths = ()
         for view in (self.names, self.values):
             view.horizontalHeader().sectionClicked.connect(self.toggle_sorting)
             view.doubleClicked.connect(self._on_double_clicked)
             view.keyed.connect(self._on_key)
+            view.titles.customContextMenuRequested.connect(
+                partial(self._on_title_menu, view.titles)
+            )
+        self.values.titles.setSectionsMovable(True)
+        self.values.titles.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.values.titles.arranged.connect(self._on_arranged)
+        self.values.titles.sectionHandleDoubleClicked.connect(
+            lambda number: self.set_width(ALL[number - FIXED], 0)
+        )
         one, other = self.names.verticalScrollBar(), self.values.verticalScrollBar()
         one.valueChanged.connect(other.setValue)
         other.valueChanged.connect(one.setValue)
@@ -234,7 +322,7 @@ class CompareTable(QWidget):
         self.rows.modelReset.connect(self._fit)
         self.rows.dataChanged.connect(self._fit)
         self.setMinimumHeight(TITLE_HEIGHT + 2 * ROW_HEIGHT)
-        self._fit()
+        self._show_arrangement()
 
     def show_lines(self, lines: Sequence[MeasuredRow], sorted_by: Sorting | None = None) -> None:
         """Set the lines; a model that is still shown stays selected."""
@@ -248,6 +336,47 @@ class CompareTable(QWidget):
         same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
         if same:
             self.values.selectRow(same[0])
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The keys of the shown columns, in order."""
+        return columns_of(self._arrangement)
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The widths that the user chose, by key."""
+        return widths_of(self._arrangement)
+
+    def arrange(self, columns: ColumnWidths) -> None:
+        """Show columns, in order, with their widths; the standard ones if there are none."""
+        if columns != self._arrangement:
+            self._arrangement = columns
+            self._show_arrangement()
+
+    def _show_arrangement(self) -> None:
+        titles, shown = self.values.titles, self.shown
+        for key in ALL:
+            self.values.setColumnHidden(number_of(key), key not in shown)
+        for place, key in enumerate(shown):
+            titles.moveSection(titles.visualIndex(number_of(key)), FIXED + place)
+        self._fit()
+
+    def set_width(self, key: str, width: int) -> None:
+        """Request a column's width; 0 for that of its texts."""
+        widths = {**self.widths, key: width}
+        self.arranged.emit(tuple((one, widths.get(one, 0)) for one in self.shown))
+
+    def _on_arranged(self, resized: dict[int, int]) -> None:
+        """Report what the user has dragged."""
+        titles = self.values.titles
+        keys = sorted(self.shown, key=lambda key: titles.visualIndex(number_of(key)))
+        widths = self.widths | {ALL[number - FIXED]: width for number, width in resized.items()}
+        self.arranged.emit(tuple((key, widths.get(key, 0)) for key in keys))
+
+    def _on_title_menu(self, titles: _Titles, at: QPoint) -> None:
+        number = titles.logicalIndexAt(at)
+        key = ALL[number - FIXED] if number >= FIXED else ""
+        self.titleMenuRequested.emit(key, titles.viewport().mapToGlobal(at))
 
     @property
     def marked(self) -> MeasuredRow | None:
@@ -292,15 +421,18 @@ class CompareTable(QWidget):
     # How it looks.
 
     def _fit(self) -> None:
-        """Fit the columns to their texts; the names within bounds."""
+        """Fit the columns to their texts; the names within bounds, others as the user chose."""
+        if self.values.titles.held:  # one is being dragged
+            return
         titles, texts = QFontMetrics(_small(self.font())), QFontMetrics(self.values.font())
         rows = [cells(line) for line in self.rows.lines]
-        space = 2 * GRID + 4
+        space, widths = 2 * GRID + 4, self.widths
         for number, column in enumerate(COLUMNS):
             title, _, unit = column.title.partition("\n")
             wide = [titles.horizontalAdvance(text) for text in (title + ARROWS[True], unit)]
             wide += [texts.horizontalAdvance(row[number]) for row in rows]
-            width = column.width or max(wide) + space
+            chosen = widths.get(ALL[number - FIXED], 0) if number >= FIXED else 0
+            width = chosen or column.width or max(wide) + space
             if number == 1:
                 width = min(max(width, FEWEST_NAME), MOST_NAME, max(self.width() // 3, FEWEST_NAME))
             for view in (self.names, self.values):
@@ -317,6 +449,44 @@ class CompareTable(QWidget):
         self.values.setGeometry(wide, 0, self.width() - wide, self.height())
 
 
+class _Titles(QHeaderView):
+    """The titles of one half: clicked, dragged, right-clicked."""
+
+    arranged = Signal(object)
+    """The mouse has moved a title, or changed widths: the new ones by number."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.held = False
+        self._resized: dict[int, int] = {}
+        self._moved = False
+        self.setFixedHeight(TITLE_HEIGHT)
+        self.setMinimumSectionSize(16)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.sectionResized.connect(self._on_resized)
+        self.sectionMoved.connect(self._on_moved)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.held = event.button() == Qt.MouseButton.LeftButton
+        self._resized, self._moved = {}, False
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        held, self.held = self.held, False
+        if held and (self._resized or self._moved):
+            self.arranged.emit(self._resized)
+
+    def _on_resized(self, number: int, _before: int, width: int) -> None:
+        if self.held and width:
+            self._resized[number] = width
+
+    def _on_moved(self) -> None:
+        self._moved = self.held
+
+
 class _View(QTableView):
     """One half of the table."""
 
@@ -330,17 +500,14 @@ class _View(QTableView):
         self.setFont(font)
         self.setProperty("ring", True)
         self.setStyleSheet(rows_style(f"padding: 0 {GRID}px; font-size: {SMALL}px;"))
+        self.titles = _Titles(self)
+        self.setHorizontalHeader(self.titles)
         set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        titles = self.horizontalHeader()
-        titles.setFixedHeight(TITLE_HEIGHT)
-        titles.setMinimumSectionSize(16)
-        titles.setSectionsClickable(True)
-        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        titles.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.titles.setSectionsClickable(True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows select and scroll; Enter, Delete and Ctrl+C are emitted."""

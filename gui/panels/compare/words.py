@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened
-from gui.state.session import MAIN
+from gui.state.session import MAIN, ColumnWidths
 from gui.style.outcomes import SIGNS
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
@@ -50,6 +51,42 @@ COLUMNS = (
         for one in QUANTITIES
     ),
 )
+RANGE = "range"
+ALL = (RANGE, *(one.key for one in QUANTITIES))
+"""Keys of the columns that can be hidden and moved, in the order of :data:`COLUMNS`."""
+STANDARD = (
+    RANGE, "n_positions", "d_model", "variance_3", "effective_rank", "verdict", "turning_share",
+    "helix_r2", "turns", "norm_mean", "lookback_r2",
+)  # fmt: skip
+"""Those that are shown unless others are chosen."""
+MOST_WIDTH = 1000
+"""Maximum width of a column in pixels."""
+
+
+def columns_of(wanted: ColumnWidths) -> tuple[str, ...]:
+    """Return the keys of the shown columns, in order; those of a later release are left out."""
+    found = tuple(dict.fromkeys(key for key, _ in wanted if key in ALL))
+    return found or STANDARD
+
+
+def widths_of(wanted: ColumnWidths) -> dict[str, int]:
+    """Return the widths that were chosen, by key, in pixels."""
+    return {key: min(width, MOST_WIDTH) for key, width in wanted if width > 0}
+
+
+def number_of(key: str) -> int:
+    """Return the number of a column among :data:`COLUMNS`."""
+    return FIXED + ALL.index(key)
+
+
+def title_of(key: str) -> str:
+    """Return the title of a column in one line."""
+    return COLUMNS[number_of(key)].title.partition("\n")[0]
+
+
+def _measured_columns(columns: Sequence[str]) -> list[int]:
+    """Return the places of shown columns among the quantities."""
+    return [ALL.index(key) - 1 for key in columns if key != RANGE]
 
 
 def written(scalar: Scalar) -> str:
@@ -142,62 +179,82 @@ def numbers(lines: Sequence[MeasuredRow]) -> dict[str, np.ndarray]:
     return columns
 
 
-def tab_separated(lines: Sequence[MeasuredRow]) -> str:
+def tab_separated(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table for a spreadsheet, numbers in full precision, shares from 0 to 1."""
-    return _separated(lines, delimiter="\t")
+    return _separated(lines, columns, delimiter="\t")
 
 
-def comma_separated(lines: Sequence[MeasuredRow]) -> str:
+def comma_separated(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table as CSV, likewise, with empty cells for missing values."""
-    return _separated(lines, delimiter=",")
+    return _separated(lines, columns, delimiter=",")
 
 
-def _separated(lines: Sequence[MeasuredRow], *, delimiter: str) -> str:
+def _separated(lines: Sequence[MeasuredRow], columns: Sequence[str], *, delimiter: str) -> str:
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    names = ("model", "first_position", "last_position", "components")
-    writer.writerow((*names, *(one.key for one in QUANTITIES)))
+    span = ("first_position", "last_position", "components")
+    names = (span if key == RANGE else (key,) for key in columns)
+    writer.writerow(("model", *chain.from_iterable(names)))
     for line in lines:
         if line.scalars is not None:
-            axes = " ".join(map(str, line.row.components))
-            values = ("" if one.value is None else one.value for one in line.scalars)
-            writer.writerow(map(cell, (line.row.name, *line.row.positions, axes, *values)))
+            values = (_values(line, line.scalars, key) for key in columns)
+            writer.writerow(map(cell, (line.row.name, *chain.from_iterable(values))))
     return file.getvalue()
 
 
-def as_json(lines: Sequence[MeasuredRow]) -> str:
-    """Write the lines and the meaning of each quantity as JSON, null for missing values."""
+def _values(
+    line: MeasuredRow, scalars: Sequence[Scalar], key: str
+) -> tuple[float | int | str, ...]:
+    if key == RANGE:
+        return (*line.row.positions, " ".join(map(str, line.row.components)))
+    value = scalars[ALL.index(key) - 1].value
+    return ("" if value is None else value,)
+
+
+def as_json(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
+    """Write the lines and the meaning of each quantity as JSON, null for missing values.
+
+    Range and components are always there: the numbers mean nothing without them.
+    """
+    chosen = _measured_columns(columns)
     models = [
         {
             "model": line.row.name,
             "positions": list(line.row.positions),
             "components": list(line.row.components),
-            **{one.quantity.key: one.value for one in line.scalars},
-            "outcomes": dict(line.outcomes),
+            **{QUANTITIES[at].key: line.scalars[at].value for at in chosen},
+            "outcomes": {key: one for key, one in line.outcomes.items() if key in columns},
         }
         for line in lines
         if line.scalars is not None
     ]
-    meanings = {one.key: f"{one.meaning} {SCOPES[one.of]}" for one in QUANTITIES}
+    quantities = (QUANTITIES[at] for at in chosen)
+    meanings = {one.key: f"{one.meaning} {SCOPES[one.of]}" for one in quantities}
     return (
         json.dumps({"models": models, "quantities": meanings}, indent=2, ensure_ascii=False) + "\n"
     )
 
 
-def turned(lines: Sequence[MeasuredRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def turned(
+    lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return titles and rows with the models side by side: a page is higher than wide."""
     measured = [line for line in lines if line.scalars is not None]
     titles = ("", *(line.row.name for line in measured))
-    rows = [("Range", *(shown(line) for line in measured))]
-    for number, quantity in enumerate(QUANTITIES):
+    rows = []
+    for key in columns:
+        if key == RANGE:
+            rows.append(("Range", *(shown(line) for line in measured)))
+            continue
+        number = ALL.index(key) - 1
         values = (written(line.scalars[number]) for line in measured if line.scalars is not None)
-        rows.append((named(quantity), *values))
+        rows.append((named(QUANTITIES[number]), *values))
     return titles, rows
 
 
-def markdown(lines: Sequence[MeasuredRow]) -> str:
+def markdown(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table as Markdown, the models side by side."""
-    titles, rows = turned(lines)
+    titles, rows = turned(lines, columns)
     ruled = "|---|" + "---:|" * (len(titles) - 1)
     body = [titles, *rows]
     text = [f"| {' | '.join(map(markdown_text, row))} |" for row in body]
@@ -212,15 +269,15 @@ _TEX = {
 }  # fmt: skip
 
 
-def latex(lines: Sequence[MeasuredRow]) -> str:
+def latex(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table as a LaTeX tabular, the models side by side; it needs no package."""
-    titles, rows = turned(lines)
+    titles, rows = turned(lines, columns)
 
     def row(texts: Sequence[str]) -> str:
         return " & ".join("".join(_TEX.get(sign, sign) for sign in text) for text in texts) + r" \\"
 
-    columns = "l" + "r" * (len(titles) - 1)
-    text = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", row(titles), r"\hline"]
+    sides = "l" + "r" * (len(titles) - 1)
+    text = [rf"\begin{{tabular}}{{{sides}}}", r"\hline", row(titles), r"\hline"]
     return "\n".join([*text, *map(row, rows), r"\hline", r"\end{tabular}"]) + "\n"
 
 
@@ -257,19 +314,25 @@ CHARACTERS = 20
 """Of a model's name."""
 
 
-def compare_figure(lines: Sequence[MeasuredRow], theme: Theme = LIGHT) -> Figure:
+def compare_figure(
+    lines: Sequence[MeasuredRow], theme: Theme = LIGHT, columns: Sequence[str] = ALL
+) -> Figure:
     """Draw the table.
 
     Parameters
     ----------
     lines
         The models in order; those without scalars are omitted.
+    theme
+        Its colours.
+    columns
+        The keys of the numbers, in order.
     """
     from matplotlib.figure import Figure
 
     from gui.plots.figure_base import POINTS
 
-    titles, rows = turned(lines)
+    titles, rows = turned(lines, columns)
     width = 2 * MARGIN + NAMES + MODEL * max(len(titles) - 1, 1)
     height = 2 * MARGIN + LINE * (len(rows) + 3)
     figure = Figure(figsize=(width, height), facecolor=theme.viewport)

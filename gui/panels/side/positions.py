@@ -163,8 +163,8 @@ class PositionsPanel(Panel):
         return range_presets(model.n_positions if model is not None else 0, outliers)
 
     def _on_model_changed(self) -> None:
+        self.components.forget()  # first, so that none of its bars stand beside the new ones
         self._on_opening_changed()
-        self.components.forget()
 
     def _on_opening_changed(self) -> None:
         model = self.session.model

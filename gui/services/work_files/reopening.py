@@ -171,11 +171,12 @@ class Reopening:
         if model is None:
             self.show(work, said="")
             return
+        keys = self._keys(work)  # first: adding a model is a step of its own for undo
         fields = _fitting(work, model)
         self._session.change(positions=inside(work.positions, model.n_positions), **fields)
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
-        self._align(work, self._keys(work))
+        self._align(work, keys)
         self._session.work = work
 
     def _make_main(self, work: Work) -> bool:
@@ -243,12 +244,21 @@ class Reopening:
         )  # fmt: skip
 
     def _keys(self, work: Work) -> list[int | None]:
-        """Return the keys of the work's compared models; None for those not in the window."""
+        """Return the keys of a bookmark's compared models.
+
+        That is the one whose curve is laid over. If it is not in the window, it is opened again
+        without a view of its own: the bookmark is of one view.
+        """
         opened = self._comparing.opened
-        return [
+        keys = [
             next((key for key, at, wanted in opened if _is_of(other, wanted, at.model)), None)
             for other in work.others
         ]
+        if work.alignment is not None and isinstance(work.alignment.what, OfCompared):
+            at = work.alignment.what.key
+            if keys[at] is None:
+                keys[at] = self._add(replace(work.others[at], in_grid=False), None)
+        return keys
 
     def _align(self, work: Work, keys: Sequence[int | None]) -> None:
         """Restore the alignment; of compared models, only those with keys."""

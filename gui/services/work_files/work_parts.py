@@ -18,7 +18,7 @@ from geometry.checkpoints.column_files import (
     PositionColumn,
 )
 from geometry.measures.alignment import Middle
-from gui.state.aligned_curve import CurveAlignment, How, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.values import Fields, within
 from gui.state.work import LONGEST_NAME, flag, whole
@@ -66,8 +66,8 @@ def text(value: object, longest: int = LONGEST_NAME) -> str:
 
 
 def tupled(value: object) -> object:
-    """Return a list as a tuple, and other values unchanged."""
-    return tuple(value) if isinstance(value, list) else value
+    """Return a list as a tuple, also within it, and other values unchanged."""
+    return tuple(map(tupled, value)) if isinstance(value, list) else value
 
 
 def table(value: object) -> Fields:
@@ -93,7 +93,10 @@ def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
         said = {"range": list(what.positions)}
     else:
         said = {"step": what.step}
-    return {**said, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle}
+    return {
+        **said, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle,
+        "coloring": wanted.coloring,
+    }  # fmt: skip
 
 
 def unpack_alignment(said: Fields, n_others: int) -> CurveAlignment:
@@ -105,7 +108,12 @@ def unpack_alignment(said: Fields, n_others: int) -> CurveAlignment:
         raise ValueError(f"nothing is laid over a curve as {how!r}, {middle!r}")
     if not flag(mirrored):
         raise ValueError(f"mirrored cannot be {mirrored!r}")
-    return CurveAlignment(what, cast("How", how), mirrored, cast("Middle | None", middle))
+    coloring = said.get("coloring", "matched")  # 0.1 had no other
+    if coloring not in get_args(Coloring):
+        raise ValueError(f"coloring cannot be {coloring!r}")
+    return CurveAlignment(
+        what, cast("How", how), mirrored, cast("Middle | None", middle), cast("Coloring", coloring)
+    )
 
 
 def _what(said: Fields, n_others: int) -> OfCompared | OfRange | OfStep:

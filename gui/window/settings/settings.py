@@ -21,7 +21,7 @@ from gui.state.layout import (
     unpack_layout,
     unpack_place,
 )
-from gui.state.session import Session
+from gui.state.session import ColumnWidths, Session
 from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
@@ -51,6 +51,8 @@ log = logging.getLogger(__name__)
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
+MOST_COLUMNS, LONGEST_COLUMN = 100, 100
+"""Maximum number of columns of a table, and of characters of each."""
 USUAL_CACHE = 2_000_000_000
 """Default size limit: that of the cache, whose modules are not needed at start."""
 
@@ -121,6 +123,15 @@ class Settings:
         value = self._values.get(key)
         values = value if isinstance(value, list) else [value]
         return tuple(text for text in values if isinstance(text, str))
+
+    def _columns(self, key: str) -> ColumnWidths:
+        """Return columns of a table with their widths, each as "key width"."""
+        found = []
+        for text in self._texts(key)[:MOST_COLUMNS]:
+            name, _, width = text[:LONGEST_COLUMN].partition(" ")
+            digits = width.isascii() and width.isdecimal() and len(width) < 6
+            found.append((name, int(width) if digits else 0))
+        return tuple(found)
 
     def _set(self, key: str, value: object) -> None:
         self._values[key] = self._changed[key] = value
@@ -247,6 +258,7 @@ class Settings:
             outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
             projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
             keep_turned=self._values.get("view/keep_turned") == "true",
+            compare_columns=self._columns("compare/columns"),
             offline=self.offline,
             recent=self._texts("model/recent"),
             prompt=self._text("prompt"),
@@ -263,6 +275,7 @@ class Settings:
         self._set("view/outside", session.outside)
         self._set("view/projection", session.projection)
         self._set("view/keep_turned", "true" if session.keep_turned else "false")
+        self._set("compare/columns", [f"{key} {width}" for key, width in session.compare_columns])
         self._set("model/recent", list(session.recent))
         self._set("model/last", session.recent[0] if session.recent else "")
         self._set("prompt", session.prompt)

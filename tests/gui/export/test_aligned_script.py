@@ -48,8 +48,12 @@ def test_the_script_of_the_same_components(opened):
 
 @pytest.mark.parametrize(
     "alignment",
-    [CurveAlignment(OfCompared(KEY), "scaled"), CurveAlignment(OfRange((100, 190)), "basis")],
-    ids=["model", "range"],
+    [
+        CurveAlignment(OfCompared(KEY), "scaled"),
+        CurveAlignment(OfRange((100, 190)), "basis", coloring="matched"),
+        CurveAlignment(OfRange((100, 190)), coloring="grey"),
+    ],
+    ids=["model", "range", "grey"],
 )
 def test_the_windows_script_and_data_have_it(
     opened, beside, helix, tmp_path, monkeypatch, alignment
@@ -68,6 +72,8 @@ def test_the_windows_script_and_data_have_it(
     assert str(opened.aligned.more.held if fit is None else fit.disparity)[:12] in printed
     for said in resolve_scene(opened).caption[-1].split("\n"):
         assert said in names["caption"]
+    if alignment.coloring != "matched":
+        assert [name for name, _ in names["legend"]] == [n for n, _ in resolve_scene(opened).legend]
     assert (tmp_path / "helix.png").stat().st_size > 2000
     arrays = WindowData.of(opened).arrays()
     np.testing.assert_array_equal(arrays["laid_coordinates"], line)

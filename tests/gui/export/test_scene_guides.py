@@ -1,6 +1,7 @@
 """Guides in the scenes that other programs show: a page, and glTF."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.export.scene_glb import BALL, THIN, scene_glb
 from gui.export.scene_guides import guide_traces
+from gui.export.scene_html import scene_html
 from gui.scene.guide_lines import DASHES, LIT_SIZES
 from gui.scene.scene_state import resolve_scene
-from gui.state.colors import point_colors
+from gui.state.camera import CameraPose
+from gui.state.colors import lookup_table, point_colors
 from gui.state.guides import Guide
 from gui.style.theme import DARK, LIGHT
 from tests.gui.conftest import N_POSITIONS
@@ -48,6 +51,33 @@ def unit(state, points):
     first, last = state.positions
     shown = (state.coordinates @ state.turn.T)[first : last + 1]
     return (points @ state.turn.T - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
+
+
+def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with):
+    along = np.array([10, 90, 190])
+    state = state_with(
+        lines=(LINE,), along=along, points=LINE[::2], matched=along[::2], colormap="blue",
+        curve_colormap="orange", name="other",
+    )  # fmt: skip
+    orange = point_colors(state.scale, LIGHT.viewport)
+    assert state.scale.colormap == "orange"
+    blue = point_colors(replace(state.scale, colormap="blue"), LIGHT.viewport)
+    line, points = guide_traces(state, LIGHT)
+    css = ["rgb({}, {}, {})".format(*blue[at, :3]) for at in along]
+    assert line["line"]["color"] == css
+    assert points["marker"]["color"] == css[::2]
+    pose = CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
+    page = scene_html(state, LIGHT, pose, [""] * N_POSITIONS, "two")
+    for name, colormap in state.legend:
+        assert name.partition(" ·")[0] in page
+        first = lookup_table(colormap)[0, :3]
+        assert "color:rgb({}, {}, {})".format(*first) in page
+    found = bodies(state)
+    seen = {tuple(color) for color in found["guides"].visual.vertex_colors}
+    assert {tuple(blue[at]) for at in along} <= seen
+    assert not {tuple(color) for color in orange} & seen
+    legend = trimesh.load_scene(io.BytesIO(scene_glb(state)), file_type="glb").metadata["legend"]
+    assert legend.splitlines()[1] == "blue: other"
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -190,7 +190,7 @@ def test_in_the_window_it_lies_over_the_curve(
     state = window.viewport.scene.state
     (guide,) = state.guides
     assert len(guide.lines[0]) == 119
-    assert state.caption[-1].startswith("thin line: other · positions 1–119\n")
+    assert state.caption[-1].startswith("blue: other · positions 1–119\n")
     assert row.readout.text().startswith("disparity ")
     window.bring("norms")
     wait_until_idle(application)

@@ -7,24 +7,29 @@ import json
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
 from geometry.evidence.turning_share import turning_share
+from gui.panels.compare.columns import ColumnChooser
 from gui.panels.compare.table import ALONE
 from gui.panels.compare.words import (
+    ALL,
     CHARACTERS,
     MARK,
     NO_NUMBER,
     PENDING,
+    STANDARD,
     compare_figure,
     in_order,
     latex,
     markdown,
     named,
     numbers,
+    title_of,
     written,
 )
 from gui.services.answers import Answers
@@ -109,27 +114,30 @@ def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
 # ---- what is on its way -----------------------------------------------------------------------
 
 
-def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
+def test_lines_appear_one_by_one_and_what_is_known_stays(
+    qtbot, hand_jobs, write_table, helix, monkeypatch
+):
     stage = CompareStage(qtbot, jobs=hand_jobs)
     stage.open(write_table())
     hand_jobs.deliver_all()
-    stage.beside(write_table(name="other"), "other")
+    stage.beside(write_table(helix(120, 16, 91), "new"), "new")
+    hand_jobs.deliver_all()
+    stage.beside(write_table(helix(90, 16, 92), "other"), "other")
     (slot,) = hand_jobs.waiting
     hand_jobs.drag_on(slot)
     steps = []
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     monkeypatch.setattr(stage.panel, "_draw", lambda: steps.append(stage.panel.result))
     hand_jobs.compute(slot)
-    first, second = steps
-    assert [line.scalars is None for line in first.lines] == [True, True]
-    assert [line.scalars is None for line in second.lines] == [False, True]
+    (first,) = steps
+    assert [line.scalars is None for line in first.lines] == [False, False, True]
     monkeypatch.undo()
     stage.panel.set_theme(LIGHT)
-    assert stage.column("Range") == ["1–199", "1–199 · computing…"]
-    assert stage.column("Turns")[1] == PENDING
+    assert stage.column("Range") == ["1–199", "1–119", "1–89 · computing…"]
+    assert stage.column("Turns")[2] == PENDING
     assert stage.panel.caption().endswith("1 not measured yet")
     hand_jobs.deliver(slot)
-    assert stage.column("Range") == ["1–199", "1–199"]
+    assert stage.column("Range") == ["1–199", "1–119", "1–89"]
 
 
 def test_a_model_that_goes_before_its_line_is_there_leaves_no_line(qtbot, hand_jobs, write_table):
@@ -495,3 +503,139 @@ def test_the_turning_share_has_the_mark_the_colour_and_the_words_of_its_outcome(
     three.panel.set_theme(DARK)
     assert rows.index(0, number).data(role.ForegroundRole).name() == DARK.good
     three.panel.set_theme(LIGHT)
+
+
+# ---- columns ----------------------------------------------------------------------------------
+
+
+def shown_titles(stage):
+    """The titles of the columns that can be seen, from left to right."""
+    titles = stage.table.values.titles
+    order = [titles.logicalIndex(place) for place in range(titles.count())]
+    return [TITLES[number] for number in order if not titles.isSectionHidden(number)]
+
+
+def copied(stage):
+    QTest.keyClick(stage.table.values, Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    return QApplication.clipboard().text().partition("\n")[0].split("\t")
+
+
+def drag_title(stage, name, to, start=0.5):
+    """Drag a title with the mouse: from a share of its width, to a pixel of the titles."""
+    titles, number = stage.table.values.titles, TITLES.index(name)
+    middle, left = titles.height() // 2, titles.sectionViewportPosition(number)
+    begin = left + round(start * titles.sectionSize(number))
+    QTest.mousePress(titles.viewport(), LEFT, pos=QPoint(begin, middle))
+    for x in np.linspace(begin, to, 6).astype(int).tolist():
+        QTest.mouseMove(titles.viewport(), QPoint(x, middle))
+    QTest.mouseRelease(titles.viewport(), LEFT, pos=QPoint(to, middle))
+
+
+def trigger(menu, text):
+    (action,) = [one for one in menu.actions() if one.text() == text]
+    assert action.isEnabled()
+    action.trigger()
+    menu.deleteLater()
+
+
+def test_it_begins_with_the_standard_columns_and_all_can_be_copied(three):
+    three.session.compare_columns = ()
+    assert shown_titles(three) == [title_of(key) for key in STANDARD]
+    three.click_row(0)
+    assert copied(three) == [
+        "model", "first_position", "last_position", "components", *STANDARD[1:]
+    ]  # fmt: skip
+    trigger(three.panel.menu(), "Copy all columns")
+    titles = QApplication.clipboard().text().partition("\n")[0].split("\t")
+    assert titles[4:] == [one.key for one in QUANTITIES]
+    trigger(three.panel.menu(), "All columns")
+    assert shown_titles(three) == [title_of(key) for key in ALL]
+    trigger(three.panel.menu(), "Standard columns")
+    assert three.session.compare_columns == ()
+
+
+def test_a_title_is_dragged_to_its_place_and_to_its_width_and_the_table_is_copied_so(three):
+    three.session.compare_columns = (("turns", 0), ("range", 0), ("d_model", 0))
+    assert shown_titles(three) == ["Turns", "Range", "Width"]
+    titles = three.table.values.titles
+    end = titles.sectionViewportPosition(TITLES.index("Width"))
+    drag_title(three, "Turns", end + titles.sectionSize(TITLES.index("Width")) - 4)
+    assert shown_titles(three) == ["Range", "Width", "Turns"]
+    assert three.session.compare_columns == (("range", 0), ("d_model", 0), ("turns", 0))
+    assert three.column("Model") == ["helix", "short", "walk"], "it was no click"
+    number = TITLES.index("Range")
+    before = titles.sectionSize(number)
+    drag_title(three, "Range", titles.sectionViewportPosition(number) + before + 40, start=0.99)
+    width = dict(three.session.compare_columns)["range"]
+    assert width == titles.sectionSize(number)
+    assert abs(width - before - 40) <= 3
+    three.session.compared[0].session.positions = (5, 60)
+    assert titles.sectionSize(number) == width, "other numbers leave it its width"
+    three.click_row(0)
+    assert copied(three) == [
+        "model", "first_position", "last_position", "components", "d_model", "turns"
+    ]  # fmt: skip
+    trigger(three.panel.content.title_menu("range"), "Fit the width to its texts")
+    assert dict(three.session.compare_columns)["range"] == 0
+    assert abs(titles.sectionSize(number) - before) <= 20
+
+
+def test_the_menu_of_a_title_hides_and_moves_its_column(three):
+    three.session.compare_columns = (("turns", 0), ("d_model", 70), ("loops", 0))
+    menu_of = three.panel.content.title_menu
+    trigger(menu_of("loops"), "Move left")
+    assert three.session.compare_columns == (("turns", 0), ("loops", 0), ("d_model", 70))
+    trigger(menu_of("turns"), "Move right")
+    assert shown_titles(three) == ["Loops", "Turns", "Width"]
+    trigger(menu_of("turns"), "Hide “Turns”")
+    assert shown_titles(three) == ["Loops", "Width"]
+    trigger(menu_of("loops"), "Hide “Loops”")
+    (last,) = [one for one in menu_of("d_model").actions() if one.text().startswith("Hide")]
+    assert not last.isEnabled()
+    seen = []
+    three.table.titleMenuRequested.connect(lambda key, at: seen.append(key))
+    titles = three.table.values.titles
+    at = QPoint(titles.sectionViewportPosition(TITLES.index("Width")) + 5, 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, titles.mapToGlobal(at))
+    QApplication.sendEvent(titles.viewport(), event)
+    assert seen == ["d_model"]
+    for menu in QApplication.topLevelWidgets():
+        if isinstance(menu, QMenu):
+            menu.close()
+
+
+def test_the_dialog_of_columns_is_used_by_keys_and_the_table_follows(three, qtbot):
+    three.session.compare_columns = (("turns", 0), ("d_model", 70))
+    three.panel.content.columns.click()
+    (chooser,) = three.panel.content.findChildren(ColumnChooser)
+    assert chooser.shown == ("turns", "d_model")
+    assert chooser.list.item(0).text() == "Turns"
+    chooser.list.setFocus()
+    QTest.keyClick(chooser.list, Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert shown_titles(three) == ["Width", "Turns"]
+    assert three.session.compare_columns == (("d_model", 70), ("turns", 0))
+    QTest.keyClick(chooser.list, Key.Key_Space)
+    assert shown_titles(three) == ["Width"]
+    QTest.keyClick(chooser.list, Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(chooser.list, Key.Key_Space)
+    assert shown_titles(three) == ["Turns", "Width"]
+    chooser.all.click()
+    assert len(shown_titles(three)) == len(ALL)
+    chooser.standard.click()
+    assert shown_titles(three) == [title_of(key) for key in STANDARD]
+    chooser.close_button.click()
+    qtbot.waitUntil(lambda: not three.panel.content.findChildren(ColumnChooser))
+
+
+def test_files_follow_the_shown_columns_or_have_all(three):
+    three.session.compare_columns = (("turns", 0), ("d_model", 0))
+    view = three.panel.view()
+    shown, whole = three.panel.spec.texts(view)
+    assert (shown.title, whole.title) == ("Save table", "Save all columns")
+    assert shown.kinds["csv"][1]().partition("\n")[0] == "model,turns,d_model"
+    assert whole.kinds["csv"][1]().partition("\n")[0].count(",") == 3 + len(QUANTITIES)
+    rows = shown.kinds["md"][1]().splitlines()
+    assert [row.split("|")[1].strip() for row in rows[2:]] == ["Turns", "Width (entries)"]
+    assert len(whole.kinds["tex"][1]().splitlines()) > len(shown.kinds["tex"][1]().splitlines())
+    first = json.loads(shown.kinds["json"][1]())["models"][0]
+    assert [*first] == ["model", "positions", "components", "turns", "d_model", "outcomes"]

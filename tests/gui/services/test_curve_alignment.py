@@ -11,13 +11,16 @@ from scipy.stats import ortho_group
 from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
 from geometry.measures.alignment import in_basis, share_held
+from gui.export.pictures import render_scene
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, CurveAligner, is_tangled
 from gui.services.alignment_text import caption, readout
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.camera import CameraPose
 from gui.state.session import ComparedModel, Session
+from gui.style.theme import LIGHT
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
 
@@ -54,9 +57,52 @@ def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
         ours = opened.curve.coordinates[first : last + 1]
         np.testing.assert_allclose(lines(opened), ours, atol=1e-9)
     said = resolve_scene(opened).caption[-1]
-    assert said.startswith("thin line: other · positions 1–199\n")
+    assert said.startswith("blue: other · positions 1–199\n")
     assert ("scaled × 0.500 · " in said) == (how == "scaled")
     assert "disparity 0.000 · RMS " in said
+
+
+def test_it_begins_at_the_shown_curves_size_and_each_has_a_hue(opened, beside, copy):
+    beside(copy)
+    opened.colormap = "viridis"
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    assert opened.aligned.alignment.scale == pytest.approx(0.5)
+    state = resolve_scene(opened)
+    assert state.scale.colormap == "orange"
+    assert state.legend == (("helix · 1–199", "orange"), ("other · 1–199", "blue"))
+    (guide,) = state.guides
+    np.testing.assert_array_equal(guide.along, np.arange(1, 200))
+    opened.alignment = CurveAlignment(OfCompared(KEY), coloring="grey")
+    state = resolve_scene(opened)
+    assert state.scale.colormap == "viridis", "it keeps its colours"
+    assert state.legend == (("helix · 1–199", "viridis"), ("other · 1–199", "grey"))
+    opened.alignment = CurveAlignment(OfCompared(KEY), coloring="matched")
+    state = resolve_scene(opened)
+    assert (state.scale.colormap, state.legend) == ("viridis", ())
+    assert state.caption[-1].startswith("thin line: other · ")
+    opened.alignment = None
+    assert resolve_scene(opened).scale.colormap == "viridis"
+
+
+@pytest.mark.parametrize("compact", [False, True], ids=["whole", "compact"])
+def test_both_are_drawn_in_their_hues_with_a_legend(opened, beside, helix, compact):
+    beside(helix(120, 16, 9))
+    pose = CameraPose(np.array([0.0, 0, 30]), np.zeros(3), np.array([0.0, 1, 0]), 5.0)
+
+    def hues():
+        """The pixels that are orange, and blue: of the whole picture, and at its upper left."""
+        drawn = render_scene(resolve_scene(opened), LIGHT, pose, (400, 300), compact=compact)
+        red, _, blue = np.moveaxis(drawn[..., :3].astype(int), -1, 0)
+        seen = red - blue > 80, blue - red > 80
+        return [int(one.sum()) for one in seen], [int(one[:60, :80].sum()) for one in seen]
+
+    opened.colormap = "viridis"
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    whole, legend = hues()
+    assert min(legend) > 80
+    assert min(whole) > min(legend) + 100, "the curves too"
+    opened.alignment = None
+    assert hues()[1] == [0, 0]
 
 
 def test_mirrored_only_if_it_may_be(opened, beside, helix):
@@ -67,7 +113,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     beside(table @ flip)
     seen = {}
     for mirrored in (True, False):
-        opened.alignment = CurveAlignment(OfCompared(KEY), mirrored=mirrored)
+        opened.alignment = CurveAlignment(OfCompared(KEY), "turned", mirrored=mirrored)
         seen[mirrored] = opened.aligned.alignment
         assert ("reflected and rotated" in caption(opened.aligned)) == seen[mirrored].mirrors
     assert not seen[False].mirrors

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.services.undo import MOST, MOST_MODELS, NAMES, NOT_UNDONE, Undo
+from gui.services.undo import LINKED, MOST, MOST_MODELS, NAMES, NOT_UNDONE, Undo
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.session import MAIN, WANTED
 from tests.gui.result_stage import CONTROL, SHIFT
@@ -229,6 +229,29 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
         assert models(opened) == after
     assert undo.redoes == ""
     assert opened.notice is None
+
+
+def test_the_ranges_that_models_had_before_they_were_linked_come_back(
+    opened, comparing, with_models, table, controller
+):
+    comparing.add(table(50), (3, 40), (2, 1, 3))
+    comparing.add(table(60))
+    before = models(opened)
+    controller.request_positions(10, 30)
+    opened.ranges_linked = True
+    linked = models(opened)
+    assert {positions for _, positions, _ in linked} == {(10, 30)}
+    assert with_models.undoes == LINKED
+    with_models.undo()
+    assert not opened.ranges_linked
+    assert models(opened)[1:] == before[1:]
+    with_models.redo()
+    assert opened.ranges_linked
+    assert models(opened) == linked
+    opened.ranges_linked = False
+    opened.ranges_linked = True  # which changes nothing any more
+    with_models.undo()
+    assert models(opened)[1:] == before[1:]
 
 
 def test_opening_another_model_is_undone_with_those_beside_it(

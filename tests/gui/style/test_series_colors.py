@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gui.services.comparing import MOST
-from gui.style.theme import SERIES, THEMES
+from gui.state.colors import lookup_table
+from gui.style.theme import HUES, SERIES, THEMES
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
 SEEN_WITHOUT = {
@@ -59,6 +60,27 @@ def test_any_two_can_be_told_apart(name, lacking):
     places = [TO_OKLAB @ np.cbrt(TO_CONES @ np.clip(color, 0, 1)) for color in seen]
     apart = min(np.linalg.norm(a - b) for a, b in itertools.combinations(places, 2))
     assert apart > (0.14 if lacking == "nothing" else 0.085)
+
+
+@pytest.mark.parametrize("name", list(HUES))
+def test_a_map_of_one_hue_is_seen_on_both_viewports(name):
+    for color in map(hexadecimal, lookup_table(name)):
+        assert all(contrast(color, theme.viewport) >= 2 for theme in THEMES.values())
+
+
+@pytest.mark.parametrize("lacking", list(SEEN_WITHOUT))
+def test_the_hues_of_two_curves_can_be_told_apart_at_any_darkness(lacking):
+    places = {}
+    for name in ("orange", "blue"):
+        colors = [linear(hexadecimal(one)) for one in lookup_table(name)[::8]]
+        seen = [SEEN_WITHOUT[lacking] @ color for color in colors]
+        places[name] = [TO_OKLAB @ np.cbrt(TO_CONES @ np.clip(color, 0, 1)) for color in seen]
+    apart = min(np.linalg.norm(a - b) for a, b in itertools.product(*places.values()))
+    assert apart > 0.085
+
+
+def hexadecimal(color):
+    return "#{:02x}{:02x}{:02x}".format(*color[:3])
 
 
 def test_there_is_one_for_the_open_model_and_each_other():

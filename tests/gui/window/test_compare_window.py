@@ -189,7 +189,8 @@ def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
     session, window = application.session, application.window
     session.models, session.recent = (), session.recent[:1]
     menu = overlay_menu(window)
-    (action,) = menu.actions()
+    typed, _, action = menu.actions()
+    assert typed.text() == "Id, path or formula…"
     assert "No other model" in action.text()
     assert not action.isEnabled()
     menu.close()

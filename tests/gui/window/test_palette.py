@@ -8,7 +8,7 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.window.palette import Item, Palette, matching, positions_meant
+from gui.window.palette import AddPalette, Item, Palette, matching, positions_meant, sources_meant
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
@@ -146,3 +146,68 @@ def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(appli
     assert shown.isVisible()
     QTest.keyClick(shown.field, Qt.Key.Key_Escape)  # which closes it
     assert not application.window.findChildren(Palette) or not shown.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("synthetic:helix,turns=2", ["Open", "Add"]), (" sinusoidal:64x32 ", ["Open", "Add"]),
+        ("/models/a b", ["Open", "Add"]), ("~/x.npy", ["Open", "Add"]), ("./x", ["Open", "Add"]),
+        ("EleutherAI/pythia-70m@step1", ["Open", "Add"]), ("/work/a.helix", ["Open"]),
+        ("zoom", []), ("", []), ("20-60", []), ("show spectra", []),
+    ],
+)  # fmt: skip
+def test_paths_ids_and_formulas_are_sources(text, offered):
+    done = []
+    opening, adding = (lambda s: done.append(("Open", s))), (lambda s: done.append(("Add", s)))
+    found = sources_meant(text, opening, adding)
+    assert [one.title.split()[0] for one in found] == offered
+    for one in found:
+        one.run()
+    assert done == [(what, text.strip()) for what in offered]
+    alone = sources_meant(text, lambda s: None, None)
+    assert [one.title.split()[0] for one in alone] == offered[:1]
+
+
+def test_a_typed_formula_is_opened_or_shown_beside(application, palette, wait_until_idle):
+    QTest.keyClick(palette("synthetic:helix,n=50,turns=2").field, Qt.Key.Key_Return)
+    QApplication.processEvents()
+    wait_until_idle(application)
+    assert application.session.model.n_positions == 50
+    shown = palette("sinusoidal:40x8")
+    assert titles(shown)[1] == "Add sinusoidal:40x8 beside"
+    QTest.keyClick(shown.field, Qt.Key.Key_Down)
+    QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    QApplication.processEvents()
+    wait_until_idle(application)
+    assert [one.name for one in application.session.compared] == ["sinusoidal-40x8"]
+
+
+def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
+    application, wait_until_idle, write_table, helix, qtbot
+):
+    window, session = application.window, application.session
+    source = str(write_table(helix(90, 8), "typed"))
+
+    def type_source(text):
+        menu = window.side_by_side._make_menu()
+        menu.actions()[0].trigger()
+        menu.deleteLater()
+        (shown,) = [one for one in window.findChildren(AddPalette) if one.isVisible()]
+        QTest.keyClicks(shown.field, text)
+        QTest.keyClick(shown.field, Qt.Key.Key_Return)
+        QApplication.processEvents()
+        wait_until_idle(application)
+
+    type_source(source)
+    assert [one.session.model.name for one in session.compared] == ["typed"]
+    type_source("synthetic:helix,n=30")
+    assert session.compared[1].session.model.n_positions == 30
+    for wrong in ("synthetic:banana", "/nowhere/at/all"):
+        application.controller.open(wrong)
+        wait_until_idle(application)
+        said = session.notice.text
+        session.notice = None
+        type_source(wrong)
+        assert session.notice.text == said
+        assert session.compared[-1].failed == said

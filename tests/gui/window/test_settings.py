@@ -23,6 +23,7 @@ IN_ONE_FILE = hypothesis_settings(
 REMEMBERED = (
     "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
     "opacity", "outside", "projection", "keep_turned", "recent", "prompt", "folders",
+    "compare_columns",
 )  # fmt: skip
 
 
@@ -64,6 +65,7 @@ def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
         colormap="viridis", cyclic_colormap="batlow", color_span="table",
         outside="faint", projection="parallel",
         line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
+        compare_columns=(("turns", 80), ("range", 0)),
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},

@@ -19,6 +19,7 @@ from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList
 from gui.panels.side.models.model_rows import list_groups
 from gui.services.loading import has_versions, remembered_name, short_name
+from gui.services.work_files.reopening import is_work
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -58,7 +59,7 @@ class ModelPanel(Panel):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self._opened = ""
+        self._opened = self._asked = ""
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search, or enter an id or a path")
         self.search.setClearButtonEnabled(True)
@@ -157,6 +158,7 @@ class ModelPanel(Panel):
             self.searchRequested.emit(line.source)
         # After the second click of a double-click the model is open or opening already.
         elif not line.refusal and not line.is_open and not self._is_opening(line.source):
+            self._asked = line.source
             self.openRequested.emit(line.source)
 
     def _on_search_entered(self) -> None:
@@ -176,7 +178,8 @@ class ModelPanel(Panel):
         act.setEnabled(not line.is_open and not self._is_opening(line.source))
         if line.kind == "source":
             beside = menu.addAction("Add for comparison")
-            beside.setEnabled(self.session.model is not None and not line.refusal)
+            possible = not line.refusal and not is_work(line.source)
+            beside.setEnabled(self.session.model is not None and possible)
             beside.triggered.connect(lambda: self.compareRequested.emit(line.source))
             what = "path" if parse_address(line.source) is None else "id"
             menu.addAction(f"Copy {what}").triggered.connect(lambda: self._copy(line))
@@ -204,6 +207,9 @@ class ModelPanel(Panel):
     def _on_model_changed(self) -> None:
         model = self.session.model
         self._opened = remembered_name(model.source) if model is not None else ""
+        asked, self._asked = self._asked, ""
+        if model is not None and asked and identity(asked) == identity(self._opened):
+            self.search.clear()  # otherwise it would go on hiding the catalogue
         self._show_lines()
 
     def _on_offline_changed(self) -> None:

@@ -345,6 +345,7 @@ def test_bars_that_a_fast_fit_leaves_out_wait_for_the_exact_one(panel):
     assert shares[:3] == pytest.approx(partial.explained_variance_ratio)
     assert shares[3:] == before[3:]
     assert "at the last exact fit" in panel.components.bars.describe(5)
-    panel.session.model = SimpleNamespace(n_positions=N, d_model=16, source="b", name="b")
-    panel.session.curve = place_curve(W_pos, replace(partial), (1, 2, 3))
-    assert len(panel.components.bars.shares()) == 3
+    other = SimpleNamespace(n_positions=N, d_model=16, source="b", name="b")
+    first = place_curve(W_pos, replace(partial), (1, 2, 3))
+    panel.session.change(curve=first, model=other)
+    assert len(panel.components.bars.shares()) == 3, "at once: the others were another model's"

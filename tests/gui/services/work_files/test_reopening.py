@@ -311,7 +311,7 @@ def test_one_that_is_still_being_read_is_not_taken_down():
     assert take_alignment(session, [7, 4]) == CurveAlignment(OfCompared(1), "scaled")
 
 
-def test_a_view_is_shown_with_what_is_laid_over_it_if_that_is_there(
+def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     session, controller, two, take, write_table, helix
 ):
     session.alignment = CurveAlignment(OfCompared(two[0]), "scaled")
@@ -325,14 +325,19 @@ def test_a_view_is_shown_with_what_is_laid_over_it_if_that_is_there(
     controller.go_to(view)  # the open model is one beside another now
     assert session.model.name == "helix"
     assert laid_of(session) == "long"
+    aligned = session.aligned.coordinates.copy()
     controller.comparing.remove(session.alignment.what.key)
-    controller.go_to(view)
     assert session.alignment is None
-    assert session.aligned is None
+    controller.go_to(view)
+    assert laid_of(session) == "long"
+    np.testing.assert_allclose(session.aligned.coordinates, aligned, atol=1e-9)
+    (added,) = [one for one in session.compared if one.key == session.alignment.what.key]
+    assert not added.in_grid, "the grid stays as it is"
+    controller.comparing.clear()
     controller.open(str(write_table(helix(64, 12, 1), "another")))
     controller.go_to(view)
     assert session.model.name == "helix"
-    assert session.alignment is None
+    assert laid_of(session) == "long"
 
 
 def test_a_view_with_nothing_laid_over_takes_it_away(opened, controller, take):

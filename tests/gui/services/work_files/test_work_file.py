@@ -69,7 +69,7 @@ BESIDE = replace(WORK, others=OTHERS, main_at=1, alone=2)
 LAYINGS = (
     CurveAlignment(OfCompared(1), "basis", mirrored=False, middle="own"),
     CurveAlignment(OfRange((3, 40)), "scaled"),
-    CurveAlignment(OfStep(2000)),
+    CurveAlignment(OfStep(2000), "turned", coloring="grey"),
 )
 HOW = {"how": "turned", "mirrored": True, "middle": None}
 PANELS = {
@@ -108,8 +108,9 @@ def path(tmp_path):
         BESIDE,
         *(replace(BESIDE, alignment=alignment) for alignment in LAYINGS),
         replace(WORK, alignment=LAYINGS[1], panels=PANELS),
+        replace(WORK, fields={**WORK.fields, "compare_columns": (("turns", 80), ("range", 0))}),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -178,6 +179,10 @@ DAMAGED = [
     (BESIDE, lambda said: said.update(main_at=-1)),
     (BESIDE, lambda said: said.update(alone=3)),
     (BESIDE, lambda said: said.update(alone="main")),
+    (WORK, lambda said: said["session"].update(compare_columns=[["turns"]])),
+    (WORK, lambda said: said["session"].update(compare_columns=[["turns", -1]])),
+    (WORK, lambda said: said["session"].update(compare_columns=[[7, 80]])),
+    (WORK, lambda said: said["session"].update(compare_columns="turns")),
     (BESIDE, lambda said: said["others"][0].update(components=[1, 2])),
     (BESIDE, lambda said: said["others"][1].update(positions=[5, 2])),
     (BESIDE, lambda said: said["others"][1].update(source=7)),
@@ -190,6 +195,7 @@ DAMAGED = [
     (ALIGNED, lambda said: said["laying"].update(how="anyhow")),
     (ALIGNED, lambda said: said["laying"].update(mirrored=1)),
     (ALIGNED, lambda said: said["laying"].update(middle="mean")),
+    (ALIGNED, lambda said: said["laying"].update(coloring="red")),
     (ALIGNED, lambda said: said["laying"].update(other=2)),
     (ALIGNED, lambda said: said["laying"].update(other=-1)),
     (ALIGNED, lambda said: said["laying"].update(step=3)),

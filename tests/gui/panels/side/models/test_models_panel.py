@@ -232,6 +232,22 @@ def test_the_open_model_is_in_sight(panel):
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last))
 
 
+def test_what_was_searched_and_opened_hides_the_catalogue_no_longer(panel):
+    QTest.keyClicks(panel.search, "alias")
+    assert titles(panel)[0] == "Alias"
+    heard = record(panel)
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    (source,) = heard
+    assert panel.search.text() == "alias", "it may fail, and be corrected"
+    panel.session.model = model_of(source)
+    assert panel.search.text() == ""
+    assert {"GPT-2 small", "Alias"} <= {*titles(panel)}
+    assert panel.list.viewport().rect().contains(panel.list.rect_of(source).center())
+    QTest.keyClicks(panel.search, "gpt")
+    panel.session.model = model_of(RECENT[0])  # opened elsewhere
+    assert panel.search.text() == "gpt"
+
+
 def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     panel.search.setText("gpt")
     panel.activateWindow()

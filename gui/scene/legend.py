@@ -1,0 +1,100 @@
+"""The legend of curves drawn over each other: a strip of each one's colours, and its name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D
+
+from gui.scene.hud import Box, Text2D
+from gui.state.colors import legible, lookup_table
+from gui.style.theme import GRID, SMALL
+
+WIDTH, HEIGHT, LINE, STEPS = 28, 6, 18, 28
+"""Of a strip, the height of a line in logical pixels, and the colours of a strip."""
+
+
+class CurveLegend:
+    """A line for each curve, from the upper left corner."""
+
+    def __init__(self, renderer: pv.Renderer) -> None:
+        self._renderer = renderer
+        self._entries: tuple[tuple[str, str], ...] = ()
+        self._lines: list[tuple[_Strip, Text2D]] = []
+        self._color, self._background = "#000000", "#ffffff"
+
+    def style(self, color: str, background: str) -> None:
+        """Set the colours of the names and of what is behind them, ``#rrggbb``."""
+        self._color, self._background = color, background
+        for _, text in self._lines:
+            text.style(color, SMALL)
+        self._color_strips()
+
+    def show(self, entries: tuple[tuple[str, str], ...]) -> None:
+        """Set name and colour map of each curve; none to hide the legend."""
+        if entries == self._entries:
+            return
+        self._entries = entries
+        while len(self._lines) < len(entries):
+            self._lines.append((_Strip(self._renderer), Text2D(self._renderer)))
+            self._lines[-1][1].style(self._color, SMALL)
+        for number, (strip, text) in enumerate(self._lines):
+            if number < len(entries):
+                text.write(entries[number][0])
+            else:
+                strip.hide()
+                text.hide()
+        self._color_strips()
+
+    def _color_strips(self) -> None:
+        for (strip, _), (_, colormap) in zip(self._lines, self._entries, strict=False):
+            strip.show(legible(lookup_table(colormap), self._background))
+
+    def place(self, left: float, top: float, right: float, scale: float, dpi: int) -> list[Box]:
+        """Place it between two pixels from the left; return the pixels that it covers."""
+        boxes = []
+        for number, (strip, text) in enumerate(self._lines[: len(self._entries)]):
+            middle = top - (number + 0.5) * LINE * scale
+            strip.place(left, middle, scale)
+            beside = left + (WIDTH + GRID) * scale
+            text.place(beside, middle, middle=True)
+            text.fit(max(right - beside, scale), dpi)
+            box = text.box(dpi)
+            boxes.append((left, min(box[1], middle), box[2], box[3]))
+        return boxes
+
+
+class _Strip:
+    """A short horizontal strip of a colour map."""
+
+    def __init__(self, renderer: pv.Renderer) -> None:
+        self._data = pv.PolyData()
+        self._mapper = vtkPolyDataMapper2D()
+        self._mapper.SetInputData(self._data)
+        self.actor = vtkActor2D()
+        self.actor.SetMapper(self._mapper)
+        renderer.AddViewProp(self.actor)
+        self._at: tuple[float, ...] | None = None
+
+    def show(self, table: np.ndarray) -> None:
+        """Show a lookup table of (256, 4) uint8 colours."""
+        self._mapper.SetLookupTable(pv.LookupTable(values=table, scalar_range=(0, STEPS - 1)))
+        self._mapper.SetScalarRange(0, STEPS - 1)
+        self.actor.SetVisibility(True)
+
+    def hide(self) -> None:
+        """Hide it."""
+        self.actor.SetVisibility(False)
+
+    def place(self, left: float, middle: float, scale: float) -> None:
+        """Put it at a pixel: its left edge and its middle."""
+        if self._at == (left, middle, scale):
+            return
+        self._at = (left, middle, scale)
+        x = np.repeat(left + np.linspace(0, WIDTH * scale, STEPS + 1), 2)
+        y = np.tile([middle - HEIGHT / 2 * scale, middle + HEIGHT / 2 * scale], STEPS + 1)
+        first = 2 * np.arange(STEPS)
+        faces = np.column_stack([np.full(STEPS, 4), first, first + 2, first + 3, first + 1])
+        self._data.points = np.column_stack([x, y, np.zeros_like(x)])
+        self._data.faces = faces.ravel()
+        self._data.cell_data["step"] = np.arange(STEPS, dtype=np.float32)
