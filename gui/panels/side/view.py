@@ -56,7 +56,9 @@ class _Pages(QStackedWidget):
     """As high as its first page, so that a row does not change with what it is about."""
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), self.widget(0).sizeHint().height())
+        first = self.widget(0)
+        hint = super().sizeHint()
+        return hint if first is None else QSize(hint.width(), first.sizeHint().height())
 
 
 class ViewPanel(Panel):
@@ -130,8 +132,8 @@ class ViewPanel(Panel):
             ),
             "What is drawn of the curve",
         )
-        self.options = CurveOptions(theme, self)
-        self.after_drag = self.options.after_drag
+        self.curve_options = CurveOptions(theme, self)
+        self.after_drag = self.curve_options.after_drag
         self.more = QToolButton()
         self.more.setText("⋯")
         self.more.setProperty("class", "chip")
@@ -210,8 +212,8 @@ class ViewPanel(Panel):
         self.outside.chosen.connect(self.outsideRequested)
         self.projection.chosen.connect(self.projectionRequested)
         self.curve_parts.chosen.connect(lambda parts: self.lookRequested.emit("curve_parts", parts))
-        self.more.clicked.connect(lambda: self.options.open_beside(self.more))
-        self.options.lookRequested.connect(self.lookRequested)
+        self.more.clicked.connect(lambda: self.curve_options.open_beside(self.more))
+        self.curve_options.lookRequested.connect(self.lookRequested)
         self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
         events = self.session.events
         for changed in (
@@ -305,9 +307,9 @@ class ViewPanel(Panel):
         self.outside.show_value(session.outside)
         self.projection.show_value(session.projection)
         self.curve_parts.show_value(session.curve_parts)
-        self.options.show_session(session)
+        self.curve_options.show_session(session)
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
-        self.options.set_theme(theme)
+        self.curve_options.set_theme(theme)
         self.period.set_theme(theme)

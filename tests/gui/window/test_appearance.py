@@ -30,11 +30,11 @@ def test_sizes_chosen_in_view_are_drawn_undone_saved_and_copied(
 ):
     session, actors = application.session, window.viewport.scene._actors
     QTest.mouseClick(view.more, LEFT)
-    field = view.options.sliders["point_size"].field
+    field = view.curve_options.sliders["point_size"].field
     field.selectAll()
     QTest.keyClicks(field, "12")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    view.options.close()
+    view.curve_options.close()
     QTest.mouseClick(view.curve_parts.buttons["points"], LEFT)
     settle()
     ratio = window.viewport.interactor.devicePixelRatioF()

@@ -164,9 +164,9 @@ def test_fits_its_place_in_the_left_column(panel, dress):
 def options(panel, qtbot):
     """The small window of the curve's sizes, opened by its button."""
     qtbot.mouseClick(panel.more, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(panel.options.isVisible)
-    yield panel.options
-    panel.options.close()
+    qtbot.waitUntil(panel.curve_options.isVisible)
+    yield panel.curve_options
+    panel.curve_options.close()
 
 
 def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
