@@ -153,8 +153,8 @@ def _curve(
         "thickness": 10,
         "outlinewidth": 0,
     }
-    line: dict[str, object] = {**colored, "width": LINE_WIDTH * look.line_share}
-    marker: dict[str, object] = {**colored, "size": POINT_SIZE * look.point_share, "opacity": 1}
+    line: Trace = {**colored, "width": LINE_WIDTH * look.line_share}
+    marker: Trace = {**colored, "size": POINT_SIZE * look.point_share, "opacity": 1}
     # Markers that are not drawn have no bar either.
     (line if look.curve_parts == "line" else marker).update(colorbar=bar, showscale=True)
     return {**_points(points, look, texts), "line": line, "marker": marker}

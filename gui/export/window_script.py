@@ -208,12 +208,12 @@ class _ModelLines:
         ]
         if state.outside == "faint":
             faint = f'color="{theme.faint}", {self._opacity}**flat)'
-            thickness = f"line_width={FAINT_LINE_WIDTH * look.line_share * SCALE:g}"
-            size = f"point_size={FAINT_POINT_SIZE * look.point_share * SCALE:g}"
+            thick = f"line_width={FAINT_LINE_WIDTH * look.line_share * SCALE:g}"
+            across = f"point_size={FAINT_POINT_SIZE * look.point_share * SCALE:g}"
             if look.curve_parts != "points":
-                lines.append(f"plotter.add_mesh(pv.lines_from_points(points), {thickness}, {faint}")
+                lines.append(f"plotter.add_mesh(pv.lines_from_points(points), {thick}, {faint}")
             if look.curve_parts != "line":
-                lines.append(f"plotter.add_points(points, {size}, {faint}")
+                lines.append(f"plotter.add_points(points, {across}, {faint}")
         bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
         if self._sight.compact or hexed:
             bar = "show_scalar_bar=False"

@@ -57,8 +57,8 @@ class _Pages(QStackedWidget):
 
     def sizeHint(self) -> QSize:
         first = self.widget(0)
-        height = super().sizeHint().height() if first is None else first.sizeHint().height()
-        return QSize(super().sizeHint().width(), height)
+        hint = super().sizeHint()
+        return hint if first is None else QSize(hint.width(), first.sizeHint().height())
 
 
 class ViewPanel(Panel):

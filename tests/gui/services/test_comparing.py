@@ -382,7 +382,7 @@ def test_until_it_is_read_it_is_listed_and_cannot_take_the_place(
 
 
 def test_a_model_without_a_view_comes_last_and_changes_no_colours(opened, comparing, short, long):
-    opened.color_by = "norm"
+    opened.change(color_by="norm", color_span="table")
     overlay = comparing.add(long, in_grid=False)
     assert opened.color_limits is None
     key = comparing.add(short)

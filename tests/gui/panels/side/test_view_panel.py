@@ -165,7 +165,7 @@ def options(panel, qtbot):
     """The small window of the curve's sizes, opened by its button."""
     qtbot.mouseClick(panel.more, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(panel.curve_options.isVisible)
-    yield panel.options
+    yield panel.curve_options
     panel.curve_options.close()
 
 
