@@ -55,9 +55,9 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     explanation = (
         "Each line is a model in the range that is shown of it, each column one number, defined in"
         " its title’s tip: variance and rank, the fitted helix, norms, how rough the curve is and"
-        " how often it goes round. A click on a title sorts, dragging it moves the column;"
-        " “Columns…” shows and hides them. Ctrl+C copies the table as it stands, shares from 0 to"
-        " 1."
+        " how often it goes round. A click on a title sorts, dragging it moves the column,"
+        " “Columns…” chooses which are shown; Ctrl+C copies the table as it stands, shares from 0"
+        " to 1."
     )
     empty = "Open a model to see its numbers beside those of others."
     defaults = Choices()
