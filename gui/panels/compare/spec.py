@@ -55,8 +55,8 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     explanation = (
         "Each row is a model in its shown range; each column is a quantity, defined in the "
         "tooltip of its title: variance and rank, the fitted helix, norms, roughness and number "
-        "of loops. Click a title to sort, drag it to move the column; “Columns…” shows and hides "
-        "them. Ctrl+C copies the table as shown, with shares from 0 to 1."
+        "of loops. Click a title to sort, drag it to move the column, “Columns…” chooses which are "
+        "shown; Ctrl+C copies the table as shown, with shares from 0 to 1."
     )
     empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
