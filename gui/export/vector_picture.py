@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyvista as pv
@@ -34,6 +35,7 @@ from gui.scene.picking import Projection
 from gui.scene.scene import HelixScene
 from gui.state.camera import VIEW_ANGLE
 
+Side = Literal["left", "center", "right"]
 MOST_STROKES = 20_000
 """Pieces and points that are painted as vectors, of 150 to 200 bytes each: up to 4 MB."""
 PIECE = 16.0
@@ -86,7 +88,7 @@ def add_scene(figure: Figure, scene: HelixScene, corner: tuple[float, float] = (
 
 
 def add_text(
-    figure: Figure, at: tuple[float, float], words: str, color: str, size: float, side: str
+    figure: Figure, at: tuple[float, float], words: str, color: str, size: float, side: Side
 ) -> None:
     """Write a text beside a pixel, vertically centred; ``size`` in pixels."""
     font = FontProperties(fname=font_file(), size=size * 72 / figure.dpi)
@@ -283,7 +285,7 @@ class _Painted(Artist):
     @allow_rasterization
     def draw(self, renderer: RendererBase) -> None:
         strokes, place = self._strokes, self.get_transform()
-        widths = renderer.points_to_pixels(strokes.widths * self._point)
+        widths: np.ndarray = strokes.widths * renderer.points_to_pixels(self._point)
         renderer.open_group("scene")
         dot, gc = Outline.unit_circle(), renderer.new_gc()
         gc.set_clip_rectangle(self.get_clip_box())
@@ -357,7 +359,8 @@ def _texts(actor: vtkTextActor, dpi: int, unit: float) -> Iterator[Artist]:
             (left, bottom), right - left, top - bottom,
             facecolor=(*prop.GetBackgroundColor(), prop.GetBackgroundOpacity()), linewidth=0,
         )  # fmt: skip
-    side = {0: "left", 1: "center", 2: "right"}[prop.GetJustification()]
+    sides: tuple[Side, ...] = ("left", "center", "right")
+    side = sides[prop.GetJustification()]
     edge = {"left": left, "center": (left + right) / 2, "right": right}[side]
     # SVG shows two spaces as one, unless one of them is a no-break space.
     lines = words.replace("  ", "\N{NO-BREAK SPACE} ").split("\n")

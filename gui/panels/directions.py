@@ -362,7 +362,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         entries |= {f"right_{number}": found.over_index[number - 1] for number in drawn}
         if found.E_energy is not None:
             entries["E_energy"] = found.E_energy
-        made = {"direction": np.arange(1, len(found.singular_values) + 1)}
+        made: dict[str, np.ndarray] = {"direction": np.arange(1, len(found.singular_values) + 1)}
         made["singular_value"] = found.singular_values
         for prefix, measured in (("", found.sparsity), ("random_", found.random)):
             made[f"{prefix}above_0_1"] = np.array(measured.above_0_1)

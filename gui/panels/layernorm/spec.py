@@ -516,7 +516,8 @@ def _tables_of_sums(result: ComparedSums) -> dict[str, dict[str, np.ndarray]]:
         }
         tables = {"": measures, "pair": pair, "distances": apart}
     among = result.among
-    drawn = {f"random_{measure}": among.likeness.of(measure) for measure in MEASURES}
+    drawn: dict[str, np.ndarray] = {}
+    drawn |= {f"random_{measure}": among.likeness.of(measure) for measure in MEASURES}
     for number in (0, 1):
         drawn[f"random_token_{number + 1}"] = among.tokens[:, number]
         drawn[f"random_position_{number + 1}"] = among.positions[:, number]

@@ -456,8 +456,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             **{name: np.array([getattr(one, name) for one in shape.curves]) for name in names},
             "rms_distance": np.array([shape.rms(one.name) for one in shape.curves]),
         }
-        found = {"": curves, "positions": positions, "whole": whole}
-        return {**found, "null-curves": nulls} if nulls else found
+        tables = {"": curves, "positions": positions, "whole": whole}
+        return {**tables, "null-curves": nulls} if nulls else tables
 
     def script(self, view: ShapeView) -> str:
         question, name = view.question, chosen(view)
