@@ -278,24 +278,24 @@ class PictureDialog(QDialog):
         self.mm_width, self.mm_height = QDoubleSpinBox(), QDoubleSpinBox()
         self.dpi = QSpinBox()
         self.dpi.setRange(LEAST_DPI, MOST_DPI)
-        for field in (self.width_, self.height_):
-            field.setRange(16, MAX_PIXELS)
-        for millimetres in (self.mm_width, self.mm_height):
-            millimetres.setRange(5, 2000)
-            millimetres.setDecimals(1)
-        names = ("Width in pixels", "Height in pixels", "Width in mm", "Height in mm",
-                 "Pixels per inch")  # fmt: skip
-        fields: tuple[QSpinBox | QDoubleSpinBox, ...] = (
-            self.width_, self.height_, self.mm_width, self.mm_height, self.dpi,
-        )  # fmt: skip
-        self.width_.setValue(pixels[0])
-        self.height_.setValue(pixels[1])
-        self.mm_width.setValue(paper[0])
-        self.mm_height.setValue(paper[1])
-        self.dpi.setValue(options.dpi)
-        for box, name in zip(fields, names, strict=True):
-            box.setAccessibleName(name)
-            box.valueChanged.connect(self._on_changed)
+        for whole, name, number in (
+            (self.width_, "Width in pixels", pixels[0]),
+            (self.height_, "Height in pixels", pixels[1]),
+            (self.dpi, "Pixels per inch", options.dpi),
+        ):
+            if whole is not self.dpi:
+                whole.setRange(16, MAX_PIXELS)
+            whole.setAccessibleName(name)
+            whole.setValue(number)
+            whole.valueChanged.connect(self._on_changed)
+        for field, name, mm in (
+            (self.mm_width, "Width in mm", paper[0]), (self.mm_height, "Height in mm", paper[1]),
+        ):  # fmt: skip
+            field.setRange(5, 2000)
+            field.setDecimals(1)
+            field.setAccessibleName(name)
+            field.setValue(mm)
+            field.valueChanged.connect(self._on_changed)
         return (
             _in_one(in_a_row(self.width_, "×", self.height_, "pixels")),
             _in_one(in_a_row(self.mm_width, "×", self.mm_height, "mm at", self.dpi, "dpi")),

@@ -123,13 +123,13 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     def tables(self, view: FourierView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by frequency, one by direction, and one by head."""
         found = view.result
-        spectra = {
+        spectra: dict[str, np.ndarray] = {
             "frequency": found.spectra.frequency,
             "amplitude_mean": found.spectra.mean,
             "amplitude_q25": found.spectra.quantile(0.25),
             "amplitude_q75": found.spectra.quantile(0.75),
         }
-        directions = {
+        directions: dict[str, np.ndarray] = {
             "direction": np.arange(1, len(found.waves.cycles) + 1),
             "direction_cycles": found.waves.cycles,
             "direction_r2": found.waves.r2,
