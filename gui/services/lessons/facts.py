@@ -349,7 +349,7 @@ _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "gain_hides": (lambda f: f.top3("W_Q", fold_ln=True) <= f.top3("W_Q") / 2, _Q),
     "writes": (lambda f: f.corner("W_O", "P") >= TUNED, _O),
     "mlp_apart": (lambda f: f.corner("W_in", "P") < 1 <= f.corner("W_in", "E"), _IN + _E),
-    "readable": (lambda f: min(map(f.read_back, ("position", "token"))) >= READABLE, _E),
+    "readable": (lambda f: min(f.read_back("position"), f.read_back("token")) >= READABLE, _E),
     "turning": (lambda f: f.lowest[1] < 0, ()),
 }
 CONDITIONS = frozenset((*FEATURES, *_FOUND))
