@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QElapsedTimer, QPointF, QSize, Qt
+from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import (
     QIcon,
     QImage,
-    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -14,7 +13,7 @@ from PySide6.QtGui import (
     QPixmap,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QComboBox
+from PySide6.QtWidgets import QComboBox
 
 from gui.state.colors import lookup_table
 
@@ -32,7 +31,6 @@ class DropDown(QComboBox):
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._since_letter = QElapsedTimer()  # of a search by letters
 
     def add_colormap(self, text: str, colormap: str) -> None:
         """Append a colour map with an icon of its colours."""
@@ -64,18 +62,6 @@ class DropDown(QComboBox):
         lacking = view.visualRect(last).bottom() + 1 - view.viewport().height()
         if 0 < lacking < view.sizeHintForRow(0):
             view.window().resize(view.window().width(), view.window().height() + lacking)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by typed letters, but leave to the window a letter with which no option begins."""
-        letter, soon = event.text(), QApplication.keyboardInputInterval()
-        typing = self._since_letter.isValid() and self._since_letter.elapsed() < soon
-        plain = not event.modifiers() and letter.isprintable() and letter.strip()
-        if plain and not typing and self.findText(letter, Qt.MatchFlag.MatchStartsWith) < 0:
-            event.ignore()
-            return
-        if plain:
-            self._since_letter.start()
-        super().keyPressEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Step through the list, but only with the focus: else the wheel is scrolling the panel."""
