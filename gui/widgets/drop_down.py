@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import (
     QIcon,
     QImage,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPalette,
