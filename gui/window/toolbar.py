@@ -11,7 +11,7 @@ from gui.window.workspaces import WORKSPACES
 
 TOOLS = (
     (("view_side", "Side"), ("view_article", "Article"), ("view_isometric", "Isometric"),
-     ("view_xy", "xy"), ("view_xz", "xz"), ("view_yz", "yz"), ("frame", "Frame"), ("spin", "Spin")),
+     ("view_xy", "xy"), ("view_xz", "xz"), ("view_yz", "yz"), ("frame", "Fit"), ("spin", "Spin")),
     (("select_box", "Box"), ("select_lasso", "Lasso"), ("measure", "Measure")),
     (("parallel", "Parallel"), ("faint", "Outside"), ("sphere", "Sphere")),
     (("bookmark", "Bookmark"), ("save_picture", "Picture")),
