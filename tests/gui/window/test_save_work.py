@@ -365,5 +365,9 @@ def test_a_bookmark_has_what_is_laid_over(
     application.controller.comparing.remove(keys[1])
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
-    assert (session.alignment, session.aligned, session.notice) == (None, None, None)
-    assert len(session.compared) == 1
+    assert session.notice is None
+    one, added = session.compared
+    assert one.key == keys[0]
+    assert session.alignment == CurveAlignment(OfCompared(added.key), "scaled")
+    assert session.aligned.above.name == "b11"
+    assert added.key not in window.grid.cells, "the views stay as they are"
