@@ -19,6 +19,7 @@ MIN_CONTRAST = 2.0
 """Minimum contrast of a point's colour to a dark background."""
 ROUNDING = 1e-6
 """Values that differ by a smaller share count as equal, such as norms of computed positions."""
+IN_EACH_RANGE = "in each range"
 EACH_POSITION, EACH_VALUE = ("first", "last"), ("lowest", "highest")
 """Labels of one colour bar for several views that span their own ranges."""
 

@@ -9,7 +9,13 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.state.colors import ColorScale, common_scale
+from gui.state.colors import (
+    EACH_POSITION,
+    EACH_VALUE,
+    IN_EACH_RANGE,
+    ColorScale,
+    common_scale,
+)
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
@@ -69,7 +75,9 @@ class ColorStrip(QWidget):
         scale, width = self.scale, 0
         if scale is not None:
             metrics = QFontMetrics(self._font())
-            words = (*scale.title.split(", "), *scale.labels)
+            words = [*scale.title.split(", "), *scale.labels]
+            # Room for these too: with another width all views would be framed anew.
+            words += [IN_EACH_RANGE, *EACH_POSITION, *EACH_VALUE]
             width = max(metrics.horizontalAdvance(word) for word in words)
             names = (name for name, _ in scale.legend(self.theme.viewport, MOST))
             wide = max((metrics.horizontalAdvance(name) for name in names), default=0)

@@ -83,6 +83,7 @@ def test_a_column_of_ones_own_table(application, window, view, settle, tmp_path,
     assert bar.title.text == "loss of it"
     assert (bar.low.text, bar.high.text) == ("1.00", "149.00")
     assert "150 of them for the 200 positions" in session.status
+    window.undo.separate()
     choose(view.column, Qt.Key.Key_Up)
     settle()
     assert session.color_column.name == "kind"
