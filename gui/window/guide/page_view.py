@@ -143,11 +143,14 @@ class GuidePage(QTextBrowser):
         self.setHtml("")
         document = self.document()
         document.setMarkdown(self._page.markdown, _FEATURES)
+        whole = QTextCursor(document)
+        whole.beginEditBlock()  # so that it is laid out once
         for block in _blocks(document):
             self._dress(block)
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
+        whole.endEditBlock()
         self.verticalScrollBar().setValue(at)
         self.highlight(self._words)
 
@@ -163,7 +166,9 @@ class GuidePage(QTextBrowser):
         goes_on = code and after.isValid() and after.blockFormat().hasProperty(_FENCED)
         in_list = item and after.isValid() and after.textList() is not None
         look.setBottomMargin(0 if in_table or goes_on else GRID // 2 if in_list else GRID)
-        look.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        picture = any(format_.isImageFormat() for _, _, format_ in _runs(block))
+        height = 100 if picture else LINE_HEIGHT
+        look.setLineHeight(height, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         if code:
             look.setBackground(QColor(self._theme.panel))
             look.setNonBreakableLines(False)

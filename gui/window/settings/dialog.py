@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable
 
@@ -107,7 +108,8 @@ class SettingsDialog(QDialog):
         self.token.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         buttons = QDialogButtonBox()
         # Enter belongs to the focused field.
-        buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        close.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         self.defaults = buttons.addButton("Reset", QDialogButtonBox.ButtonRole.ResetRole)
         self.defaults.setAutoDefault(False)
@@ -124,6 +126,9 @@ class SettingsDialog(QDialog):
             look, self.appearance, downloads, (self.kept, 1), network, self.offline, self.token,
             buttons, parent=self, spacing=GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID),
         )  # fmt: skip
+        # In reading order; where the buttons stand depends on the desktop.
+        for before, after in itertools.pairwise((self.offline, self.defaults, self.keys, close)):
+            self.setTabOrder(before, after)
         for title in (downloads, network):
             column.insertSpacing(column.indexOf(title), GRID)
 

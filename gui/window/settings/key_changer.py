@@ -1,23 +1,16 @@
-"""Keys that the user has given to commands: checked, stored, applied."""
+"""Keys that the user has given to commands: stored and applied."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QKeySequence
-
 from gui.state.values import Notice
-from gui.window.actions import COMMANDS, Command
+from gui.window.settings.keys import usable
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
     from gui.window.settings.keys_dialog import KeysDialog
-
-PANEL_KEYS = "123456789"
-_NAVIGATION = ("Tab", "Backtab", "Return", "Enter")
-OWN = {command.name: command.shortcut for command in COMMANDS}
-"""The keys of commands at first."""
 
 
 class KeyChanger:
@@ -56,46 +49,3 @@ class KeyChanger:
         self.changed = dict(keys)
         self._window.settings.keys = self.changed
         self._window.commands.set_keys(self.changed)
-
-
-def usable(stored: object) -> tuple[dict[str, str], list[str]]:
-    """Return the stored keys that can be used, and the names of those that cannot.
-
-    Of two commands with one key, that which was changed goes back to its own.
-    """
-    if stored is None:
-        return {}, []
-    if not isinstance(stored, dict):
-        return {}, ["all of them"]
-    keys = {
-        name: key
-        for name, key in stored.items()
-        if name in OWN and isinstance(key, str) and (not key or not why_not(key))
-    }
-    while (twice := _first_conflict(keys)) is not None:
-        del keys[twice]
-    return keys, [str(name)[:40] for name in stored if name not in keys]
-
-
-def _first_conflict(keys: Mapping[str, str]) -> str | None:
-    """Return a changed command whose key another one has, too."""
-    return next((name for name, key in keys.items() if user_of(key, keys, name)), None)
-
-
-def user_of(key: str, keys: Mapping[str, str], but: str = "") -> Command | None:
-    """Return the command that has a key, other than ``but``."""
-    now = {**OWN, **keys}
-    found = (one for one in COMMANDS if key and now[one.name] == key and one.name != but)
-    return next(found, None)
-
-
-def why_not(key: str) -> str:
-    """Return why a key cannot be given to a command, as a sentence; "" if it can."""
-    sequence = QKeySequence(key)
-    if sequence.count() != 1 or sequence.toString() != key:
-        return "This is no key."
-    if key in PANEL_KEYS:
-        return "The keys 1 to 9 open panels."
-    if key.rpartition("+")[2] in _NAVIGATION and "Ctrl" not in key:
-        return "Tab and Enter are for moving between controls and using them."
-    return ""

@@ -23,7 +23,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.actions import COMMANDS, Command, key_text
-from gui.window.settings.key_changer import OWN, user_of, why_not
+from gui.window.settings.keys import OWN, user_of, why_not
 
 SIZE = QSize(640, 560)
 HINT = "Choose a command, then press its new key here."

@@ -199,7 +199,7 @@ class Settings:
 
     @property
     def keys(self) -> object:
-        """Keys of commands as stored, for :func:`gui.window.settings.key_changer.usable`."""
+        """Keys of commands as stored, for :func:`gui.window.settings.keys.usable`."""
         return self._values.get("keys")
 
     @keys.setter

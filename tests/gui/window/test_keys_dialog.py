@@ -9,7 +9,7 @@ from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
 from gui.window.dialogs import TURNING, shortcuts_dialog
 from gui.window.palette import items_of
-from gui.window.settings.key_changer import OWN, usable, user_of, why_not
+from gui.window.settings.keys import OWN, usable, user_of, why_not
 from gui.window.settings.keys_dialog import HINT, KeysDialog
 from gui.window.settings.settings import Settings
 

@@ -485,7 +485,7 @@ def test_tab_goes_through_it_in_reading_order(dialog):
     click_row(dialog, 0)
     page = dialog.kept
     order = [page.folder, page.open_folder, page.limit, page.table, page.remove, page.clear,
-             dialog.offline]  # fmt: skip
+             dialog.offline, dialog.defaults, dialog.keys]  # fmt: skip
     page.folder.setFocus()
     seen = []
     for _ in order:
