@@ -28,7 +28,7 @@ from gui.services.notices import is_offline_by_environment
 from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
-from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
 from gui.widgets.roles import install_roles
 from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
@@ -431,6 +431,10 @@ def _dress(qt: QApplication, theme: Theme) -> None:
         for role in roles:
             palette.setColor(QPalette.ColorRole[role], QColor(color))
     qt.setPalette(palette)
+    # Not by the style sheet: a rule for all widgets would double the time it takes to apply.
+    font = qt.font()
+    font.setPixelSize(theme.px(TEXT))
+    qt.setFont(font)
     qt.setStyleSheet(stylesheet(theme))
 
 

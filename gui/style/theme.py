@@ -199,7 +199,6 @@ def stylesheet(theme: Theme) -> str:
     small, text, title = theme.px(SMALL), theme.px(TEXT), theme.px(TITLE)
     tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
     return f"""
-* {{ font-size: {text}px; }}
 QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
 QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
     background: {theme.panel}; color: {theme.text};
