@@ -4,9 +4,10 @@
 
 GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2, by default that of the list of models.
 The bundled model is pictured too. FOLDER, by default resources/, gets gallery/ and the user guide's
-pictures in guide/.
+pictures in guide/; the first view, in windows of several sizes, goes into first-view/ beside this
+file.
 
-Without a display: ``xvfb-run -a -s "-screen 0 1600x1000x24" python docs/make_screenshots.py …``.
+Without a display: ``xvfb-run -a -s "-screen 0 2600x1600x24" python docs/make_screenshots.py …``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from gui.state.aligned_curve import CurveAlignment, OfRange
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 FILM = (640, 480)
+SIZES = ((1280, 800), (1440, 900), (2560, 1440))
+"""Of the windows whose first view is pictured."""
 LESSON_STEP = "Looking back"
 """The step of the first lesson that is pictured."""
 
@@ -95,6 +98,7 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
         for wanted in OF_MINILM:
             picture_panel(application, wanted, gallery)
     picture_sample(qt, gallery)
+    picture_first_view(qt, Path(__file__).parent / "first-view")
     picture_guide(qt, gpt2, minilm, folder / "guide")
 
 
@@ -144,6 +148,18 @@ def picture_sample(qt: Any, gallery: Path) -> None:
     model = open_source(SAMPLE)
     session = timeline_session(model, history_here(model))
     write_timelapse(session, gallery / "forming.gif", size=FILM)
+
+
+def picture_first_view(qt: Any, folder: Path) -> None:
+    """Picture what the first start shows, in windows of several sizes and both themes."""
+    folder.mkdir(exist_ok=True)
+    with opened(qt, SAMPLE) as application:
+        for width, height in SIZES:
+            application.window.resize(width, height)
+            for theme in ("light", "dark"):
+                application.window.commands.by_name[f"theme_{theme}"].trigger()
+                settle(application)
+                picture_window(application, folder / f"{width}x{height}-{theme}.png")
 
 
 def set_the_scene(application: Application) -> None:
