@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.table import PANELS
+from gui.panels.table import GROUPS, PANELS
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
@@ -302,8 +302,8 @@ class GroupBar(QWidget):
         groups: dict[str, tuple[str, ...]] = {}
         for name in titles:
             groups[group_of(name)] = (*groups.get(group_of(name), ()), name)
-        order = [title for title in _ORDER if title in groups]
-        groups = {title: groups[title] for title in (*order, *(set(groups) - set(order)))}
+        order = dict.fromkeys((*(title for title in GROUPS if title in groups), *groups))
+        groups = {title: groups[title] for title in order}
         self._titles, self._groups, self._front = dict(titles), groups, front
         self.tabs.show_tabs(list(groups), group_of(front) if front else "")
 
@@ -328,9 +328,6 @@ class GroupBar(QWidget):
             menu.addAction(title, partial(signal.emit, self._shown_by(at)))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(event.globalPos())
-
-
-_ORDER = tuple(dict.fromkeys(entry.group for entry in PANELS.values()))
 
 
 class _Tabs(QTabBar):
