@@ -291,7 +291,7 @@ def test_render_with_a_period_or_a_column(table, tmp_path, capsys):
     assert len(seen) == 4
     capsys.readouterr()
     assert run("render", table, "--out", out, "--column-of", own, "--column", "size") == 1
-    assert "own.csv has no column “size”." in capsys.readouterr().err
+    assert "own.csv has no column “size”; its columns are kind, loss." in capsys.readouterr().err
     assert run("render", table, "--out", out, "--column", "size") == 2
     assert run("render", table, "--out", out, "--column-of", own, "--period", "9") == 2
 

@@ -112,7 +112,7 @@ def test_what_is_too_large_is_refused(table, monkeypatch):
 
 
 def test_what_is_no_file_is_refused(tmp_path):
-    with pytest.raises(SourceError, match="There is nothing at"):
+    with pytest.raises(SourceError, match="does not exist"):
         read_columns(tmp_path / "none.csv")
     with pytest.raises(SourceError, match="is a folder"):
         read_columns(tmp_path)

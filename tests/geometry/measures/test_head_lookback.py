@@ -69,7 +69,7 @@ def test_only_three_components_count_and_their_share_is_told():
 
 def test_short_ranges_and_flat_heads():
     heads = rotary((0, 1))
-    with pytest.raises(RangeError, match="9 positions or more"):
+    with pytest.raises(RangeError, match="at least 9 positions"):
         look_back_heads(heads, (0, 7))
     with pytest.raises(RangeError, match="0–299"):
         look_back_heads(heads, (0, 300))

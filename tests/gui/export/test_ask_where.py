@@ -125,7 +125,7 @@ def test_tables_beside_a_csv_replace_nothing_unasked(ask, press, tmp_path):
     answers = ((tmp_path / "sum.csv", csv), (tmp_path / "sum.npz", npz))
     found = ask(*answers, kinds=kinds, beside=("", "lags", "map", "new"))
     assert found == tmp_path / "sum.npz"  # which has all of them in it
-    assert asked == ["sum-lags.csv, sum-map.csv are there already. Replace them?"]
+    assert asked == ["sum-lags.csv, sum-map.csv already exist. Replace them?"]
 
 
 def test_dialogs_open_in_the_folder_of_their_kind_or_the_latest(ask, tmp_path):

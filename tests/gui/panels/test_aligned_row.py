@@ -91,7 +91,7 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
     press(row.middle.buttons["basis"])
     assert opened.alignment.middle == "basis"
     assert np.abs(opened.shown_guides[0].lines[0] - before).max() > 0.01
-    assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 hold ")
+    assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 explain ")
     choose(row, NOTHING)
     assert opened.alignment is None
     assert shown(row) == set()

@@ -116,13 +116,13 @@ def test_the_check_box_or_another_panel_takes_it_out_of_the_view_and_back(shape)
     assert shape.session.shown_guides == ()
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
     (guide,) = shape.session.shown_guides
-    assert "the circle" in guide.caption
+    assert "fitted circle" in guide.caption
     shape.panel.configure(curve="line", in_view=False)
     assert chosen(shape.panel.view()) == "line"
     assert shape.session.shown_guides == ()
     shape.panel.configure(in_view=True)
     (guide,) = shape.session.shown_guides
-    assert "the line" in guide.caption
+    assert "fitted line" in guide.caption
 
 
 def test_it_is_there_only_while_the_panel_is_in_front_and_its_range_long_and_at_rest(shape):

@@ -73,7 +73,7 @@ def test_there_is_room_for_nine(opened, comparing, short, long):
         assert comparing.add(short) is not None
     assert comparing.room == 0
     assert comparing.add(short) is None
-    assert "room for 9" in opened.notice.text
+    assert "At most 9 models" in opened.notice.text
     assert len(opened.compared) == 8
     assert len({one.key for one in opened.compared}) == 8
     comparing.clear()

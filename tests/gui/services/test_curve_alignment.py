@@ -234,7 +234,7 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     more = opened.aligned.more
     assert more.held == pytest.approx(share_held(rows, opened.pca))
     assert more.own > 0.95 > more.held
-    held = f"hold {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance"
+    held = f"explain {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance"
     assert held in readout(opened.aligned)
     assert "about its own mean" in resolve_scene(opened).caption[-1]
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis", middle="basis")

@@ -46,7 +46,7 @@ def test_what_was_answered_is_shown_with_a_caption_when_a_snapshot_is_wanted(tra
     said = resolve_scene(trained).caption
     assert said[0] == "tiny · positions 1–46 · centred"
     assert said[1] == "as it was at step 300 · 30.0\N{NO-BREAK SPACE}k tokens · loss 4.333"
-    assert said[2].startswith("PC 1–3 of step 3\N{THIN SPACE}000 hold ")
+    assert said[2].startswith("PC 1–3 of step 3\N{THIN SPACE}000 explain ")
     trained.basis = "aligned"
     assert resolve_scene(trained).caption[2].startswith("this step’s own PC 1–3, aligned")
 

@@ -55,7 +55,7 @@ def test_the_empty_state_says_what_it_will_show(qtbot):
 
 def test_a_range_that_is_too_short(stage, write_table):
     stage.open(write_table(), positions=(5, 12))
-    assert "9 positions or more" in stage.panel.words.message.text()
+    assert "at least 9 positions" in stage.panel.words.message.text()
     assert "Show a longer range." in stage.panel.words.advice.text()
     assert guide(stage) is None
 

@@ -28,7 +28,7 @@ def test_every_position_is_carried_next_to_where_it_should_land(panel, stage):
     np.testing.assert_allclose(shown.segments[:, 1], points[:-FIRST_LAG][tied])
     apart = np.linalg.norm(shown.segments[:, 0] - shown.segments[:, 1], axis=1)
     assert np.median(apart) < 0.3 * np.abs(points).max()
-    assert f"carried {FIRST_LAG} back" in shown.caption
+    assert f"moved {FIRST_LAG} back" in shown.caption
     (axis,) = shown.dashed
     screw = motion.screw
     along = (axis[1] - axis[0]) / np.linalg.norm(axis[1] - axis[0])

@@ -233,7 +233,7 @@ SAID = ({
 }, {
     "sample": (
         "two sums, each of a word and a place", "these are outliers: 0 and 511",
-        "The constant, beside chance: ≈ holds, as it would by chance",
+        "The constant, beside chance: ≈ holds, as by chance",
         "a single direction, their mean", "main finding, and it holds here",
         "So it is here as well", "So this is a finding about GPT-2",
     ),
@@ -306,7 +306,7 @@ def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
         by_chance.add("norms.stable")
     for claim in (one for one in CLAIMS if one.id in by_chance):
         if name != "gpt2" or claim.panel != "layernorm":  # its file has no words
-            assert "holds, as it would" in worth(found.verdict(claim))
+            assert "≈ holds, as " in worth(found.verdict(claim))
 
 
 @pytest.mark.parametrize("lesson", [0, 1], ids=["the helix", "norms and subspaces"])
