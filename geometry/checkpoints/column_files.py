@@ -16,7 +16,8 @@ from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import open_regular, reading_file
 
 #: Bytes of a file, and cells: each takes up to 100 bytes of memory, so that all take 200 MB.
-MAX_FILE, MAX_CELLS = 50_000_000, 2_000_000
+MAX_FILE = 50_000_000
+MAX_CELLS = 2_000_000
 
 #: Positions: twice those of any known table.
 MAX_POSITIONS = 262_144

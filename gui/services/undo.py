@@ -45,7 +45,6 @@ NAMES = {
     "norms_relative": "norms",
     "hidden_curves": "curves in plots",
     "basis": "components of the training",
-    "ranges_linked": "linked ranges",
     "cameras_linked": "linked cameras",
 }
 """Fields that can be undone, and their names in the menu."""
@@ -55,6 +54,8 @@ NOT_UNDONE = {
     "snapshot": "is the place in a film, which plays",
     "offline": "is a setting",
     "first_range": "is a setting",
+    "compare_columns": "is the arrangement of a table",
+    "ranges_linked": "is undone with the ranges that it replaced",
 }
 """The other fields for the user to set, and why they are left out."""
 CHOICES = "choices of "

@@ -23,6 +23,7 @@ from gui.state.values import (
     ColorBy,
     ColorLimits,
     ColorSpan,
+    ColumnWidths,
     CurveParts,
     FirstRange,
     ModelRow,
@@ -57,10 +58,6 @@ if TYPE_CHECKING:
 
 MAIN = 0
 """The key of the open model in the grid; no :class:`ComparedModel` has it."""
-
-
-ColumnWidths = tuple[tuple[str, int], ...]
-"""Keys of a table's columns in order, and their widths in pixels."""
 
 
 @dataclass(eq=False, repr=False)

@@ -21,6 +21,8 @@ FirstRange = Literal["typical", "from 1", "all"]
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
+ColumnWidths = tuple[tuple[str, int], ...]
+"""Keys of a table's columns in order, and their widths in pixels."""
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
 NO_FIELDS: Fields = MappingProxyType({})

@@ -33,7 +33,7 @@ from gui.style.theme import COLORMAPS, CYCLIC
 
 if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
-    from gui.state.session import ColumnWidths
+    from gui.state.values import ColumnWidths
 
 
 LARGEST_WHOLE = 2**31 - 1

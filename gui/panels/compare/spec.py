@@ -16,7 +16,8 @@ from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.intents import AddModel
 from gui.panels.kit import PanelSpec, Scope, Texts, View
 from gui.plots.spec import Part
-from gui.state.session import MAIN, ColumnWidths
+from gui.state.session import MAIN
+from gui.state.values import ColumnWidths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -45,7 +45,8 @@ from gui.panels.compare.words import (
 )
 from gui.panels.intents import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
-from gui.state.session import MAIN, ColumnWidths, Session
+from gui.state.session import MAIN, Session
+from gui.state.values import ColumnWidths
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox

@@ -16,7 +16,8 @@ from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened
-from gui.state.session import MAIN, ColumnWidths
+from gui.state.session import MAIN
+from gui.state.values import ColumnWidths
 from gui.style.outcomes import SIGNS
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number

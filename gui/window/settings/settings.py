@@ -21,7 +21,7 @@ from gui.state.layout import (
     unpack_layout,
     unpack_place,
 )
-from gui.state.session import ColumnWidths, Session
+from gui.state.session import Session
 from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
@@ -29,6 +29,7 @@ from gui.state.values import (
     POINT_SIZE,
     POINT_SIZES,
     ColorSpan,
+    ColumnWidths,
     CurveParts,
     FirstRange,
     Notice,

@@ -352,7 +352,6 @@ def test_every_field_that_the_user_sets_is_undone_or_left_out_for_a_reason():
         ("keep_turned", True),
         ("basis", "aligned"),
         ("hidden_curves", frozenset({("norms", 3)})),
-        ("ranges_linked", True),
         ("cameras_linked", False),
     ],
 )

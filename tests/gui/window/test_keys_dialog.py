@@ -50,9 +50,9 @@ def shown(dialog):
 
 def test_all_commands_are_listed_with_their_keys_and_can_be_searched(dialog):
     assert dialog.list.topLevelItemCount() == len(COMMANDS)
-    assert shown(dialog)["Go to the next position"] == "→"
+    assert shown(dialog)["Next position"] == "→"
     QTest.keyClicks(dialog.search, "ctrl+g")
-    assert shown(dialog) == {"Go to a position": "Ctrl+G"}
+    assert shown(dialog) == {"Go to position": "Ctrl+G"}
     assert dialog.field.text() == "Ctrl+G"
     dialog.search.clear()
     QTest.keyClicks(dialog.search, "qwertz")
@@ -61,25 +61,25 @@ def test_all_commands_are_listed_with_their_keys_and_can_be_searched(dialog):
 
 
 def test_a_free_key_is_given_at_once_removed_and_reset(dialog):
-    choose(dialog, "frame the curve")
+    choose(dialog, "fit curve to view")
     QTest.keyClick(dialog.field, Qt.Key.Key_Control, CONTROL)  # alone it is no key
-    QTest.keyClick(dialog.field, Qt.Key.Key_J, CONTROL | SHIFT)
-    assert dialog.heard == [{"frame": "Ctrl+Shift+J"}]
-    assert shown(dialog) == {"Frame the curve": "Ctrl+Shift+J"}
+    QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL | SHIFT)
+    assert dialog.heard == [{"frame": "Ctrl+Shift+U"}]
+    assert shown(dialog) == {"Fit curve to view": "Ctrl+Shift+U"}
     QTest.mouseClick(dialog.remove, LEFT)
     assert dialog.heard[-1] == {"frame": ""}
     assert not dialog.remove.isEnabled()
     QTest.mouseClick(dialog.own, LEFT)
     assert dialog.heard[-1] == {}
-    assert shown(dialog) == {"Frame the curve": "F"}
+    assert shown(dialog) == {"Fit curve to view": "F"}
     assert not dialog.own.isEnabled()
 
 
 def test_a_key_that_is_taken_is_only_moved_if_the_user_says_so(dialog):
-    choose(dialog, "frame the curve")
+    choose(dialog, "fit curve to view")
     QTest.keyClick(dialog.field, Qt.Key.Key_G, CONTROL)
     assert dialog.heard == []
-    assert dialog.note.text() == "Ctrl+G is the key of “Go to a position”."
+    assert dialog.note.text() == "Ctrl+G is the key of “Go to position”."
     assert dialog.take.isVisible()
     QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL)  # a free one instead
     assert dialog.heard == [{"frame": "Ctrl+U"}]
@@ -89,7 +89,7 @@ def test_a_key_that_is_taken_is_only_moved_if_the_user_says_so(dialog):
     assert dialog.heard[-1] == {"frame": "Ctrl+G", "go_to": ""}
     assert dialog.note.text() == HINT
     # Its own key is taken now: that is said as well.
-    choose(dialog, "go to a position")
+    choose(dialog, "go to position")
     QTest.mouseClick(dialog.own, LEFT)
     assert dialog.note.text() == "Ctrl+G is the key of “Frame the curve”."
     QTest.mouseClick(dialog.reset_all, LEFT)
@@ -97,7 +97,7 @@ def test_a_key_that_is_taken_is_only_moved_if_the_user_says_so(dialog):
 
 
 def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
-    choose(dialog, "frame the curve")
+    choose(dialog, "fit curve to view")
     QTest.keyClick(dialog.field, Qt.Key.Key_4)
     assert "panels" in dialog.note.text()
     QTest.keyClick(dialog.field, Qt.Key.Key_Tab)
@@ -117,11 +117,11 @@ def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
     [
         (None, {}, 0),
         ("mud", {}, 1),
-        ({"frame": "Ctrl+J", "undo": ""}, {"frame": "Ctrl+J", "undo": ""}, 0),
-        ({"frame": "Ctrl+J", "gone": "Ctrl+U", "undo": 5}, {"frame": "Ctrl+J"}, 2),
+        ({"frame": "Ctrl+Alt+J", "undo": ""}, {"frame": "Ctrl+Alt+J", "undo": ""}, 0),
+        ({"frame": "Ctrl+Alt+J", "gone": "Ctrl+U", "undo": 5}, {"frame": "Ctrl+Alt+J"}, 2),
         ({"frame": "C"}, {}, 1),  # another command has it
         ({"frame": "C", "focus_on_selection": "F"}, {"frame": "C", "focus_on_selection": "F"}, 0),
-        ({"frame": "Ctrl+J", "undo": "Ctrl+J"}, {"undo": "Ctrl+J"}, 1),
+        ({"frame": "Ctrl+Alt+J", "undo": "Ctrl+Alt+J"}, {"undo": "Ctrl+Alt+J"}, 1),
         ({"frame": "7", "undo": "Hyper+Q"}, {}, 2),
     ],
 )
@@ -143,7 +143,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     window.commands.by_name["change_keys"].trigger()
     dialog = window.keys.dialog
     qtbot.waitUntil(dialog.isActiveWindow)
-    choose(dialog, "go to the next position")
+    choose(dialog, "next position")
     QTest.keyClick(dialog.field, Qt.Key.Key_N)
     QTest.mouseClick(dialog.take, LEFT)  # that of the sphere
     choose(dialog, "undo")
@@ -161,7 +161,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     assert "\t" not in window.commands.by_name["sphere"].text()
     assert window.commands.by_name["undo"].shortcut().toString() == "Ctrl+U"
     keys = {item.title: item.key for item in items_of(window)}
-    assert keys["Go to the next position"] == "N"
+    assert keys["Next position"] == "N"
     listed = shortcuts_dialog(window, window.commands.commands.values())
     said = [found.text() for found in listed.findChildren(QLabel)]
     assert "Ctrl+U" in said
@@ -176,11 +176,11 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
 
 
 def test_damaged_keys_are_said_at_start(start_application, settings):
-    settings._set("keys", {"frame": "Ctrl+J", "undo": "Hyper+Q"})
+    settings._set("keys", {"frame": "Ctrl+Alt+J", "undo": "Hyper+Q"})
     settings.sync()
     application = start_application("sinusoidal:64x16", settings=Settings(settings._file))
     assert "undo" in application.session.notice.text
-    assert application.window.commands.by_name["frame"].shortcut().toString() == "Ctrl+J"
+    assert application.window.commands.by_name["frame"].shortcut().toString() == "Ctrl+Alt+J"
     assert application.window.commands.by_name["undo"].shortcut().toString() == "Ctrl+Z"
 
 

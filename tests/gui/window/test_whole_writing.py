@@ -60,7 +60,10 @@ def test_a_full_disk_leaves_what_was_there_and_else_it_is_written_over(model, tm
     out.parent.mkdir()
     out.write_bytes(b"before")
     write = WRITERS[name](model, out)
-    with full_disk(), pytest.raises((HelixscopeError, OSError), match=r"too large|exceeds the maximum"):
+    with (
+        full_disk(),
+        pytest.raises((HelixscopeError, OSError), match=r"too large|exceeds the maximum"),
+    ):
         write()
     assert out.read_bytes() == b"before"
     assert [path.name for path in out.parent.iterdir()] == [name]
