@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu
 from gui.services.loading import forget_recent, path_exists, short_name
 from gui.services.work_files.reopening import is_work
 from gui.widgets.label import without_keys
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -33,7 +34,7 @@ class RecentMenu(QMenu):
             name = Path(source).name if is_work(source) else short_name(source)
             words = f"{without_keys(name)} (no longer there)" if missing else without_keys(name)
             action = self.addAction(f"&{number} {words}" if number < 10 else words)
-            action.setToolTip(source)
+            action.setToolTip(wrapped(source))
             action.setStatusTip(source)
             action.setEnabled(not missing)
             action.triggered.connect(lambda _=False, source=source: opening(source))

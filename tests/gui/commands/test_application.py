@@ -91,7 +91,7 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
     first.session.colormap, first.session.outside = "viridis", "faint"
     first.session.prompt = "hello adam"
     first.choose_theme("dark")
-    first.window.resize(1100, 700)
+    first.window.resize(1100, 760)
     first.window.docks["inspector"].hide()
     first.window.close()
     second = start_application(None)
@@ -103,7 +103,7 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
     assert second.window.commands.by_name["theme_dark"].isChecked()
     assert not second.window.docks["inspector"].isVisible()
     assert second.window.docks["models"].isVisible()
-    assert (second.window.width(), second.window.height()) == (1100, 700)
+    assert (second.window.width(), second.window.height()) == (1100, 760)
 
 
 def test_the_first_start_shows_the_bundled_model(start_application, settings):
@@ -172,8 +172,8 @@ def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, q
         picture = window.pictures.picture(PictureOptions(scale=1)).pixelColor(2, 2).name()
         assert picture == theme.viewport
         assert qapp.palette().window().color().name() == theme.panel
-        assert window.viewport.scene.theme is theme
-        assert all(panel.theme is theme for panel in window.panels.values())
+        assert window.viewport.scene.theme == theme
+        assert all(panel.theme == theme for panel in window.panels.values())
         assert application.settings.theme == choice
         grabbed = window.panels["inspector"].grab().toImage().pixelColor(3, 3).name()
         assert grabbed == theme.panel

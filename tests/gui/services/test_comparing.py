@@ -198,6 +198,7 @@ def test_colours_and_projection_are_shared_and_ranges_once_they_are_linked(
 def test_positions_span_all_colours_in_each_view_whatever_its_length(
     opened, comparing, short, long
 ):
+    opened.color_span = "table"
     keys = [comparing.add(source) for source in (short, long)]
     sessions = [opened, *(session_of(opened, key) for key in keys)]
     limits = [color_scale(session).limits for session in sessions]

@@ -24,6 +24,7 @@ def test_a_click_on_the_switch_a_key_the_menu_and_the_palette(application, windo
     assert bar_of(application) == ("10", "60")
     assert action.isChecked()
     session.color_span = "table"
+    window.undo.clear()
     settle()
     assert bar_of(application) == ("0", str(last))
     before = window.viewport.interactor.grab().toImage()

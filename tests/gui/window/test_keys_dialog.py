@@ -91,7 +91,7 @@ def test_a_key_that_is_taken_is_only_moved_if_the_user_says_so(dialog):
     # Its own key is taken now: that is said as well.
     choose(dialog, "go to position")
     QTest.mouseClick(dialog.own, LEFT)
-    assert dialog.note.text() == "Ctrl+G is the key of “Frame the curve”."
+    assert dialog.note.text() == "Ctrl+G is the key of “Fit curve to view”."
     QTest.mouseClick(dialog.reset_all, LEFT)
     assert dialog.heard[-1] == {}
 

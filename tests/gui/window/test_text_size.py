@@ -28,6 +28,7 @@ def ticks(window):
 
 def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings):
     window = application.window
+    window.bring("norms")
     title = window.panels["inspector"].findChild(QLabel)
     for size in (max(TEXT_SIZES), min(TEXT_SIZES), TEXT):
         application.choose_text_size(size)
