@@ -360,7 +360,7 @@ def test_exported_scenes_and_films_with_the_colours_over_the_shown_range(table, 
     assert run("export", table, "--out", tmp_path / "a.html", *options) == 0
     page = (tmp_path / "a.html").read_text("utf-8")
     assert '"cmax":49.0,"cmin":1.0' in page
-    for name, more in (("table", ()), ("range", options[2:])):
+    for name, more in (("table", ("--colours", "table")), ("range", options[2:])):
         out = tmp_path / f"{name}.gif"
         assert run("export", table, "--out", out, "--positions", "1-49", "--size", "160x120",
                    "--seconds", "1", "--fps", "5", *more) == 0  # fmt: skip

@@ -105,6 +105,9 @@ class DockTabs(QObject):
         front = front or self._latest.get("", names[0] if names else "")
         for name in sorted(names, key=lambda name: name != front):
             self._docks[name].show()
+        layout = self._window.layout()
+        assert layout is not None
+        layout.activate()  # before it, a window that is not seen yet raises no tab
         if front in self._docks:
             self._docks[front].show()
             self._docks[front].raise_()

@@ -120,7 +120,12 @@ def test_everything_that_a_picture_shows_is_in_it(session):
     texts = drawing.texts()
     assert {"30", "60"} < set(texts)
     assert any(text.startswith("position 90") for text in texts)
-    for words in (*state.axis_labels, *state.caption, state.scale.title, *state.scale.labels):
+    for words in (
+        *(one.partition(" · ")[0] for one in state.axis_labels),
+        *state.caption,
+        state.scale.title,
+        *state.scale.labels,
+    ):
         assert words.replace("  ", "\N{NO-BREAK SPACE} ") in texts
     # The rings around the selected and the hovered points.
     styles = [one.get("style", "") for one in drawing.tags("path")]

@@ -44,7 +44,7 @@ def test_a_click_on_the_switch_a_key_the_menu_and_the_palette(application, windo
     assert session.color_span == "range"
     window.commands.by_name["palette"].trigger()
     (palette,) = window.findChildren(Palette)
-    QTest.keyClicks(palette.field, "spread colours")
+    QTest.keyClicks(palette.field, "colour by shown")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     settle()
     assert session.color_span == "table"
