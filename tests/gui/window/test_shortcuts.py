@@ -35,7 +35,7 @@ def fields(window):
         w
         for kind in (QLineEdit, QPlainTextEdit, QAbstractSpinBox)
         for w in window.findChildren(kind)
-        if not w.isReadOnly() and not isinstance(w.parent(), QAbstractSpinBox)
+        if not w.isReadOnly() and w.isVisible() and not isinstance(w.parent(), QAbstractSpinBox)
     ]
     assert len(found) >= 5  # search, first, last, go to, prompt
     return found
