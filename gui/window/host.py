@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 from gui.export.save_film import FilmSaver
 from gui.panels.base import Panel
-from gui.panels.table import PANELS
 from gui.services.controller import Controller
 from gui.services.undo import Undo
 from gui.state.layout import Layout
@@ -98,8 +97,4 @@ class HostWindow(QMainWindow):
 
     def bring(self, dock: str) -> None:
         """Bring a panel to the front, without changing the focus."""
-        if dock in PANELS:
-            self.results.bring(dock)
-        else:
-            self.docks[dock].show()
-            self.docks[dock].raise_()
+        self.results.bring(dock)

@@ -83,8 +83,12 @@ class ResultDocks:
 
     def bring(self, name: str) -> None:
         """Bring a panel to the front, without changing the focus."""
-        self.tabs.show(name)
-        self.need(name)
+        if name in self._table:
+            self.tabs.show(name)
+            self.need(name)
+        else:
+            self._docks[name].show()
+            self._docks[name].raise_()
 
     def next_of(self, group: str) -> str:
         """Return a group's panel that was in front last; the one after it, if it has the focus."""

@@ -258,7 +258,7 @@ def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_to
     wait_until_idle(two)
     assert two.session.positions == (4, 120)
     commands = items_of(two.window, two.window.bookmarks.items())
-    assert len(matching(commands, "show the bookmarks")) == 1
+    assert len(matching(commands, "show bookmarks")) == 1
     two.controller.open(str(write_table()))
     wait_until_idle(two)
     panel, session = panel_of(two), two.session
