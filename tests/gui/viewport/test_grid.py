@@ -427,6 +427,7 @@ def test_the_window_begins_with_models_side_by_side_and_panels_built_then_ask_ab
     assert names(window.grid) == ["tiny-gpt2", "short", "sample"]
     assert "norms" not in session.compared[0].session.answers
     build(window)
+    window.bring("norms")
     qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
 
 
