@@ -139,7 +139,10 @@ def vectors_of_grid(
     for viewport, corner, own in _views(grid, canvas):
         state, pose = _sight(viewport, own)
         lower = canvas.pixels[1] - corner.y() - own.pixels[1]
-        add_vectors(figure, state, theme, pose, own, compact=True, corner=(corner.x(), lower))
+        add_vectors(
+            figure, state, theme, pose, own,
+            transparent=transparent, compact=True, corner=(corner.x(), lower),
+        )  # fmt: skip
     for cell in grid.shown_cells:
         area = QRect(cell.mapTo(grid, QPoint()), cell.header.size())
         for room, words, color in _header(cell, area, theme):

@@ -126,7 +126,7 @@ def vector_scene(
     from gui.export.vector_picture import blank_figure  # loads Matplotlib
 
     figure = blank_figure(canvas, "none" if transparent else theme.viewport)
-    add_vectors(figure, state, theme, pose, canvas)
+    add_vectors(figure, state, theme, pose, canvas, transparent=transparent)
     return figure
 
 
@@ -137,6 +137,7 @@ def add_vectors(
     pose: CameraPose | str,
     canvas: Canvas,
     *,
+    transparent: bool = False,
     compact: bool = False,
     corner: tuple[float, float] = (0.0, 0.0),
 ) -> None:
@@ -146,7 +147,7 @@ def add_vectors(
     ----------
     figure
         One of :func:`gui.export.vector_picture.blank_figure`.
-    state, theme, pose, compact
+    state, theme, pose, transparent, compact
         As in :func:`render_scene`.
     canvas
         The scene's size.
@@ -157,7 +158,7 @@ def add_vectors(
 
     stage = OffScreen(theme, canvas.size, scale=canvas.scale, compact=compact, finer=1)
     try:
-        with stage.arranged(state, pose) as scene:
+        with stage.arranged(state, pose, transparent=transparent) as scene:
             add_scene(figure, scene, corner)
     finally:
         stage.close()

@@ -31,10 +31,12 @@ class ComponentArrows:
     ----------
     hovered
         The arrow whose end is highlighted: 0 to 2, or None.
+    plates
+        The backing of the arrows and their labels.
     """
 
     def __init__(self, renderer: pv.Renderer) -> None:
-        self._plate = Plates2D(renderer)
+        self.plates = Plates2D(renderer)
         self._lines, self._highlighted = Lines2D(renderer), Lines2D(renderer)
         self.labels = [Text2D(renderer) for _ in range(3)]
         self.hovered: int | None = None
@@ -52,7 +54,7 @@ class ComponentArrows:
     def style_labels(self, color: str, highlight: str, size: int, background: str) -> None:
         """Set the labels' colour, that of a hovered one, their logical size, and the backing's."""
         self._colors, self._size = (color, highlight), size
-        self._plate.style(background)
+        self.plates.style(background)
 
     def hide(self) -> None:
         """Hide arrows and labels."""
@@ -60,7 +62,7 @@ class ComponentArrows:
         self._area = (0.0, 0.0, 0.0, 0.0)
         for lines in (self._lines, self._highlighted):
             lines.draw([])
-        self._plate.draw([])
+        self.plates.draw([])
         for text in self.labels:
             text.hide()
 
@@ -86,7 +88,6 @@ class ComponentArrows:
         dpi: int,
         *,
         length: float = LENGTH,
-        backed: bool = True,
     ) -> None:
         """Draw the arrows around a pixel.
 
@@ -100,8 +101,6 @@ class ComponentArrows:
             Pixels per logical pixel; resolution of the texts.
         length
             Length of an arrow parallel to the screen, in logical pixels.
-        backed
-            Whether to dim what is behind them.
         """
         tips = axes[:2].T * length * scale
         arrows: list[list[np.ndarray]] = []
@@ -129,7 +128,7 @@ class ComponentArrows:
         around = (*(origin - reach), *(origin + reach))
         left, bottom, right, top = zip(around, *self._boxes, strict=True)
         self._area = (min(left), min(bottom), max(right), max(top))
-        self._plate.draw([self._area] if backed else [])
+        self.plates.draw([self._area])
 
     def _place(
         self,

@@ -105,11 +105,18 @@ class Lines2D:
 
 
 class Plates2D:
-    """Backings of texts: rectangles of one colour, in pixels, that dim what is behind them."""
+    """Backings of texts: rectangles of one colour, in pixels, that dim what is behind them.
+
+    Attributes
+    ----------
+    on
+        Whether they are drawn; transparent pictures have none.
+    """
 
     def __init__(self, renderer: pv.Renderer) -> None:
         self._data = pv.PolyData()
         self._boxes: tuple[Box, ...] = ()
+        self.on = True
         mapper = vtkPolyDataMapper2D()
         mapper.SetInputData(self._data)
         self.actor = vtkActor2D()
@@ -124,7 +131,7 @@ class Plates2D:
 
     def draw(self, boxes: Sequence[Box]) -> None:
         """Replace what is drawn; most frames leave it as it is."""
-        self.actor.SetVisibility(bool(len(boxes)))
+        self.actor.SetVisibility(self.on and bool(len(boxes)))
         if not len(boxes) or tuple(boxes) == self._boxes:
             return
         known, self._boxes = len(self._boxes), tuple(boxes)
@@ -284,7 +291,8 @@ class ColorBar2D:
 
     def box(self, dpi: int) -> Box:
         """Return the pixels that the bar and its texts cover."""
-        boxes = [text.box(dpi) for text in (self.title, self.low, self.high)]
+        values = self.names[: len(self._legend)] if self._legend else (self.low, self.high)
+        boxes = [text.box(dpi) for text in (self.title, *values)]
         left, bottom, right, top = zip(*boxes, strict=True)
         return (min(left), min(bottom), max(right), max(top))
 

@@ -24,26 +24,26 @@ MOST_COUNTED, MOST_BETWEEN = 4096, 8
 class PointLabels:
     """A pool of texts that are placed beside points for each frame.
 
-    ``leaders`` draws the lines from the points to their labels.
+    ``leaders`` draws the lines from the points to their labels, and ``plates`` their backings.
     """
 
     def __init__(self, renderer: pv.Renderer, leaders: Lines2D) -> None:
         self.leaders = leaders
-        self._plates = Plates2D(renderer)
+        self.plates = Plates2D(renderer)
         self.texts = [Text2D(renderer) for _ in range(MAX_LABELS)]
 
     def style(self, color: str, size: int, background: str) -> None:
         """Set the colour of the texts, their size in logical pixels, and the colour behind."""
         for text in self.texts:
             text.style(color, size)
-        self._plates.style(background)
+        self.plates.style(background)
 
     def hide(self) -> None:
         """Hide all of them."""
         for text in self.texts:
             text.hide()
         self.leaders.draw([])
-        self._plates.draw([])
+        self.plates.draw([])
 
     def place(
         self,
@@ -100,7 +100,7 @@ class PointLabels:
             boxes.append(padded(box, scale))
             leaders.append(_leader(x, y, box))
         self.leaders.draw(leaders)
-        self._plates.draw(boxes[len(taken) :])
+        self.plates.draw(boxes[len(taken) :])
 
 
 class Coverage:

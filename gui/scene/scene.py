@@ -67,7 +67,6 @@ class HelixScene:
         self._compact = False
         self._displayed: np.ndarray | None = None
         self._held = False
-        self._backed = True
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
         common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
@@ -357,8 +356,9 @@ class HelixScene:
         return max(width, 1), max(height, 1)
 
     def set_backed(self, backed: bool) -> None:
-        """Set whether texts have backings, which a transparent picture is better off without."""
-        self._backed = backed
+        """Set whether texts have backings, which would be opaque areas of a transparent picture."""
+        for plates in (self._plates, self.arrows.plates, self._marks.labels.plates):
+            plates.on = backed
 
     # ---- curve --------------------------------------------------------------------------
 
@@ -464,8 +464,8 @@ class HelixScene:
             lowest = corner[1] + (REACH[1] + GRID) * s
             self._bar.place(width - margin, height / 2, (lowest, height - GRID * s), s)
             taken.append(padded(self._bar.box(dpi), s))
-        self._plates.draw(taken if self._backed else [])
-        taken += legend
+        taken += [padded(box, s) for box in legend]
+        self._plates.draw(taken)
         if self._compact and width < ARROWS_WIDTH * s:
             self.arrows.hide()
         else:
@@ -482,9 +482,8 @@ class HelixScene:
             corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
         names = [text.partition(" · ")[0] for text in state.axis_labels]
         self.arrows.draw(
-            rotation @ self.turn, names, np.array(corner), s, dpi,
-            length=length, backed=self._backed,
-        )  # fmt: skip
+            rotation @ self.turn, names, np.array(corner), s, dpi, length=length
+        )
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]

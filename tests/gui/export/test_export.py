@@ -69,11 +69,11 @@ def test_every_view_in_every_theme(render):
 
 def test_a_larger_scale_shows_the_same_larger(state):
     """Points, lines and texts grow with it: reduced again, only edges differ."""
-    small = render_scene(state, LIGHT, "article", (320, 240))
-    np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (320, 240)), small)
-    large = render_scene(state, LIGHT, "article", (320, 240), scale=2)
-    assert large.shape == (480, 640, 3)
-    reduced = large.reshape(240, 2, 320, 2, 3).mean(axis=(1, 3))
+    small = render_scene(state, LIGHT, "article", (480, 360))
+    np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (480, 360)), small)
+    large = render_scene(state, LIGHT, "article", (480, 360), scale=2)
+    assert large.shape == (720, 960, 3)
+    reduced = large.reshape(360, 2, 480, 2, 3).mean(axis=(1, 3))
     assert np.abs(reduced - small).mean() < 4
     assert (np.abs(reduced - small).max(axis=2) > 128).mean() < 0.02
     largest = render_scene(state, LIGHT, "article", (MAX_PIXELS, 8))
@@ -82,8 +82,8 @@ def test_a_larger_scale_shows_the_same_larger(state):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 def test_a_transparent_picture_has_the_curve_alone(state, theme):
-    picture = render_scene(state, theme, "article", (320, 240), transparent=True)
-    assert picture.shape == (240, 320, 4)
+    picture = render_scene(state, theme, "article", (480, 360), transparent=True)
+    assert picture.shape == (360, 480, 4)
     assert picture[0, 0, 3] == 0
     assert 0.5 < (picture[..., 3] == 0).mean() < 0.99
     solid = picture[..., 3] == 255
@@ -92,7 +92,7 @@ def test_a_transparent_picture_has_the_curve_alone(state, theme):
     # Laid over the theme's background it is the picture with that background.
     alpha = picture[..., 3:] / 255
     over = picture[..., :3] * alpha + rgb(theme.viewport) * (1 - alpha)
-    whole = render_scene(state, theme, "article", (320, 240))
+    whole = render_scene(state, theme, "article", (480, 360))
     assert np.abs(over - whole).mean() < 1.5
     own = render_scene(state, theme, "article", (160, 120), background="#336699")
     np.testing.assert_array_equal(own[0, 0], rgb("#336699"))
@@ -114,16 +114,16 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
 
 
 def test_a_long_table_is_drawn_at_its_own_size(state, monkeypatch):
-    whole = render_scene(state, LIGHT, "article", (320, 240))
+    whole = render_scene(state, LIGHT, "article", (480, 360))
     most = len(state.coordinates)
     monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most)
-    np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (320, 240)), whole)
+    np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (480, 360)), whole)
     monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most - 1)
     monkeypatch.setattr("gui.export.pictures._averaged", lambda image, factor: image[::factor])
-    coarse = render_scene(state, LIGHT, "article", (320, 240))
-    assert coarse.shape == whole.shape == (240, 320, 3)
+    coarse = render_scene(state, LIGHT, "article", (480, 360))
+    assert coarse.shape == whole.shape == (360, 480, 3)
     # The same view, with other edges.
-    whole, coarse = (one.reshape(24, 10, 32, 10, 3).mean(axis=(1, 3)) for one in (whole, coarse))
+    whole, coarse = (one.reshape(36, 10, 48, 10, 3).mean(axis=(1, 3)) for one in (whole, coarse))
     assert np.corrcoef(whole.ravel(), coarse.ravel())[0, 1] > 0.97
     assert whole.std() > 10.0
 

@@ -152,9 +152,9 @@ def test_every_frame_says_its_step(session, frames, monkeypatch):
 
 def test_frames_stay_what_they_were_begun_as_and_points_grow_with_the_film(session, frames):
     """Fewer lines, larger points."""
-    few, many = (frames(session, FilmLook((320, 240), lines=lines)) for lines in (120, 480))
+    few, many = (frames(session, FilmLook((480, 360), lines=lines)) for lines in (240, 720))
     before = few.draw(4)
-    colourful = [(np.ptp(one[:, :200].astype(int), axis=2) > 60).sum()
+    colourful = [(np.ptp(one[:, :300].astype(int), axis=2) > 60).sum()
                  for one in (before, many.draw(4))]  # fmt: skip
     assert colourful[0] > 2 * colourful[1]
     session.change(selection=(4,), colormap="viridis", timeline=None, curve=None, snapshot=1)

@@ -20,6 +20,7 @@ from gui.export.pictures import (
     write_vectors,
 )
 from gui.export.vector_picture import MOST_STROKES, scene_strokes, vector_file
+from gui.scene.marks import RING_WIDTH
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
 from gui.state.guides import Guide
@@ -129,8 +130,9 @@ def test_everything_that_a_picture_shows_is_in_it(session):
         assert words.replace("  ", "\N{NO-BREAK SPACE} ") in texts
     # The rings around the selected and the hovered points.
     styles = [one.get("style", "") for one in drawing.tags("path")]
-    assert sum(f"stroke: {LIGHT.accent}; stroke-width: 1.5" in style for style in styles) == 2
-    assert sum(f"stroke: {LIGHT.hover}; stroke-width: 1.5" in style for style in styles) == 1
+    ring = f"stroke-width: {RING_WIDTH / PER_POINT:g}"
+    assert sum(f"stroke: {LIGHT.accent}; {ring}" in style for style in styles) == 2
+    assert sum(f"stroke: {LIGHT.hover}; {ring}" in style for style in styles) == 1
     xy, colors = drawing.points()
     # Some of the positions outside the range are outside the picture too.
     assert 20 < colors.count(LIGHT.faint) == len(xy) - 161

@@ -292,6 +292,7 @@ def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opene
     kinds = tuple(f"kind {i % 20}" for i in range(190))
     opened.change(color_by="column", color_column=PositionColumn("kind", "a.csv", kinds))
     made = stage(LIGHT, SIZE)
+    made.scene.set_backed(False)  # points are under texts
     picture = made.show(opened)
     scale = made.scene.state.scale
     colors = point_colors(scale, LIGHT.viewport)[:, :3].astype(int)
@@ -312,6 +313,7 @@ def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opene
         assert (np.abs(strip - color[:3]).max(axis=1) < 8).any(), name
     # And of numbers again it is a bar.
     opened.color_by = "position"
+    made.scene.set_backed(True)
     np.testing.assert_array_equal(made.show(opened), stage(LIGHT, SIZE).show(opened))
 
 

@@ -124,12 +124,14 @@ def test_lines_are_where_they_should_be_under_the_turn(opened, controller, stage
     if seed is not None:
         opened.turn = ortho_group.rvs(3, random_state=seed)
     made = stage(theme)
+    made.scene.set_backed(False)  # the line passes under texts
     picture = made.show(opened)
     assert is_drawn(made, picture, line, theme.text).mean() > 0.95
 
 
 def test_it_comes_moves_in_place_and_goes_and_the_camera_stays(opened, controller, stage):
     made = stage()
+    made.scene.set_backed(False)
     plain = made.show(opened)
     pose = made.plotter.camera.position
     line = arc(opened)
@@ -155,6 +157,7 @@ def test_it_comes_moves_in_place_and_goes_and_the_camera_stays(opened, controlle
 def test_dashes_segments_and_points_are_drawn(opened, controller, stage):
     line = arc(opened)
     made = stage()
+    made.scene.set_backed(False)
     made.show(opened)
     controller.show_guide("a", guide_of(opened, dashed=(line[[0, -1]],)))
     found = is_drawn(made, made.show(opened, None), dashes(line[[0, -1]])[:, 1], LIGHT.muted, 2)
@@ -252,6 +255,7 @@ def test_another_theme_and_scale_reach_them_and_pictures_have_them(opened, contr
     line = arc(opened)
     controller.show_guide("shape", guide_of(opened, lines=(line,)))
     made = stage(LIGHT)
+    made.scene.set_backed(False)
     made.show(opened)
     made.scene.set_theme(DARK)
     made.scene.set_scale(2.0)

@@ -4,6 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from gui.widgets.tooltips import wrapped
+
 LEFT = Qt.MouseButton.LeftButton
 
 
@@ -29,7 +31,7 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
         "&4 gpt2", "Clear this list",
     ]  # fmt: skip
     assert [a.isEnabled() for a in menu.actions()[:4]] == [True, False, False, True]
-    assert menu.actions()[0].toolTip() == table
+    assert menu.actions()[0].toolTip() == wrapped(table)
     assert menu.menuAction() in application.window.commands.menus["File"].actions()
     menu.popup(application.window.mapToGlobal(application.window.rect().center()))
     qtbot.waitUntil(menu.isVisible)
