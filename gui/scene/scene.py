@@ -481,9 +481,7 @@ class HelixScene:
         if self._compact:
             corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
         names = [text.partition(" · ")[0] for text in state.axis_labels]
-        self.arrows.draw(
-            rotation @ self.turn, names, np.array(corner), s, dpi, length=length
-        )
+        self.arrows.draw(rotation @ self.turn, names, np.array(corner), s, dpi, length=length)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]

@@ -130,7 +130,7 @@ class ViewCamera(QObject):
         self._draw()
         if self._scene.state is None:
             return
-        direction, up = view_axes(ALONG[axis], self._scene.framed, self._session.turn)
+        direction, up = view_axes(ALONG[axis], *self._at_rest())
         now = self._moves.target or self._pose
         there = now.position - now.focal_point
         if there @ direction > SAME_SIDE * np.linalg.norm(there):
@@ -247,7 +247,7 @@ class ViewCamera(QObject):
             if self._painted and same_model and self._follows and not stays:
                 now = self._pose
                 way = now.position - now.focal_point
-                self._moves.go_to(self._framing_from(way, now.up, self._at_rest()))
+                self._moves.go_to(self._framing_from(way, now.up))
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
             self._framing = self._framing or "keep"
@@ -303,25 +303,21 @@ class ViewCamera(QObject):
         return max(self._interactor.width(), 1) / max(self._interactor.height(), 1)
 
     def _pose_of(self, view: str) -> CameraPose:
-        points, turn = self._scene.framed, self._session.turn
         if view == "keep":
             now = self._pose
             direction, up = now.position - now.focal_point, now.up
         else:
-            direction, up = view_axes(view, points, turn)
+            direction, up = view_axes(view, *self._at_rest())
         return self._framing_from(direction, up)
 
-    def _at_rest(self) -> np.ndarray:
-        """Return the points to frame as they will be: after a fit the curve turns to its axes."""
+    def _at_rest(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points to frame and the turn once the curve has turned to its axes."""
         if self._session.keep_turned:
-            return self._scene.framed
-        points: np.ndarray = self._scene.framed @ self._scene.turn
-        return points
+            return self._scene.framed, self._session.turn
+        return self._scene.framed @ self._scene.turn, np.eye(3)
 
-    def _framing_from(
-        self, direction: np.ndarray, up: np.ndarray, points: np.ndarray | None = None
-    ) -> CameraPose:
-        points = self._scene.framed if points is None else points
+    def _framing_from(self, direction: np.ndarray, up: np.ndarray) -> CameraPose:
+        points, _ = self._at_rest()
         if self._scene.compact:
             # Beside others all are framed from any direction, so that they turn alike.
             return framed(points, direction, up, self._aspect)

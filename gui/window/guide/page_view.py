@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -70,11 +70,16 @@ class GuidePage(QTextBrowser):
         """Scroll to the section whose heading has an anchor."""
         for block in _blocks(self.document()):
             if block.blockFormat().headingLevel() and anchor(block.text()) == part:
-                self.document().size()  # lays all of it out
                 self.setTextCursor(QTextCursor(block))
-                top = self.document().documentLayout().blockBoundingRect(block).top()
-                self.verticalScrollBar().setValue(round(top))
+                self.verticalScrollBar().setValue(self._top(block.blockNumber()))
                 return
+
+    def _top(self, number: int) -> int:
+        """Return where a block begins, in pixels from the page's beginning."""
+        document = self.document()
+        document.size()  # lays all of it out
+        block = document.findBlockByNumber(number)
+        return round(document.documentLayout().blockBoundingRect(block).top())
 
     def highlight(self, words: Sequence[str]) -> None:
         """Mark all places of some words; none without words."""
@@ -94,8 +99,12 @@ class GuidePage(QTextBrowser):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours, and the sizes of texts."""
         self._theme = theme
-        if self._page is not None:
-            self._write()
+        if self._page is None:
+            return
+        number = self.cursorForPosition(QPoint(MARGIN, MARGIN // 2)).blockNumber()
+        below = self.verticalScrollBar().value() - self._top(number)
+        self._write()
+        self.verticalScrollBar().setValue(self._top(number) + below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit pictures into the width."""
@@ -139,7 +148,6 @@ class GuidePage(QTextBrowser):
 
     def _write(self) -> None:
         assert self._page is not None
-        at = self.verticalScrollBar().value()
         self.setHtml("")
         document = self.document()
         document.setMarkdown(self._page.markdown, _FEATURES)
@@ -151,7 +159,6 @@ class GuidePage(QTextBrowser):
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
         whole.endEditBlock()
-        self.verticalScrollBar().setValue(at)
         self.highlight(self._words)
 
     def _dress(self, block: QTextBlock) -> None:
