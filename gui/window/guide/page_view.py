@@ -70,9 +70,14 @@ class GuidePage(QTextBrowser):
         """Scroll to the section whose heading has an anchor."""
         for block in _blocks(self.document()):
             if block.blockFormat().headingLevel() and anchor(block.text()) == part:
-                self.setTextCursor(QTextCursor(block))
-                self.verticalScrollBar().setValue(self._top(block.blockNumber()))
+                self._scroll_to(block.blockNumber())
                 return
+
+    def _scroll_to(self, number: int, below: int = 0) -> None:
+        """Scroll to pixels below the beginning of a block."""
+        top = self._top(number)
+        self.setTextCursor(QTextCursor(self.document().findBlockByNumber(number)))
+        self.verticalScrollBar().setValue(top + below)
 
     def _top(self, number: int) -> int:
         """Return where a block begins, in pixels from the page's beginning."""
@@ -104,7 +109,7 @@ class GuidePage(QTextBrowser):
         number = self.cursorForPosition(QPoint(MARGIN, MARGIN // 2)).blockNumber()
         below = self.verticalScrollBar().value() - self._top(number)
         self._write()
-        self.verticalScrollBar().setValue(self._top(number) + below)
+        self._scroll_to(number, below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit pictures into the width."""
