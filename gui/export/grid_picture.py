@@ -77,6 +77,7 @@ def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
     state = resolve_scene(viewport.session)
     if state is None:
         raise PictureError("There is nothing to save yet", "Open a model first.")
+    viewport.catch_up()  # it paints nothing while it is hidden
     interactor, (width, height) = viewport.interactor, canvas.size
     pose = CameraPose.of(interactor.camera)
     before, after = interactor.width() / interactor.height(), width / height

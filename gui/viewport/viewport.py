@@ -66,7 +66,7 @@ class Viewport(QWidget):
         self._dirty, self._swapped, self._painted = True, False, False
         self._hovered_at = QPoint(-1, -1)
         self.camera = ViewCamera(
-            self.interactor, self.scene, session, self._antialiasing, self._catch_up
+            self.interactor, self.scene, session, self._antialiasing, self.catch_up
         )
         self._pointing = Pointing(self.interactor, self.scene)
         self.marquee = Marquee(self.interactor, self._pointing.points)
@@ -142,7 +142,7 @@ class Viewport(QWidget):
             self._turn_ease.go_on()
         self.camera.settle()
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Draw pending changes before a paint."""
         if self._dirty:
             self._draw()

@@ -150,3 +150,20 @@ def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
     threading.Timer(0.1, go_on.set).start()
     application.close()
     assert not QImage(str(late)).isNull()
+
+
+def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
+    application, window, settle, write_table, helix, qtbot
+):
+    window.grid.setUpdatesEnabled(False)
+    application.controller.comparing.add(str(write_table(helix(90, 8, seed=2), "beside")))
+    qtbot.waitUntil(lambda: application.session.jobs == 0)
+    (beside,) = (c.viewport for c in window.grid.shown_cells if c.viewport is not window.viewport)
+    assert beside.scene.state is None
+    window.commands.by_name["copy_picture"].trigger()
+    assert window.session.notice is None
+    picture = QGuiApplication.clipboard().image()
+    assert not picture.isNull()
+    assert len(beside.scene.displayed) == 90
+    window.grid.setUpdatesEnabled(True)
+    settle()
