@@ -12,18 +12,12 @@ from pathlib import Path
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.tokenizer_files import BESIDE, VOCABULARIES
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.hub.client import FETCH_BYTES
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
-
-#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
-VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
-                "tokenizer.model", "vocab.bpe")  # fmt: skip
-#: Files that belong to a vocabulary.
-BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
-           "tokenizer_config.json", "config.json")  # fmt: skip
 
 _NAMES = frozenset({*VOCABULARIES, *BESIDE, "tokenizer.json"})
 

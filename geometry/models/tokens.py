@@ -13,7 +13,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, parse_json, read_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
 from geometry.checkpoints.stores import LocalFile
-from geometry.hub.hub_tokenizer import BESIDE, VOCABULARIES
+from geometry.checkpoints.tokenizer_files import BESIDE, VOCABULARIES
 from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer
 
 #: Characters of a text: five times those that 4,096 positions take. Splitting as many takes less
