@@ -160,7 +160,7 @@ def open_command(
     # takes a tenth of the start. The window turns the collector on again with its first frame.
     gc.disable()
     try:
-        from gui.commands.application import run_window
+        from gui.commands.run_window import run_window
 
         status = run_window(source, shown, picture, beside=tuple(beside or ()), offline=offline)
     finally:

@@ -29,7 +29,8 @@ from geometry.history.here import history_here
 from geometry.models.catalogue import SAMPLE
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 from gui.export.timelapse_film import timeline_session, write_timelapse
 from gui.state.aligned_curve import CurveAlignment, OfRange
 

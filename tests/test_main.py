@@ -23,7 +23,7 @@ from tests.command_line import run
 @pytest.fixture
 def window(monkeypatch):
     """Stand in for the window; returns the calls."""
-    import gui.commands.application
+    import gui.commands.run_window
 
     calls = []
 
@@ -31,7 +31,7 @@ def window(monkeypatch):
         calls.append((source, positions, picture, *beside, offline))
         return 0
 
-    monkeypatch.setattr(gui.commands.application, "run_window", run_window)
+    monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)
     return calls
 
 

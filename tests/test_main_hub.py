@@ -134,7 +134,7 @@ def test_searching(command, loopback_hub, gpt2_commit, tmp_path):
 
 
 def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_commit):
-    import gui.commands.application
+    import gui.commands.run_window
 
     calls = []
 
@@ -142,7 +142,7 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
         calls.append((*arguments, *beside, offline, len(loopback_hub.requests)))
         return 0
 
-    monkeypatch.setattr(gui.commands.application, "run_window", run_window)
+    monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)
     for words in ([GPT2], ["open", f"{GPT2}@v1", "--offline", "--positions", "5-5000"]):
         with pytest.raises(SystemExit) as stop:
             command_line.main(words)

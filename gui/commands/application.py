@@ -1,45 +1,31 @@
-"""The application: creates session, controller and window, and runs them."""
+"""The application: session, controller and window, wired to each other."""
 
 from __future__ import annotations
 
 import ctypes
-import gc
-import logging
-import os
-import signal
-import socket
 import sys
-import traceback
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
-from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
-from pyvistaqt.rwi import _default_format as vtk_surface_format
 
-from gui.commands.log import start_log
-from gui.commands.start_mark import StartMark
-from gui.commands.terminal import complain, joined, note
+from gui.commands.qt_start import dress, theme_of
 from gui.services.controller import Controller
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
-from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
-from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
-from gui.widgets.roles import install_roles
+from gui.style.theme import Theme, ThemeChoice
 from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
+from gui.window.parts import build_parts
 from gui.window.settings.page import SettingsPage
-from gui.window.settings.settings import Settings, settings_path
+from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
-log = logging.getLogger(__name__)
 PATIENCE_MS = 100
-"""How long the window may stay hidden while the first model is loading."""
-ICON = ICONS / "helixscope.svg"
+"""How long the window may stay empty while the first model is loading."""
 M_ARENA_MAX = -8
 """The number of ``mallopt``'s option for the most heaps, in glibc's ``malloc.h``."""
 
@@ -51,6 +37,8 @@ class Application(QObject):
     ----------
     source, positions
         What to open first; None for the last source, or the best local model.
+    window
+        The empty window, if it is there already, in the settings' theme.
     offline
         Whether to start offline, regardless of the settings.
     safely
@@ -69,6 +57,7 @@ class Application(QObject):
         source: str | None = None,
         positions: tuple[int, int] | None = None,
         *,
+        window: MainWindow | None = None,
         beside: tuple[str, ...] = (),
         offline: bool = False,
         safely: bool = False,
@@ -89,12 +78,12 @@ class Application(QObject):
             left = self._open_first(source, positions)
         if safely:
             self._notices.append(self._left_out(source))
-        self.theme = self._resolve(settings.theme)
-        _dress(qt, self.theme)
-        self.window = MainWindow(
-            self.session, self.controller, settings, self.theme, self.choose_theme,
-            restore=not safely,
-        )  # fmt: skip
+        self.theme = self._theme()
+        if window is None:
+            dress(qt, self.theme)
+            window = MainWindow(settings, self.theme, restore=not safely)
+        self.window = window
+        build_parts(window, self.session, self.controller, self.choose_theme)
         self._notices.append(self.window.keys.damaged)
         self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
@@ -228,10 +217,9 @@ class Application(QObject):
         self._dress_anew()
 
     def _dress_anew(self) -> None:
-        choice = self.settings.theme
-        self.theme = self._resolve(choice)
-        _dress(self._qt, self.theme)
-        self.window.set_theme(self.theme, choice)
+        self.theme = self._theme()
+        dress(self._qt, self.theme)
+        self.window.set_theme(self.theme, self.settings.theme)
 
     def close(self) -> None:
         """Close the window and stop all work; idempotent."""
@@ -253,12 +241,8 @@ class Application(QObject):
         """Whether nothing is running and everything is painted."""
         return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
 
-    def _resolve(self, choice: ThemeChoice) -> Theme:
-        name = str(choice)
-        if choice == "system":
-            dark = self._qt.styleHints().colorScheme() == Qt.ColorScheme.Dark
-            name = "dark" if dark else "light"
-        return replace(THEMES[name], text_size=self.settings.text_size)
+    def _theme(self) -> Theme:
+        return theme_of(self._qt, self.settings.theme, self.settings.text_size)
 
     def _on_system_scheme_changed(self) -> None:
         if self.settings.theme == "system":
@@ -275,188 +259,3 @@ def _share_one_heap() -> None:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
             mallopt(M_ARENA_MAX, 1)
-
-
-def prepare_qt() -> QApplication:
-    """Create the QApplication with the surface format that VTK needs.
-
-    The format must be set before the first top-level window exists.
-    """
-    QSurfaceFormat.setDefaultFormat(vtk_surface_format())
-    # The central widget is a native window, but its siblings are not.
-    QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
-    qt = QApplication.instance()
-    if not isinstance(qt, QApplication):
-        qt = QApplication(sys.argv[:1])
-    qt.setApplicationName("Helixscope")
-    qt.setDesktopFileName("helixscope")
-    qt.setStyle("Fusion")
-    install_roles()
-    if ICON.exists():
-        qt.setWindowIcon(QIcon(str(ICON)))
-    return qt
-
-
-def run_window(
-    source: str | None = None,
-    positions: tuple[int, int] | None = None,
-    picture: Path | None = None,
-    *,
-    beside: tuple[str, ...] = (),
-    offline: bool = False,
-) -> int:
-    """Open the window and run until it is closed.
-
-    Parameters
-    ----------
-    source
-        What to open; None for the last source, or the best local model.
-    picture
-        File for a picture of the whole window, saved once everything is painted; then the window is
-        closed.
-
-    Returns
-    -------
-    int
-        The exit status.
-    """
-    start_log()
-    settings = Settings(settings_path())
-    mark = StartMark(settings.folder)
-    try:
-        status = _run(settings, mark, source, positions, picture, beside, offline)
-    except KeyboardInterrupt:
-        status = 130
-    mark.remove()  # not if an error or a signal ended the start
-    return status
-
-
-def _run(
-    settings: Settings,
-    mark: StartMark,
-    source: str | None,
-    positions: tuple[int, int] | None,
-    picture: Path | None,
-    beside: tuple[str, ...],
-    offline: bool,
-) -> int:
-    safely = mark.set()
-    qt = prepare_qt()
-    application = Application(
-        qt, settings, source, positions, beside=beside, offline=offline, safely=safely,
-        greets=settings.at_first_start and picture is None,
-    )  # fmt: skip
-    application.ready.connect(mark.remove)
-    application.window.viewport.firstFrame.connect(_collect_garbage_again)
-    hook = sys.excepthook
-    sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
-    interrupt = _Interrupt(application)
-    shutter = _Shutter(application, picture) if picture is not None else None
-    if shutter is None:
-        application.ask_before_losing_work()
-    qt.exec()
-    status = 0 if shutter is None or shutter.saved else 1
-    if status and application.session.notice is not None:
-        notice = application.session.notice
-        complain(joined(notice.text, notice.advice))
-    interrupt.release()
-    application.close()
-    sys.excepthook = hook
-    return status
-
-
-class _Interrupt(QObject):
-    """Closes the window on Ctrl+C in the terminal.
-
-    Python handles signals only between bytecode instructions, and an idle Qt runs none: so the
-    signal also makes a socket readable, which wakes Qt up.
-    """
-
-    def __init__(self, application: Application) -> None:
-        super().__init__(application)
-        self._reader, self._writer = socket.socketpair()
-        for end in (self._reader, self._writer):
-            end.setblocking(False)
-        self._handler = signal.signal(signal.SIGINT, lambda *_: application.interrupt())
-        signal.set_wakeup_fd(self._writer.fileno())
-        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(lambda: self._reader.recv(64))
-
-    def release(self) -> None:
-        """Restore the previous signal handler."""
-        self._notifier.setEnabled(False)
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGINT, self._handler)
-        self._reader.close()
-        self._writer.close()
-
-
-class _Shutter(QObject):
-    """Saves a picture of the whole window once everything is painted, and closes it."""
-
-    def __init__(self, application: Application, out: Path) -> None:
-        super().__init__(application)
-        self.saved = False
-        self._application, self._out = application, out
-        self._timer = QTimer(self, interval=50)
-        self._timer.timeout.connect(self._release)
-        self._timer.start()
-
-    def _release(self) -> None:
-        if not self._application.idle:
-            return
-        self._timer.stop()
-        model, notice = self._application.session.model, self._application.session.notice
-        if model is None and notice is not None and not notice.candidates:
-            self._application.window.close()  # no picture if the opening failed
-            return
-        try:
-            self.saved = self._application.window.pictures.save_window(self._out)
-        finally:
-            self._application.window.close()
-
-
-def _dress(qt: QApplication, theme: Theme) -> None:
-    palette = QPalette()
-    for roles, color in (
-        (("Window", "Button", "ToolTipBase", "AlternateBase"), theme.panel),
-        (("Base",), theme.field),
-        (("WindowText", "Text", "ButtonText", "ToolTipText", "BrightText"), theme.text),
-        (("PlaceholderText",), theme.muted),
-        (("Highlight",), theme.line),
-        (("HighlightedText",), theme.text),
-        (("Link", "Accent"), theme.accent),
-        (("Mid", "Midlight", "Dark"), theme.line),
-    ):
-        for role in roles:
-            palette.setColor(QPalette.ColorRole[role], QColor(color))
-    qt.setPalette(palette)
-    # Not by the style sheet: a rule for all widgets would double the time it takes to apply.
-    font = qt.font()
-    font.setPixelSize(theme.px(TEXT))
-    qt.setFont(font)
-    qt.setStyleSheet(stylesheet(theme))
-
-
-def _collect_garbage_again() -> None:
-    # Imported objects stay: scanning them in full collections would cost several frames.
-    gc.freeze()
-    gc.enable()
-
-
-def _report(
-    session: Session,
-    kind: type[BaseException],
-    error: BaseException,
-    trace: TracebackType | None,
-) -> None:
-    """Show and log an unexpected error; the window stays open."""
-    log.critical("uncaught", exc_info=(kind, error, trace))
-    details = "".join(traceback.format_exception(kind, error, trace))
-    if os.environ.get("HELIXSCOPE_DEBUG"):
-        note(details)
-    session.notice = Notice(
-        f"Something went wrong: {kind.__name__}: {error}",
-        "This is an error in Helixscope; please report it with the details.",
-        details,
-    )

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
-from gui.export.save_film import FilmSaver
-from gui.panels.base import Panel
-from gui.services.controller import Controller
-from gui.services.undo import Undo
-from gui.state.layout import Layout
-from gui.state.session import Session
-from gui.viewport.grid import ViewGrid
-from gui.viewport.viewport import Viewport
-from gui.window.actions import Actions
-from gui.window.result_docks import ResultDocks
-from gui.window.settings.settings import Settings
+if TYPE_CHECKING:
+    from gui.export.save_film import FilmSaver
+    from gui.panels.base import Panel
+    from gui.services.controller import Controller
+    from gui.services.undo import Undo
+    from gui.state.layout import Layout
+    from gui.state.session import Session
+    from gui.viewport.grid import ViewGrid
+    from gui.viewport.viewport import Viewport
+    from gui.window.actions import Actions
+    from gui.window.result_docks import ResultDocks
+    from gui.window.settings.settings import Settings
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"

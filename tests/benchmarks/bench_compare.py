@@ -20,7 +20,8 @@ from PySide6.QtWidgets import QApplication
 from ratios import Report, scratch
 from windows import Frames, our_window, rest, rotation, run_until
 
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 from gui.services.comparing import MOST
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs

@@ -20,7 +20,8 @@ from ratios import Report, scratch
 from safetensors.numpy import save_file
 from windows import SIZE, BareWindow, Frames, our_window, rotation, run_until
 
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 
 BLOCKS = 8
 SETTLE_S = 0.1

@@ -13,7 +13,8 @@ from bench_pca import read_table
 from ratios import Report, scratch
 from windows import SIZE, Frames, our_window, run_until
 
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 
 BLOCKS = 8
 WHOLE = (1, 1023)

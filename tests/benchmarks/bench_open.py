@@ -26,7 +26,7 @@ from windows import our_window, rest, run_until
 
 from geometry.models.sources import open_source
 from geometry.pca.first_look import first_look
-from gui.commands.application import prepare_qt
+from gui.commands.qt_start import prepare_qt
 
 REPEATS, MEMORY_REPEATS = 15, 3
 

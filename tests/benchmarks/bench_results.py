@@ -32,7 +32,7 @@ from geometry.measures.probes import FOLDS, N_ROWS, SHUFFLES
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
-from gui.commands.application import prepare_qt
+from gui.commands.qt_start import prepare_qt
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 EVERY_MS = 5

@@ -10,7 +10,9 @@ HERE = Path(__file__).parent
 
 
 def run_child(script: str, *arguments: str, settings: Path) -> dict[str, str]:
-    """Run a script of this folder; return what it prints, and "seconds" from its start to "first".
+    """Run a script of this folder; return what it prints, and times from its start.
+
+    "seconds" is the time to "first", "window_s" to "window", if it prints that.
 
     ``settings`` is an empty folder: a first start, and nothing of the user's is touched.
     """
@@ -25,4 +27,6 @@ def run_child(script: str, *arguments: str, settings: Path) -> dict[str, str]:
     printed = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     if "first" not in printed:
         raise RuntimeError(f"{script} painted nothing:\n{done.stdout}{done.stderr}")
+    if "window" in printed:
+        printed["window_s"] = str(float(printed["window"]) - start)
     return printed | {"seconds": str(float(printed["first"]) - start)}

@@ -37,8 +37,10 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QGraphicsView
 
-from gui.commands.application import Application, _report, prepare_qt
+from gui.commands.application import Application
 from gui.commands.log import log_path, start_log
+from gui.commands.qt_start import prepare_qt
+from gui.commands.run_window import _report
 from gui.window.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands

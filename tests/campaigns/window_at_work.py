@@ -13,8 +13,9 @@ import time
 
 from PySide6.QtCore import QTimer
 
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
 from gui.commands.log import start_log
+from gui.commands.qt_start import prepare_qt
 from gui.window.settings.settings import Settings, settings_path
 
 EACH_MS = 50

@@ -18,7 +18,8 @@ from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs

@@ -68,12 +68,12 @@ class LessonStage:
     def __init__(self, qtbot: Any, application: Application) -> None:
         self._qtbot, self.application = qtbot, application
         self.window, self.session = application.window, application.session
-        qtbot.waitUntil(lambda: bool(self.window._panels))
+        qtbot.waitUntil(lambda: bool(self.window.built_panels))
 
     @property
     def panel(self) -> Any:
         """The panel of lessons."""
-        return self.window._panels["lesson"]
+        return self.window.built_panels["lesson"]
 
     @property
     def text(self) -> str:
@@ -135,5 +135,5 @@ class LessonStage:
 
     def in_front(self, name: str) -> bool:
         """Tell whether a panel can be seen."""
-        panel = self.window._panels[name]
+        panel = self.window.built_panels[name]
         return bool(panel.isVisible() and not panel.visibleRegion().isEmpty())

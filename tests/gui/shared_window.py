@@ -135,7 +135,7 @@ class SharedWindow:
     def _forget_panels(window: Any) -> None:
         """Build panels anew, when they are seen; now the one in front."""
         for name in (dock.name for dock in DOCKS if dock.lazy):
-            panel = window._panels.pop(name, None)
+            panel = window.built_panels.pop(name, None)
             if panel is not None:
                 panel.release()
                 window.docks[name].setWidget(None)

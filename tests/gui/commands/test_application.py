@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from gui.commands.application import _report
+from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
 from gui.style.theme import THEMES
 from gui.window.empty_state import WELCOME

@@ -9,5 +9,5 @@ def window(application, qtbot):
     window = application.window
     window.activateWindow()
     # The X server makes it the active one in its own time.
-    qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
+    qtbot.waitUntil(lambda: bool(window.built_panels) and window.isActiveWindow())
     return window

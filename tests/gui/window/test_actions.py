@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
 from gui.window.actions import COMMANDS, MENUS, Actions
-from gui.window.main_window import handlers
+from gui.window.parts import handlers
 
 KEYS = Qt.KeyboardModifier
 NONE, SHIFT, CONTROL, ALT, KEYPAD = (

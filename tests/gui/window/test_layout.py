@@ -100,7 +100,7 @@ def test_a_window_starts_as_it_was_closed(
     again = take_layout(window)
     assert (again.hidden, set(again.floating)) == (layout.hidden, set(layout.floating))
     assert application.session.notice is None
-    assert {name for name, one in before.items() if one[3]} <= set(window._panels)
+    assert {name for name, one in before.items() if one[3]} <= set(window.built_panels)
 
 
 @pytest.mark.parametrize("arrange", [moved, split, floating])
@@ -117,12 +117,12 @@ def test_saved_work_arranges_an_open_window(
     window.work._write(path)
     window.arrange()
     settle()
-    built = set(window._panels)
+    built = set(window.built_panels)
     application.controller.open(str(path))
     settle()
     assert_looks_the_same(seen(window), before)
-    assert {name for name, one in before.items() if one[3]} <= set(window._panels)
-    assert set(window._panels) <= built | {name for name, one in before.items() if one[3]}
+    assert {name for name, one in before.items() if one[3]} <= set(window.built_panels)
+    assert set(window.built_panels) <= built | {name for name, one in before.items() if one[3]}
     window.arrange()
 
 

@@ -38,7 +38,9 @@ def state(stage):
     fields = ("positions", "components", "color_by", "color_component", "outside", "selection",
               "sphere", "prompt", "norms_quantity", "norms_after", "snapshot")  # fmt: skip
     docks = {name: dock.isFloating() for name, dock in window.docks.items() if not dock.isHidden()}
-    front = {name: window.docks[name].geometry() for name in window._panels if stage.in_front(name)}
+    front = {
+        name: window.docks[name].geometry() for name in window.built_panels if stage.in_front(name)
+    }
     return {name: getattr(session, name) for name in fields}, docks, front
 
 
@@ -88,7 +90,7 @@ def test_steps_set_up_the_window_back_and_forth_show_answers_and_lead_to_panels(
     assert not stage.window.docks["prompt"].isVisible()
     stage.click(panel.next)
     check_second(stage)
-    assert not stage.window._panels.get("shape")
+    assert not stage.window.built_panels.get("shape")
     stage.click_text("Shape")
     assert stage.in_front("shape")
     stage.click(panel.previous)
@@ -108,7 +110,7 @@ def check_second(stage):
     assert session.selection == (0, 199)
     assert (session.norms_quantity, session.prompt) == ("step", "hello adam")
     assert stage.in_front("spectra")
-    assert window._panels["spectra"].choices.k == 7
+    assert window.built_panels["spectra"].choices.k == 7
     assert stage.in_front("inspector")
     pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
@@ -179,7 +181,7 @@ def test_leaving_gives_the_window_back(stage):
 def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_never_out_of_it(stage):
     window, actions = stage.window, stage.window.commands.by_name
     assert not window.docks["lesson"].isVisible()
-    assert "lesson" not in window._panels
+    assert "lesson" not in window.built_panels
     assert [actions[name].isEnabled() for name in ("lesson", "lesson_next", "lesson_previous")] == [
         True, False, False
     ]  # fmt: skip

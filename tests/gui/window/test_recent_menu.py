@@ -11,7 +11,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def menu(application):
-    return application.window._recent
+    return application.window.recent_menu
 
 
 def texts(menu):

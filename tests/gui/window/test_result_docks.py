@@ -42,7 +42,9 @@ def click_panel(window, bar, name, button=LEFT):
     entry = PANELS[name]
     QTest.mouseClick(bar.tabs, button, NONE, tab(bar, entry.group))
     QApplication.processEvents()
-    front = window._panels[next(e.name for e in GROUPS[entry.group] if is_front(window, e.name))]
+    front = window.built_panels[
+        next(e.name for e in GROUPS[entry.group] if is_front(window, e.name))
+    ]
     if isinstance(front.header.tabs, Segmented) and front.spec.name != name:
         QTest.mouseClick(front.header.tabs.buttons[name], LEFT)
         QApplication.processEvents()
@@ -56,11 +58,11 @@ def test_a_tab_for_each_group_and_a_panel_is_built_and_answered_when_seen(window
     tabs = bar.tabs
     assert [tabs.tabText(i) for i in range(tabs.count())] == list(GROUPS)
     assert tabs.tabText(tabs.currentIndex()) == "Table"
-    assert set(LAZY) & set(window._panels) == {"norms"}
+    assert set(LAZY) & set(window.built_panels) == {"norms"}
     click_panel(window, bar, "spectra")
-    assert set(LAZY) & set(window._panels) == {"norms", "spectra"}
+    assert set(LAZY) & set(window.built_panels) == {"norms", "spectra"}
     settle()
-    panel = window._panels["spectra"]
+    panel = window.built_panels["spectra"]
     assert panel.result is not None
     assert named(panel, "Singular values").isVisible()
     assert tabs.tabText(tabs.currentIndex()) == "Spaces"
@@ -72,11 +74,11 @@ def test_the_header_has_the_panels_of_the_group_and_the_tab_brings_the_last_one(
     click_panel(window, bar, "overlaps")
     settle()
     assert is_front(window, "overlaps")
-    tabs = window._panels["overlaps"].header.tabs
+    tabs = window.built_panels["overlaps"].header.tabs
     assert list(tabs.buttons) == [entry.name for entry in GROUPS["Spaces"]]
     assert tabs.value() == "overlaps"
     click_panel(window, bar, "compare")
-    header = window._panels["compare"].header
+    header = window.built_panels["compare"].header
     assert isinstance(header.tabs, QLabel)
     assert header.tabs.text() == "Compare"
     QTest.mouseClick(bar.tabs, LEFT, NONE, tab(bar, "Spaces"))
@@ -88,7 +90,7 @@ def test_each_panel_knows_its_dock_and_options_of_unknown_ones_are_ignored(windo
     for dock in (dock for dock in DOCKS if dock.name in LAZY):
         window.docks[dock.name].raise_()
         window.results.need(dock.name)
-        panel = window._panels[dock.name]
+        panel = window.built_panels[dock.name]
         assert isinstance(panel, ResultPanel)
         assert panel.spec is PANELS[dock.name].spec
         assert window.docks[dock.name].widget() is panel
@@ -104,7 +106,7 @@ def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the
     for name in ("spectra", "similarity"):
         click_panel(window, bar, name)
         settle()
-    panel = window._panels["similarity"]
+    panel = window.built_panels["similarity"]
     heatmap = named(panel, "Cosine of every two positions")
     heatmap.cellHovered.emit((20, 30))
     heatmap.cellClicked.emit(20, 30, NONE)
@@ -131,7 +133,7 @@ def test_a_tab_is_the_title_and_a_window_has_one_and_what_is_closed_is_in_the_me
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
     QTest.mouseClick(bar.buttons["float"], LEFT)
     qtbot.waitUntil(lambda: dock.isFloating() and dock.titleBarWidget().sizeHint().height() > 0)
-    assert window._panels["spectra"].isVisible()
+    assert window.built_panels["spectra"].isVisible()
     dock.setFloating(False)
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
     assert is_front(window, "spectra")
@@ -282,19 +284,19 @@ def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, win
     click_panel(window, bar, "spectra")
     settle()
     application.choose_theme("dark")
-    window._panels["spectra"].intended.emit(ShowPanel("similarity", {"rows": "projected"}))
+    window.built_panels["spectra"].intended.emit(ShowPanel("similarity", {"rows": "projected"}))
     settle()
     assert is_front(window, "similarity")
-    assert window._panels["similarity"].view().question.components == (1, 2, 3)
-    assert window._panels["similarity"].theme.name == "dark"
+    assert window.built_panels["similarity"].view().question.components == (1, 2, 3)
+    assert window.built_panels["similarity"].theme.name == "dark"
     application.choose_theme("light")
-    assert window._panels["similarity"].theme.name == "light"
+    assert window.built_panels["similarity"].theme.name == "light"
 
 
 def test_a_choice_in_a_panel_is_taken_back_and_done_again(window, bar, settle):
     click_panel(window, bar, "similarity")
     settle()
-    panel, undo = window._panels["similarity"], window.commands.by_name["undo"]
+    panel, undo = window.built_panels["similarity"], window.commands.by_name["undo"]
     QTest.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
     settle()
     assert panel.choices.rows == "projected"

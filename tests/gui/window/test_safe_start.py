@@ -77,7 +77,7 @@ def test_the_end_of_a_start_is_announced_once(start_application, model):
         while not application.idle or not announced:
             application._qt.processEvents()
         assert announced == [True]
-        assert application.window._panels
+        assert application.window.built_panels
         application.close()
         announced.clear()
 
@@ -102,7 +102,7 @@ def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_p
 
 RUN = """
 import os, sys
-from gui.commands import application
+from gui.commands import application, run_window
 from PySide6.QtCore import QTimer
 end = sys.argv[1]
 class Ending(application.Application):
@@ -118,7 +118,7 @@ class Ending(application.Application):
             sys.stdin.read()
         self.ready.connect(lambda: QTimer.singleShot(0, self.window.close))
 application.Application = Ending
-print(application.run_window("sample", offline=True), flush=True)
+print(run_window.run_window("sample", offline=True), flush=True)
 """
 
 

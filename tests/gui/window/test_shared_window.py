@@ -19,7 +19,7 @@ def test_whatever_a_test_did_is_undone(
 ):
     window, session, controller = application.window, application.session, application.controller
     wait_until_idle(application)
-    before, built = picture(window), set(window._panels)
+    before, built = picture(window), set(window.built_panels)
     pose = window.viewport.camera.place.pose
     fields = {name: getattr(session, name) for name in ("positions", "recent", "guides")}
     controller.open(str(write_table(helix(90, 16), "other")))
@@ -42,7 +42,7 @@ def test_whatever_a_test_did_is_undone(
 
     assert shared_window.get(wait_until_idle) is application
     assert not window.undo.undoes
-    assert set(window._panels) == built
+    assert set(window.built_panels) == built
     assert {name: getattr(session, name) for name in fields} == fields
     assert application.settings.theme == "system"
     np.testing.assert_array_equal(picture(window), before)

@@ -1,4 +1,4 @@
-"""What the start imports: in a process of its own, as far as the first painted curve."""
+"""What the start shows and imports, in a process of its own, as far as the first painted curve."""
 
 import subprocess
 import sys
@@ -6,9 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from gui.commands.qt_start import surface_format
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
+from gui.style.theme import LIGHT
 from gui.window.settings.settings import Settings
 from tests.stand_ins import write_stand_in
 
@@ -32,6 +34,70 @@ def test_nothing_slow_is_imported_before_the_first_curve(gpt2_folder, tmp_path, 
     printed = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
     assert "first" in printed
     assert printed["imported"] == ""
+
+
+WATCHED = """
+import sys
+from PySide6.QtCore import QEvent, QTimer
+from gui.commands import run_window
+from gui.window.main_window import MainWindow
+
+seen = []
+handle = MainWindow.event
+WATCHED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WinIdChange, QEvent.Type.Resize,
+           QEvent.Type.Move, QEvent.Type.Close}
+
+def event(window, event):
+    if event.type() in WATCHED:
+        seen.append(event.type().name)
+    return handle(window, event)
+
+MainWindow.event = event
+show_empty = run_window._show_empty
+
+def shown(window):
+    show_empty(window)
+    heavy = {"pyvista", "vtkmodules", "gui.services.controller"} & set(sys.modules)
+    print(window.isVisible(), window.windowHandle().isExposed(), heavy)
+    print(window.grab().toImage().pixelColor(5, 5).name(), window.close(), window.isVisible())
+    seen.clear()
+    size = window.size()
+    QTimer.singleShot(0, lambda: rest(window, size))
+
+def rest(window, size):
+    if not (hasattr(window, "viewport") and window.grid.idle and window.panels
+            and window.session.curve is not None and window.session.jobs == 0):
+        QTimer.singleShot(20, lambda: rest(window, size))
+        return
+    print(seen, window.size() == size)
+    window.may_close = lambda: True
+    window.close()
+
+run_window._show_empty = shown
+print(run_window.run_window(sys.argv[1]))
+"""
+
+
+def test_the_window_is_there_before_vtk_is_imported_and_stays_as_it_is(
+    gpt2_folder, tmp_path, monkeypatch
+):
+    """Nor can it be closed before there is anything in it to be closed."""
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(gpt2_folder)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "True True set()", f"{LIGHT.panel} False True", "[] True", "0",
+    ]  # fmt: skip
+
+
+def test_the_window_has_the_surface_that_pyvistaqt_asks_for():
+    from pyvistaqt.rwi import _default_format
+
+    assert surface_format() == _default_format()
 
 
 def test_pyvista_comes_without_pyplot_and_still_draws_charts(run_python):
@@ -66,7 +132,8 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     printed = run_python(
         "import sys\n"
         "from pathlib import Path\n"
-        "from gui.commands.application import Application, prepare_qt\n"
+        "from gui.commands.application import Application\n"
+        "from gui.commands.qt_start import prepare_qt\n"
         "from gui.window.settings.settings import Settings\n"
         "qt = prepare_qt()\n"
         f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.ini')!r})))\n"
@@ -95,7 +162,8 @@ def test_a_changed_byte_of_qt_s_in_the_settings_of_0_1_does_not_end_the_process(
     store.sync()
     printed = run_python(
         "from pathlib import Path\n"
-        "from gui.commands.application import Application, prepare_qt\n"
+        "from gui.commands.application import Application\n"
+        "from gui.commands.qt_start import prepare_qt\n"
         "from gui.window.settings.settings import Settings\n"
         "qt = prepare_qt()\n"
         f"application = Application(qt, Settings(Path({str(ini)!r})), 'sample')\n"

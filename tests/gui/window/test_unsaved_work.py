@@ -96,7 +96,8 @@ def test_a_model_under_a_name_that_is_not_utf_8_is_kept_saved_and_opened_again(
 KEEPER = """
 import sys, time
 from pathlib import Path
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 from gui.window.unsaved_work import UnsavedWork
 from gui.window.settings.settings import Settings
 qt = prepare_qt()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
-from gui.commands.application import _Interrupt
+from gui.commands.run_window import _Interrupt
 from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton

@@ -323,7 +323,8 @@ def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_chan
 CHANGER = """
 import sys, time
 from pathlib import Path
-from gui.commands.application import Application, prepare_qt
+from gui.commands.application import Application
+from gui.commands.qt_start import prepare_qt
 from gui.window.unsaved_work import UnsavedWork
 from gui.window.settings.settings import Settings
 qt = prepare_qt()

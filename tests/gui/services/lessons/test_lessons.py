@@ -344,7 +344,7 @@ def check_window(stage, setup):
     for name in ("inspector", "prompt"):
         assert window.docks[name].isVisible() is (name == setup.beside)
     assert stage.in_front(setup.panel)
-    shown = window._panels[setup.panel].choices if setup.options else None
+    shown = window.built_panels[setup.panel].choices if setup.options else None
     for key, value in setup.options.items():
         if not str(value).startswith("{"):
             assert plain(getattr(shown, key)) == value
@@ -385,12 +385,12 @@ def test_options_that_are_numbers_of_the_model_reach_the_panels(gpt2_folder, sho
     titles = [step.title for step in stage.session.lesson.steps]
     stage.window.lesson_player.go_on(titles.index("Looking back"))
     stage.settle()
-    lookback = stage.window._panels["lookback"]
+    lookback = stage.window.built_panels["lookback"]
     qtbot.waitUntil(lambda: lookback.result is not None)
     assert "N = 50" in lookback.header.caption.text()
     stage.press(Qt.Key.Key_F8)
     stage.settle()
-    kernels = stage.window._panels["kernels"]
+    kernels = stage.window.built_panels["kernels"]
     qtbot.waitUntil(lambda: kernels.result is not None)
     assert "head 7" in kernels.header.caption.text()
 

@@ -1,0 +1,10 @@
+"""Names of a tokenizer's files."""
+
+#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
+VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
+                "tokenizer.model", "vocab.bpe")  # fmt: skip
+#: Files that belong to a vocabulary.
+BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
+           "tokenizer_config.json", "config.json")  # fmt: skip
+#: All that there may be.
+FILES = ("tokenizer.json", *BESIDE, *VOCABULARIES)

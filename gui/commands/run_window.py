@@ -1,0 +1,199 @@
+"""Opens the window, and runs it until it is closed.
+
+The window is there, empty, before VTK, pyvista and most of the application are imported: these
+take much longer.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QObject, QSocketNotifier, QThread, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from gui.commands.log import start_log
+from gui.commands.qt_start import dress, prepare_qt, theme_of
+from gui.commands.start_mark import StartMark
+from gui.commands.terminal import complain, joined, note
+from gui.state.values import Notice
+from gui.viewport.central_widget import NATIVE_CHILD_ON
+from gui.window.main_window import MainWindow
+from gui.window.settings.settings import Settings, settings_path
+
+if TYPE_CHECKING:
+    from gui.commands.application import Application
+    from gui.state.session import Session
+
+log = logging.getLogger(__name__)
+EXPOSED_MS = 100
+"""How long the empty window is waited for: window managers may take their time."""
+
+
+def run_window(
+    source: str | None = None,
+    positions: tuple[int, int] | None = None,
+    picture: Path | None = None,
+    *,
+    beside: tuple[str, ...] = (),
+    offline: bool = False,
+) -> int:
+    """Open the window and run until it is closed.
+
+    Parameters
+    ----------
+    source
+        What to open; None for the last source, or the best local model.
+    picture
+        File for a picture of the whole window, saved once everything is painted; then the window is
+        closed.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    start_log()
+    settings = Settings(settings_path())
+    mark = StartMark(settings.folder)
+    try:
+        status = _run(settings, mark, source, positions, picture, beside, offline)
+    except KeyboardInterrupt:
+        status = 130
+    mark.remove()  # not if an error or a signal ended the start
+    return status
+
+
+def _run(
+    settings: Settings,
+    mark: StartMark,
+    source: str | None,
+    positions: tuple[int, int] | None,
+    picture: Path | None,
+    beside: tuple[str, ...],
+    offline: bool,
+) -> int:
+    safely = mark.set()
+    qt = prepare_qt()
+    theme = theme_of(qt, settings.theme, settings.text_size)
+    dress(qt, theme)
+    window = MainWindow(settings, theme, restore=not safely)
+    if QGuiApplication.platformName() == NATIVE_CHILD_ON:
+        # Elsewhere Qt would hide the window and show another one for the OpenGL in it.
+        _show_empty(window)
+    from gui.commands.application import Application
+
+    application = Application(
+        qt, settings, source, positions, window=window, beside=beside, offline=offline,
+        safely=safely, greets=settings.at_first_start and picture is None,
+    )  # fmt: skip
+    application.ready.connect(mark.remove)
+    application.window.viewport.firstFrame.connect(_collect_garbage_again)
+    hook = sys.excepthook
+    sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
+    interrupt = _Interrupt(application)
+    shutter = _Shutter(application, picture) if picture is not None else None
+    if shutter is None:
+        application.ask_before_losing_work()
+    qt.exec()
+    status = 0 if shutter is None or shutter.saved else 1
+    if status and application.session.notice is not None:
+        notice = application.session.notice
+        complain(joined(notice.text, notice.advice))
+    interrupt.release()
+    application.close()
+    sys.excepthook = hook
+    return status
+
+
+def _show_empty(window: MainWindow) -> None:
+    """Show a window, and wait until it has been painted."""
+    window.show()
+    patience = QDeadlineTimer(EXPOSED_MS)
+    while not window.windowHandle().isExposed() and not patience.hasExpired():
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
+        QThread.msleep(1)
+
+
+class _Interrupt(QObject):
+    """Closes the window on Ctrl+C in the terminal.
+
+    Python handles signals only between bytecode instructions, and an idle Qt runs none: so the
+    signal also makes a socket readable, which wakes Qt up.
+    """
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
+            end.setblocking(False)
+        self._handler = signal.signal(signal.SIGINT, lambda *_: application.interrupt())
+        signal.set_wakeup_fd(self._writer.fileno())
+        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(lambda: self._reader.recv(64))
+
+    def release(self) -> None:
+        """Restore the previous signal handler."""
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, self._handler)
+        self._reader.close()
+        self._writer.close()
+
+
+class _Shutter(QObject):
+    """Saves a picture of the whole window once everything is painted, and closes it."""
+
+    def __init__(self, application: Application, out: Path) -> None:
+        super().__init__(application)
+        self.saved = False
+        self._application, self._out = application, out
+        self._timer = QTimer(self, interval=50)
+        self._timer.timeout.connect(self._release)
+        self._timer.start()
+
+    def _release(self) -> None:
+        if not self._application.idle:
+            return
+        self._timer.stop()
+        model, notice = self._application.session.model, self._application.session.notice
+        if model is None and notice is not None and not notice.candidates:
+            self._application.window.close()  # no picture if the opening failed
+            return
+        try:
+            self.saved = self._application.window.pictures.save_window(self._out)
+        finally:
+            self._application.window.close()
+
+
+def _collect_garbage_again() -> None:
+    # Imported objects stay: scanning them in full collections would cost several frames.
+    gc.freeze()
+    gc.enable()
+
+
+def _report(
+    session: Session,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    """Show and log an unexpected error; the window stays open."""
+    log.critical("uncaught", exc_info=(kind, error, trace))
+    details = "".join(traceback.format_exception(kind, error, trace))
+    if os.environ.get("HELIXSCOPE_DEBUG"):
+        note(details)
+    session.notice = Notice(
+        f"Something went wrong: {kind.__name__}: {error}",
+        "This is an error in Helixscope; please report it with the details.",
+        details,
+    )
