@@ -141,7 +141,8 @@ def open_command(
     reset: Annotated[
         bool,
         typer.Option(
-            "--reset", help="Start with default settings, arrangement and recent sources."
+            "--reset",
+            help="Start with default settings and arrangement, and without recent sources.",
         ),
     ] = False,
 ) -> None:
@@ -205,7 +206,7 @@ def render(
     whole: Whole = False,
     fresh: Fresh = False,
 ) -> None:
-    """Write the 3D view as a picture, off-screen: of pixels, or as vectors.
+    """Render the 3D view off-screen, as pixels or as vectors.
 
     .png: pixels.
     .svg, .pdf: points, lines and texts as vectors. With more than 20,000 of them, points and lines
@@ -305,9 +306,9 @@ def models(
     ] = None,
     offline: Offline = False,
 ) -> None:
-    """List the models worth a look: what is bundled, installed, cached or online.
+    """List a selection of models: bundled, installed, cached or online.
 
-    What is online is fetched when it is opened: its table of positions, not the whole checkpoint.
+    Opening a model that is online downloads its position table, not the whole checkpoint.
     """
     from gui.commands.model_tables import catalogue_table, search_table
 

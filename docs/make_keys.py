@@ -34,7 +34,7 @@ The key 0 returns to the 3D view.
 `docs/make_keys.py` generates this page from the tables of the app.
 """
 GESTURES = (
-    ("Mouse in the viewport", VIEWPORT),
+    ("Mouse in the 3D view", VIEWPORT),
     ("Mouse in a plot", PLOT),
     ("Range slider", SLIDER),
     ("Training panel", TRAINING),

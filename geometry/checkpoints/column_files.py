@@ -70,7 +70,7 @@ def read_columns(path: Path) -> tuple[PositionColumn, ...]:
     SourceError
         It cannot be read, or is no such table.
     """
-    with reading_file(path, _ADVICE, fault="is no table that can be read"):
+    with reading_file(path, _ADVICE, fault="cannot be read as a table"):
         with open_regular(path) as file:
             data = file.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
@@ -115,7 +115,7 @@ def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
             raise _refused(path, f"has position {at} twice")
         by_position[at] = row
     if not by_position:
-        raise _refused(path, "has a header and no rows")
+        raise _refused(path, "has a header but no rows")
     n_positions = max(by_position) + 1
     if n_positions > MAX_POSITIONS:
         raise _refused(path, f"has more than {MAX_POSITIONS} positions")
@@ -141,14 +141,14 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
             n_columns = n_columns or len(row)
             if len(row) > n_columns:
                 raise _refused(
-                    path, f"has {len(row)} cells in line {reader.line_num}, and {n_columns} names"
+                    path, f"has {len(row)} cells in line {reader.line_num}, but {n_columns} columns"
                 )
             n_cells += n_columns
             if n_cells > MAX_CELLS:
                 raise _refused(path, f"has more than {MAX_CELLS} cells")
             yield [*row, *[""] * (n_columns - len(row))]
     except csv.Error:
-        raise _refused(path, f"is no table at line {reader.line_num}") from None
+        raise _refused(path, f"cannot be read as a table at line {reader.line_num}") from None
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
@@ -157,9 +157,9 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
     if len(names) > MAX_COLUMNS:
         raise _refused(path, f"has more than {MAX_COLUMNS} columns")
     if all(_number(name, comma=False) is not None for name in names):
-        raise _refused(path, "has no header: its first line has numbers alone")
+        raise _refused(path, "has no header: its first line contains only numbers")
     if [name.strip().casefold() for name in names] == [POSITION]:
-        raise _refused(path, "has no column beside “position”")
+        raise _refused(path, "has no column other than “position”")
 
 
 def _position(path: Path, cell: str) -> int:

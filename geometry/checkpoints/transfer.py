@@ -22,7 +22,9 @@ class Cancelled(HelixscopeError):
     """The transfer was cancelled; only complete files have been kept."""
 
     def __init__(self) -> None:
-        super().__init__("The transfer was cancelled.", "Open the model again to fetch the rest.")
+        super().__init__(
+            "The transfer was cancelled.", "Open the model again to download the rest."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from geometry.pca.components import Array, row_norms
 
 LAYER = 0
 """The articles speak of the first layer's weights, as they are: without LayerNorm's gain."""
-TURNED = "the positions turned at random in the space of the embedding"
+TURNED = "the positions, randomly rotated in the space of the embedding"
 DRAWS = 39
 READ = 19
 """Draws of what is read back, which takes longer; none may reach a number."""

@@ -27,10 +27,10 @@ from geometry.history.last_position import STAYS
 from geometry.models.residual_stream import Name
 
 HELIX = "GPT-2's positional embedding matrix is a helix"
-NORMS = "The norms of positional embeddings are stable"
+NORMS = "Positional embeddings in GPT-2 lie near(ish) the surface of a hypersphere"
 SUBSPACES = "Insights into GPT-2's positional encodings"
-WHY = "Why a helix and not a line: the comments on it"
-OURS = "Ours: further hypotheses and checks"
+WHY = "Comments on GPT-2's positional embedding matrix is a helix"
+OURS = "Helixscope: further hypotheses and checks"
 
 
 def check_claims(
@@ -58,7 +58,7 @@ _WITHIN = "our reading of “nearly”: within a twentieth"
 CLAIMS: tuple[Claim, ...] = (
     # ---- the helix ---
     Claim("rows.unique", HELIX, "“We should expect that each row … is unique.”",
-          "positions whose row is that of an earlier one", at_most(0), "the words",
+          "positions whose row is that of an earlier one", at_most(0), "follows from the wording",
           measures.doubles, "positions", curves("process")),
     Claim("pca.three", HELIX, "“A three-dimensional subspace is enough to explain 90 % of the "
           "variance.”", "variance share of three components, positions 1 to the last",
@@ -83,8 +83,8 @@ CLAIMS: tuple[Claim, ...] = (
           "the rule for outliers", measures.how_far_out(-1), "norms", curves("process", "walk")),
     Claim("position.last_decays", OURS, "The last position's row never learns: it keeps its "
           "initial value and only decays.",
-          "largest share of it, over training, that is new", at_most(STAYS),
-          "a twentieth", measures.last_departure, "training"),
+          "largest share of the row, over training, that is not its decayed initial value",
+          at_most(STAYS), "a twentieth", measures.last_departure, "training"),
     Claim("pca.fraying", HELIX, "“Fraying”: the earliest positions “are relying on a different "
           "subspace than all the others”.",
           "median residual of the positions to 20, over that from 100 on", at_least(1.5),
@@ -92,7 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
           curves("process", "walk", by_lag=True)),
     Claim("pca.truncated", HELIX, "Without the first 100 positions three dimensions explain "
           "“substantially” more.", "gain in variance share", at_least(0.02),
-          "a fifth of the tenth that is missing", measures.truncation, "positions",
+          "a fifth of the 10 % of the variance that is missing", measures.truncation, "positions",
           curves("process", "walk", by_lag=True)),
     Claim("pca.first_hundred", HELIX, "The best three dimensions of the first 100 positions are "
           "not those of the others.", "shared part of the two subspaces, 0 to 1", at_most(0.9),
@@ -161,7 +161,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("capture.first_is_mean", OURS, "“Feel free to send me hypotheses!” It is P's mean row: "
           "about its mean P has little of E's first direction.",
           "capture of E's first direction by P about its mean row, over that by P", at_most(0.5),
-          "half lower", spaces.first_without_mean, "capture"),
+          "at most half", spaces.first_without_mean, "capture"),
     Claim("overlap.P_E.strong_weak", SUBSPACES, "“The top positional encoding subspace is aligned "
           "to the bottom token embedding subspace” (the article's upper right corner).",
           "top-right corner of P × E, over chance", at_least(2), "“large masses”: twice chance",
@@ -186,7 +186,7 @@ CLAIMS: tuple[Claim, ...] = (
           spaces.random_corner("W_V", "P"), spaces.reach_of_corner("W_V", "P", 1.5)),
     Claim("overlap.W_Q_P.folded", OURS, "With LayerNorm's gain folded into the weights, queries "
           "read less of P's top directions.",
-          "overlap of the first three directions, folded over raw", at_most(0.5), "half lower",
+          "overlap of the first three directions, folded over raw", at_most(0.5), "at most half",
           spaces.folded_share, "overlaps"),
     *(Claim(f"overlap.{name}_E", SUBSPACES, f"The {word} matrix is “well-aligned to the top "
             "subspaces of E”.", "top-left corner, over chance", at_least(1.5), _CLEARLY,
@@ -217,8 +217,9 @@ CLAIMS: tuple[Claim, ...] = (
           at_least(0.5), _HALF, spaces.along("W_in", "E", "diagonal"), "overlaps",
           spaces.random_along("W_in", "E")),
     Claim("overlap.W_in_P.antidiagonal", SUBSPACES, "Its overlaps with P have “most of its mass "
-          "along the antidiagonal”.", "share of squared overlaps within a tenth of it",
-          at_least(0.5), _HALF, spaces.along("W_in", "P", "antidiagonal"), "overlaps",
+          "along the antidiagonal”.",
+          "share of squared overlaps within a tenth of the antidiagonal", at_least(0.5), _HALF,
+          spaces.along("W_in", "P", "antidiagonal"), "overlaps",
           spaces.random_along("W_in", "P")),
     Claim("directions.sparse", SUBSPACES, "P's top vectors are “sparse, concentrating strongly on "
           "maybe 40 indices”.", "mass of the 40 largest entries, mean of the first three "
@@ -263,15 +264,15 @@ CLAIMS: tuple[Claim, ...] = (
           at_least(0.8), "“position-independent”: what is fitted on one half holds in the other",
           lookback.everywhere, "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.far", WHY, "… and so for larger N.",
-          "the lower R² for N = 100 and 200, in the same way", at_least(0.8), "as for N = 50",
-          lookback.far, "lookback", curves("process", "walk", by_lag=True)),
+          "the lower R² of N = 100 and N = 200, fitted and scored likewise", at_least(0.8),
+          "as for N = 50", lookback.far, "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.rotation", WHY, "“Acting on it through … rotations”: a shift alone does not do "
           "it, as it would on a line.",
           "share of the error of a shift alone that a rotation removes, N = 50", at_least(0.5),
           "half of it", lookback.beyond_a_shift, "lookback",
           curves("process", "walk", by_lag=True)),
     Claim("lookback.shift", WHY, "“(and translation?)”: the rotation alone does not do it either.",
-          "R² of rotation and shift less that of the rotation alone, N = 50, by halves",
+          "R² of rotation and shift minus that of the rotation alone, N = 50, by halves",
           more_than(0), "better on positions not used in the fit", lookback.beyond_a_rotation,
           "lookback", curves("process", "walk", by_lag=True)),
     Claim("lookback.angle", WHY, "Each token back turns by the same angle.",
@@ -279,7 +280,7 @@ CLAIMS: tuple[Claim, ...] = (
           at_least(0.99), "visibly straight", lookback.steady_turning, "lookback",
           curves("process", "walk", by_lag=True)),
     Claim("lookback.heads", WHY, "“… of the positional subspace of query/key vectors.”",
-          "R² for N = 10 in queries or keys, the lower, median of the first layer's heads",
+          "lower R² of queries and keys for N = 10, median over the first layer's heads",
           at_least(0.9), "all but a tenth", lookback.in_heads, "lookback",
           lookback.curves_in_heads),
     Claim("lookback.lags", WHY, "“Perhaps even for different Ns across different heads.”",
@@ -316,7 +317,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("kernels.averaged", OURS, "Finding the previous token requires neighbours to differ: "
           "with positions averaged in blocks of 10, no head finds it as well.",
           "best previous-token score of the first layer, averaged over unaveraged", at_most(0.8),
-          "a fifth lower", lookback.blunted, "kernels"),
+          "lower by at least a fifth", lookback.blunted, "kernels"),
 )  # fmt: skip
 """In the order of the articles."""
 

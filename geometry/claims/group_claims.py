@@ -311,24 +311,25 @@ _BOTH = "six or more GPT-2s of both OpenAI and Stanford side by side"
 GROUP_CLAIMS: tuple[GroupClaim, ...] = (
     GroupClaim("group.all_but_xl", HELIX, "“We get a clear helix in all but gpt2-xl”: it is "
                "“pretty consistent across the various different GPT-2 models”.",
-               "GPT-2s but gpt2-xl that no helix describes", at_most(0), "all",
-               "compare", "two of the nine GPT-2s side by side", _no_helix),
+               "number of GPT-2 models other than gpt2-xl that no helix describes", at_most(0),
+               "“all”", "compare", "two of the nine GPT-2s side by side", _no_helix),
     GroupClaim("group.xl", HELIX, "gpt2-xl is “still a little helix-like, but a lot less than the "
                "8 others”.", "its balanced turning share over the lowest of the others",
                at_most(0.8), "“a lot less”: a fifth", "compare",
                "gpt2-xl beside other GPT-2s", _xl),
     GroupClaim("group.variance", HELIX, "“More of the variance … can be attributed to a three-"
                "dimensional subspace in OpenAI's models than Stanford's.”",
-               "mean variance share of three components, OpenAI's less Stanford's", more_than(0),
-               "the words", "compare", _BOTH, _more("openai", lambda one: one.top3),
+               "mean variance share of three components, OpenAI's minus Stanford's", more_than(0),
+               "follows from the wording", "compare", _BOTH, _more("openai", lambda one: one.top3),
                _relabelled("openai", lambda one: one.top3)),
     GroupClaim("group.shaky", HELIX, "“Stanford's helices are ‘shakier’.”",
-               "mean energy in waves shorter than eight positions, Stanford's less OpenAI's",
-               more_than(0), "the words", "compare", _BOTH,
+               "mean energy in waves shorter than eight positions, Stanford's minus OpenAI's",
+               more_than(0), "follows from the wording", "compare", _BOTH,
                _more("stanford", lambda one: one.shaking),
                _relabelled("stanford", lambda one: one.shaking)),
     GroupClaim("group.loops", HELIX, "“Stanford's helices have more loops in them.”",
-               "mean turns, Stanford's less OpenAI's", more_than(0), "the words", "compare", _BOTH,
+               "mean turns, Stanford's minus OpenAI's", more_than(0),
+               "follows from the wording", "compare", _BOTH,
                _more("stanford", lambda one: one.turns),
                _relabelled("stanford", lambda one: one.turns)),
     GroupClaim("group.truncated_openai", HELIX, "Truncating the first 100 “makes a big difference "
@@ -345,7 +346,8 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
     GroupClaim("group.shorter", WHY, "“The natural shape for shorter lengths is a circle, and for "
                "longer lengths we are forced to stretch it.”",
                "rank correlation of climb over radius and number of positions", more_than(0),
-               "the words", "compare", "four helices or circles of different lengths side by side",
+               "follows from the wording", "compare",
+               "four helices or circles of different lengths side by side",
                _climbs_with_length, _climbs_in_any_order),
 )  # fmt: skip
 """In the order of the articles."""

@@ -24,7 +24,7 @@ MEANINGS: dict[Kind, str] = {
     "the table, with its variance and its mean row",
     "walk": "random walks with the table's step lengths, from its first row",
     "shuffled": "the table with its rows in random order",
-    "turned": "the table turned at random in the space of its columns",
+    "turned": "the table, randomly rotated in the space of its columns",
 }
 MOST_ROWS = 4096
 """Longer tables are thinned to as many rows at most, so that a draw takes milliseconds."""

@@ -12,7 +12,7 @@ import numpy as np
 from geometry.evidence.null import Null, null_of
 from geometry.pca.components import Array
 
-MEANING = "matrices of the same spectra, turned at random"
+MEANING = "randomly rotated matrices of the same spectra"
 DRAWS = 400
 
 

@@ -102,7 +102,7 @@ class Pace:
     def _check(self) -> None:
         spent, budgets = self._spent(), self._budgets
         if self._in_head and self._nbytes > budgets.head_bytes:
-            raise BrokenTransfer(f"{self._host} sends headers without end.")
+            raise BrokenTransfer(f"{self._host} sends endless headers.")
         if self._limit_s is not None:
             if spent < self._limit_s:
                 return
@@ -195,7 +195,8 @@ def check_head(response: httpx2.Response, budgets: Budgets) -> None:
     nbytes = sum(len(name) + len(value) for name, value in raw)
     if len(raw) > budgets.headers or nbytes > budgets.header_bytes:
         raise BrokenTransfer(
-            f"{host_of(response)} sent {len(raw)} headers of {size_text(nbytes)}, unlike a Hub."
+            f"{host_of(response)} sent {len(raw)} headers of {size_text(nbytes)}, more than any "
+            "Hub sends."
         )
 
 

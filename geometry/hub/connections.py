@@ -239,7 +239,7 @@ class _Line:
                     response.history = history
                     return answer
                 if len(history) == self._budgets.redirects:
-                    raise BrokenTransfer(f"{host_of(response)} redirects without end.")
+                    raise BrokenTransfer(f"{host_of(response)} redirects endlessly.")
                 request = next_request(response, self._budgets)
             except BaseException:
                 response.close()

@@ -85,14 +85,14 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
     if isinstance(error, httpx2.ConnectError):
         return _not_connected(error, host)
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError)):
-        return BrokenTransfer(f"The connection to {host} broke.", passing=True)
+        return BrokenTransfer(f"The connection to {host} was interrupted.", passing=True)
     if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
         return NoNetwork(
             "HF_ENDPOINT is not a web address.",
             "Correct HF_ENDPOINT, e.g. https://huggingface.co, or unset it.",
         )
     if isinstance(error, httpx2.TooManyRedirects):
-        return BrokenTransfer(f"{host} redirects without end.")
+        return BrokenTransfer(f"{host} redirects endlessly.")
     # The text of an unknown error may contain a URL or a header, so only its type is shown.
     return HubError(
         f"The request to {host} failed: {type(error).__name__}.",
@@ -197,7 +197,7 @@ def _no_repository(host: str, model: str, has_token: bool) -> NotOnHub:
     if has_token:
         return NotOnHub(
             f"{host} has no model {model}, or this machine's access token may not see it.",
-            "Check the id; organisation/name, as on the model's page.",
+            "Check the id: organisation/name, as on the model's page.",
             missing="repository",
         )
     return NotOnHub(

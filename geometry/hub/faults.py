@@ -103,7 +103,7 @@ class LargeTokenizer(HubError):
     def __init__(self, model: str, nbytes: int) -> None:
         super().__init__(
             f"The tokenizer of {model} takes {size_text(nbytes)} from the Hub.",
-            "Fetch it, or continue without a prompt.",
+            "Download it, or continue without a prompt.",
         )
         self.nbytes = nbytes
 

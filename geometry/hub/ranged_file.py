@@ -281,7 +281,9 @@ class RangedFile:
             self._size = came
             piece.end_at(came)
         if piece.missing:
-            raise BrokenTransfer(f"{answer.host} ended {self.name} too early.", passing=True)
+            raise BrokenTransfer(
+                f"{answer.host} stopped sending {self.name} too early.", passing=True
+            )
 
     def _resolve(self, address: HubAddress) -> str:
         """Return the file's URL, as huggingface_hub's hf_hub_url but for any endpoint."""

@@ -4,7 +4,8 @@ With x = E_t + p_i centred over d_model, LN(x) = √d_model · x / ‖x‖ befor
 mixes token and position. Were the two orthogonal it would be √(‖E_t‖² + ‖p_i‖²); were the
 positions' norms equal as well, √(‖E_t‖² + c²), independent of the position.
 
-After "The positional embeddings' norms are stable" (2023), which argues that GPT-2 comes close.
+After "Positional embeddings in GPT-2 lie near(ish) the surface of a hypersphere" (2025), which
+argues that GPT-2 comes close.
 """
 
 from collections.abc import Callable

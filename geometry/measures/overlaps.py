@@ -205,7 +205,7 @@ def sparsity_nulls(k: int, d: int, draws: int = 200, seed: int = 0) -> SparsityN
     draws, seed
         Number of draws of all directions, and of the random numbers.
     """
-    rng, meaning = np.random.default_rng((seed, k, d)), "as many directions, turned at random"
+    rng, meaning = np.random.default_rng((seed, k, d)), "as many directions, randomly rotated"
     frames = [random_frame(k, d, rng) for _ in range(draws)]
     found = [sparsity(frame) for frame in frames]
     masses = np.array([one.mass_top40 for one in found])

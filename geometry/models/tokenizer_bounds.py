@@ -102,7 +102,7 @@ class _Growth:
             return
         self._steps += 1
         if self._steps > MAX_STEPS or depth > MAX_STEPS:
-            raise _refuse(self._where, f"has over {MAX_STEPS} steps to a text's tokens")
+            raise _refuse(self._where, f"has more than {MAX_STEPS} processing steps")
         for key, value in step.items():
             if key in ("normalizers", "pretokenizers", "processors", "decoders"):
                 self.add(value, depth + 1)
@@ -123,7 +123,7 @@ class _Growth:
         if not isinstance(pieces, list):
             return
         if len(pieces) > MAX_TEMPLATE:
-            raise _refuse(self._where, f"puts {len(pieces)} pieces around a text")
+            raise _refuse(self._where, f"adds {len(pieces)} pieces around every text")
         texts = sum(isinstance(one, dict) and "Sequence" in one for one in pieces)
         self._times *= max(1, texts / 2)
 
@@ -152,7 +152,7 @@ def _check_pattern(where: str, pattern: Any) -> None:
     while group := _GROUP.search(bare):
         varies, repeated = _REPETITION.search(group[1]), group[2]
         if varies and repeated:
-            raise _refuse(where, "has a regular expression with repetitions of repetitions")
+            raise _refuse(where, "has a regular expression with nested repetitions")
         most = max(group[1].split("|"), key=lambda one: len(_REPETITION.findall(one)))
         opened = most if varies else f"x{repeated or ''}"
         bare = bare[: group.start()] + opened + bare[group.end() :]
@@ -164,7 +164,7 @@ def _check_ids(where: str, tokens: Any) -> None:
     for token in tokens.values() if isinstance(tokens, dict) else ():
         ids = token.get("ids") if isinstance(token, dict) else None
         if isinstance(ids, list) and len(ids) > MAX_TEMPLATE:
-            raise _refuse(where, f"puts {len(ids)} tokens around a text")
+            raise _refuse(where, f"adds {len(ids)} tokens around every text")
 
 
 def _check_added(where: str, added: Any) -> None:

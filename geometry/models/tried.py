@@ -21,12 +21,12 @@ def tried(source: str) -> list[str]:
     if source == SAMPLE or is_computed(source):
         return []
     path = Path(os.path.abspath(os.path.expanduser(source)))
-    lines = [f"As a file or folder: {path}, {'which is there' if _exists(path) else 'not found'}."]
+    lines = [f"As a file or folder: {path}, {'found' if _exists(path) else 'not found'}."]
     address = parse_address(source)
     if address is None or source.endswith(SUFFIXES):
-        lines.append("As a model of the Hub: not tried, as it is no id such as owner/name.")
+        lines.append("As a model on the Hub: not tried, since it is not an id such as owner/name.")
     else:
-        lines.append(f"As a model of the Hub: {address.repo}, revision {address.revision}.")
+        lines.append(f"As a model on the Hub: {address.repo}, revision {address.revision}.")
     if _exists(path):
         return lines
     beside = get_close_matches(path.name, _names(path.parent))

@@ -93,7 +93,7 @@ def export(
     fps: Annotated[float, typer.Option(min=5, max=50, help="Frames per second of a film.")] = 25.0,
     about: Annotated[
         AboutName,
-        typer.Option(help="Axis of rotation of a film: up on the screen, or a component."),
+        typer.Option(help="Axis of rotation of a film: up on the screen, or one of the axes."),
     ] = AboutName.up,
     table: Table = None,
     offline: Offline = False,
@@ -106,11 +106,12 @@ def export(
     .npz: arrays positions, norms, residuals, coordinates, mean, components, singular_values,
     explained_variance_ratio.
 
-    Coordinates are in the range's true principal components, residuals those of the first three.
+    Coordinates are in the exact principal components of the range; residuals are relative to the
+    first three.
 
-    .html: a page that turns in any browser, without a network.
+    .html: an interactive page for any browser, without a network.
     .glb: glTF, for presentations and 3D programs.
-    .mp4, .gif: a turntable, one turn of the scene that begins again.
+    .mp4, .gif: a turntable, one full turn of the scene in a loop.
     """
     from geometry.checkpoints.number_files import FORMATS
     from geometry.measures.table import tabulate, write_table

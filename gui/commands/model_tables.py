@@ -24,7 +24,7 @@ def catalogue_table() -> Table:
         (e.id, e.group, f"{e.n_positions:,} × {e.d_model:,}", where, _cost(e, where))
         for e, where in listed
     ]
-    return ("Model", "Group", "Positions", "State", "To fetch"), rows
+    return ("Model", "Group", "Positions", "State", "Download"), rows
 
 
 def search_table(

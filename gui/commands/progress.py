@@ -51,7 +51,7 @@ class Bars(Progress):
         self.update(
             self._transfer,
             visible=True,
-            description=visible(f"Fetching {progress.what}"),
+            description=visible(f"Downloading {progress.what}"),
             completed=progress.done,
             total=progress.total or 1,
             amount=amount_text(progress),

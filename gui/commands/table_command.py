@@ -53,8 +53,8 @@ def table(
 ) -> None:
     """Compare models in numbers: variance, ranks, the fitted helix, norms, roughness.
 
-    Each model is measured in the same range and components. In .csv and .json shares are from 0
-    to 1 and numbers in full precision; .json says what each means.
+    Each model is measured in the same range and components. In .csv and .json,
+    shares are from 0 to 1 and numbers have full precision; .json describes each quantity.
     """
     from geometry.claims.scalar_results import QUANTITIES
     from gui.panels.compare import words as text

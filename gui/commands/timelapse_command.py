@@ -53,8 +53,8 @@ def timelapse(
 ) -> None:
     """Write how the curve formed in training: as a film, or as numbers.
 
-    Of a model with a history: the bundled one, what `train` wrote, a folder of checkpoint-N, a
-    model on the Hub with branches of that name, of which only the positions are fetched, and kept.
+    The model needs a training history: the bundled model, one trained with `train`, a folder of
+    checkpoint-N folders, or a model on the Hub with such branches, whose positions are cached.
 
     .npz: arrays steps, tokens and losses where known, coordinates, variance, frozen_variance,
     norms, positions, basis, mean, components.

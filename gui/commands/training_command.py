@@ -73,11 +73,11 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a small GPT-2 on a text, and keep its positions as they form.
+    """Train a small GPT-2 on a text, and record its positions as they form.
 
-    What is written opens as any other model, with the history of its training. Called again after
-    an interruption, with the same options, it goes on; a minute is lost at most. Only the number of
-    steps may be another then: the learning rate follows it from there on.
+    The result opens like any other model, with its training history. After an interruption, the
+    same command resumes the run; at most a minute is lost. Only the number of steps may change; the
+    learning rate is adapted from then on.
     """
     from geometry.training.run import train as run
 

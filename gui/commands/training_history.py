@@ -101,7 +101,7 @@ def _fetch(
         total = gathering.plan.bytes_to_fetch
         if total:
             n = len(gathering.plan.to_fetch)
-            say(f"Fetching {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
+            say(f"Downloading {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
                 f"at most {size_text(total)}.")  # fmt: skip
 
         def tell(so_far: Gathered) -> None:

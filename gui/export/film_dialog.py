@@ -33,7 +33,7 @@ _FORMATS = (
     ("gif", "GIF", "Plays anywhere in a loop; 256 colours"),
 )
 _HEIGHTS = tuple(
-    (str(n), f"{n} lines", f"{n} pixels from top to bottom; the width follows the viewport’s")
+    (str(n), f"{n} pixels", "Height of the film; the width follows that of the 3D view")
     for n in (480, 720, 1080)
 )
 _BACKGROUNDS = (

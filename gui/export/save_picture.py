@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 _KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 _PICTURES = QStandardPaths.StandardLocation.PicturesLocation
 _WHAT = (
-    ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
+    ("viewport", "3D view", "The curve, its colour bar, arrows and caption"),
     ("window", "Whole window", "The window with its panels, as on the screen"),
 )
 _FORMATS = (
-    ("png", "PNG", "Pixels: what is on the screen, or finer"),
-    ("svg", "SVG", "Vectors, for the web and for drawing programs; words stay words"),
-    ("pdf", "PDF", "Vectors, for LaTeX and print; words stay words"),
+    ("png", "PNG", "Pixels, at screen resolution or higher"),
+    ("svg", "SVG", "Vectors, for the web and for drawing programs; text remains text"),
+    ("pdf", "PDF", "Vectors, for LaTeX and print; text remains text"),
 )
 _PIXELS, _PRINT = "pixels", "print"
 _SCALES = tuple(
@@ -62,7 +62,7 @@ _SCALES = tuple(
 _SIZES = (
     *_SCALES,
     (_PIXELS, "Pixels", "An exact width and height in pixels"),
-    (_PRINT, "Print", "A width and height on paper, with texts in their size in print"),
+    (_PRINT, "Print", "A width and height on paper, with text at its printed size"),
 )
 COLUMN = 84.0
 """Width in millimetres of a column in most journals."""
@@ -325,7 +325,7 @@ class PictureDialog(QDialog):
         size = self._window if whole else self._viewport
         canvas = options.canvas(size)
         width, height = (format_count(side) for side in canvas.pixels)
-        kind = "pixels" if whole or options.kind == "png" else "pixels, as vectors"
+        kind = "pixels" if whole or options.kind == "png" else "pixels, drawn as vectors"
         self._said.setText(f"{width} × {height} {kind}")
         for part in (self.kind, self.background, self.scale.buttons[_PIXELS],
                      self.scale.buttons[_PRINT]):  # fmt: skip

@@ -216,7 +216,8 @@ def _state(curve: ComparedCurve) -> tuple[str, str]:
         return "…", "Its curve is being computed."
     if answer.state == "to fetch":
         size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
-        return f"↓ {size}".rstrip(), f"Click to fetch {size or 'the data it needs'} from the Hub."
+        what = size or "the data it needs"
+        return f"↓ {size}".rstrip(), f"Click to download {what} from the Hub."
     if answer.state == "cancelled":
         return "–", "Cancelled. Click to compute it."
     if answer.state == "impossible":

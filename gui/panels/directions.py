@@ -279,7 +279,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         mass = float(np.mean([view.result.sparsity.mass_top40[number - 1] for number in drawn]))
         return Finding.of(
             f"the 40 largest entries have {format_number(mass)} of {_listed(drawn)} "
-            f"(expected ≥ {SPARSE:g}); 95 % of {null.draws} random turns less than "
+            f"(expected ≥ {SPARSE:g}); 95 % of {null.draws} random rotations have less than "
             f"{format_number(null.band[2])}",
             mass >= SPARSE, mass, "above", null,
         )  # fmt: skip
@@ -300,7 +300,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         def at_index(curve: int, index: int) -> str:
             number = drawn[curve]
             value = format_number(found.over_index[number - 1, index])
-            return f"entry {index} · v{SUBSCRIPTS[number]} {value} · click: Dimensions"
+            return f"entry {index} · v{SUBSCRIPTS[number]} {value} · click to open in Dimensions"
 
         return [
             Plot(
@@ -416,7 +416,7 @@ print("participation ratio", *found.participation_ratio)
 print("mass of the 40 largest", *found.mass_top40)
 print("entries with 90 % of it", *found.entries_90)
 mass, null = sum(found.mass_top40) / {len(drawn)}, sparsity_nulls(*vectors.shape).mean_mass_top40
-print("mean", mass, "random turns", *null.band)
+print("mean", mass, "random rotations", *null.band)
 print(weigh(mass >= {SPARSE:g}, mass, "above", null))
 """
             + (of_E if found.E_energy is not None else "")
@@ -457,7 +457,7 @@ def _by_use(view: DirectionsView) -> Plot:
         words = f"entry {order[rank]} · {format_number(used[order[rank]], 2)} × an even share"
         if tokens is not None:
             words += f" · tokens {format_number(tokens[rank], 2)} ×"
-        return f"{words} · click: Dimensions"
+        return f"{words} · click to open in Dimensions"
 
     return Plot(
         "Entries by use",

@@ -775,8 +775,7 @@ class ResultPanel(Panel):
         else:
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
             why = answer.why or f"This needs {size} from the Hub."
-            verb = "Download" if answer.why else "Fetch"
-            self._show_words(why, self.spec.instead, f"{verb} {size}".rstrip())
+            self._show_words(why, self.spec.instead, f"Download {size}".rstrip())
 
     def _show_cancelled(self, answer: Answer) -> None:
         """Keep what is shown, also a partial result, with a way to go on."""

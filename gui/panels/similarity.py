@@ -199,7 +199,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         if rise.size >= RISES:
             words += f", Δ {rise.low} to {rise.high}"
         return Finding.of(
-            f"{words}; 95 % of {null.draws} {random_name(null)} by less than "
+            f"{words}; 95 % of {null.draws} {random_name(null)} rise by less than "
             f"{format_number(null.band[2])}",
             rise.size >= RISES, rise.size, "above", null,
         )  # fmt: skip

@@ -74,7 +74,7 @@ def _what(aligned: AlignedCurve) -> str:
 
 def _moved(aligned: AlignedCurve) -> str:
     assert aligned.alignment is not None
-    moved = "reflected and rotated" if aligned.alignment.mirrors else "turned"
+    moved = "reflected and rotated" if aligned.alignment.mirrors else "rotated"
     if aligned.wanted.how == "scaled":
         moved = f"{moved.replace(' and ', ', ')}, scaled × {_scale(aligned.alignment.scale)}"
     if aligned.onto == aligned.positions:

@@ -320,4 +320,4 @@ def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
     if progress.total:
         amount = format_part(progress.done, progress.total)
     said = progress.waiting or f"{progress.what}: {amount}"
-    return made(share, said if progress.waiting else f"Fetching {said}")
+    return made(share, said if progress.waiting else f"Downloading {said}")

@@ -340,7 +340,10 @@ class Controller:
         from geometry.checkpoints.column_files import read_columns
 
         self.in_background(
-            "columns", partial(read_columns, path), self._on_columns, f"{path.name} is not used"
+            "columns",
+            partial(read_columns, path),
+            self._on_columns,
+            f"{path.name} could not be used",
         )
 
     def color_by_column(self, column: PositionColumn) -> None:

@@ -90,7 +90,7 @@ class _Change:
     @property
     def name(self) -> str:
         if self.title:
-            return f"choices in {self.title}"
+            return f"options of {self.title}"
         return self.step or NAMES.get(next(iter(self.before)), CAMERA)
 
 

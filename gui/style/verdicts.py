@@ -9,7 +9,7 @@ from gui.style.theme import format_number
 NO_NUMBER = "–"
 DRAWN = {
     "process": "smooth random curves", "walk": "random walks", "shuffled": "random orders",
-    "turned": "random turns", "frames": "random turns", "entries": "random choices",
+    "turned": "random rotations", "frames": "random rotations", "entries": "random choices",
 }  # fmt: skip
 """What is drawn at random, in two words, by the name of a null distribution about one model."""
 

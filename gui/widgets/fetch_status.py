@@ -20,7 +20,7 @@ def transfer_text(progress: TransferProgress | None) -> str:
     line = " ".join(filter(None, transfer_lines(progress)))
     if progress is None or progress.waiting or not is_measured(progress):
         return line
-    return f"Fetching {progress.what}: {line}"
+    return f"Downloading {progress.what}: {line}"
 
 
 class FetchBar(QProgressBar):
@@ -30,7 +30,7 @@ class FetchBar(QProgressBar):
         super().__init__()
         self.setTextVisible(False)
         self.setFixedHeight(4)
-        self.setAccessibleName("Fetching")
+        self.setAccessibleName("Downloading")
         self.setRange(0, 0)
 
     def show_transfer(self, progress: TransferProgress | None) -> None:

@@ -31,7 +31,7 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
         why, _, then = progress.waiting.rstrip().rpartition(". ")
         return (f"{why}.", then) if why else (then, "")
     if progress.total <= 0 and progress.done:  # unknown size
-        return f"Fetching {progress.what}: {format_bytes(progress.done)} so far", ""
+        return f"Downloading {progress.what}: {format_bytes(progress.done)} so far", ""
     if progress.total <= 0:
         return f"Requesting {progress.what}…", ""
     if not is_measured(progress):

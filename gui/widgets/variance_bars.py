@@ -118,8 +118,8 @@ class VarianceBars(QWidget):
         to, other = _AXES[self.axis_for(component)], f"PC {self.replaced(component)}"
         if component in self._components:
             now = _AXES[self._components.index(component)]
-            return f"{words}, on {now}\nClick: move it to {to}, and {other} to {now}"
-        return f"{words}\nClick: show it on {to} in place of {other}"
+            return f"{words}, on {now}\nClick to move it to {to}, and {other} to {now}"
+        return f"{words}\nClick to show it on {to} in place of {other}"
 
     def sizeHint(self) -> QSize:
         return QSize(240, 88)

@@ -77,7 +77,7 @@ COMMANDS = (
     Command("save_work_as", "File", "Save project as…", "Ctrl+Alt+Shift+S",
             "Save to a new file", needs_model=True),
     Command("save_picture", "File-", "Save picture…", "Ctrl+S",
-            "Save the viewport as PNG, SVG or PDF, or the whole window", needs_model=True),
+            "Save the 3D view as PNG, SVG or PDF, or the whole window", needs_model=True),
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
             "Copy a picture to the clipboard, with the options last chosen in Save picture",
             needs_model=True),

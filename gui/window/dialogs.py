@@ -57,7 +57,7 @@ PLOT: Rows = (
 SLIDER: Rows = (
     ("← →", "Move the end last used"),
     ("Shift ← →", "Move the whole range"),
-    ("↑ ↓", "Choose the last or the first end"),
+    ("↑ ↓", "Choose the end to move: last or first"),
 )
 TRAINING: Rows = (
     ("Space", "Play or pause"),
@@ -97,7 +97,7 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keyboard and mouse reference")
     panels = (("1 … 7", "Open a group of panels, or its next panel"), *keys_of("Panels"))
-    left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
+    left = (("Mouse in the 3D view", VIEWPORT), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
             ("Compare", keys_of("Compare")))  # fmt: skip
     middle = (("File", keys_of("File")), ("Edit", keys_of("Edit")), ("Panels", panels),

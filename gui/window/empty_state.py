@@ -15,12 +15,12 @@ from gui.widgets.label import label
 
 WELCOME = "Open a model to see its positional embeddings"
 EXPLANATION = (
-    "Transformers such as GPT-2 learn one vector for each position in the prompt. "
+    "Transformers such as GPT-2 learn one vector for each position in their context. "
     "Helixscope draws these vectors as a curve through their first three principal components: "
     "in GPT-2, a helix."
 )
 HOW = (
-    "Choose a model from the list on the left, enter the id of any model on the Hugging Face Hub, "
+    "Choose a model in the panel Model, enter the id of any model on the Hugging Face Hub, "
     "or open a model folder or a single tensor file. Folders and files can also be dropped onto "
     "this window."
 )

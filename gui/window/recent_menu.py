@@ -32,7 +32,7 @@ class RecentMenu(QMenu):
         for number, source in enumerate(session.recent, start=1):
             missing = Path(source).is_absolute() and not path_exists(source)
             name = Path(source).name if is_work(source) else short_name(source)
-            words = f"{without_keys(name)} (no longer there)" if missing else without_keys(name)
+            words = f"{without_keys(name)} (missing)" if missing else without_keys(name)
             action = self.addAction(f"&{number} {words}" if number < 10 else words)
             action.setToolTip(wrapped(source))
             action.setStatusTip(source)

@@ -28,7 +28,7 @@ _COLUMNS = (
         left=True,
     ),
     Column("Published", "The value reported in the paper"),
-    Column("Ours", "The value measured here"),
+    Column("Measured", "The value measured here"),
     Column("Tolerance", "Whether the two values agree within the tolerance", left=True),
     Column("Source", "The paper that reports it", left=True),
 )
@@ -69,7 +69,7 @@ class PublishedRows(TitledRows):
 
 def _tip(one: Compared) -> str:
     quantity, published, ours, _, source = published_cells(one)
-    numbers = f"Published {published}, ours {ours}: {within(one)}"
+    numbers = f"Published {published}, measured {ours}: {within(one)}"
     return "\n".join((f"{quantity}.", numbers, one.published.reason, source))
 
 

@@ -71,8 +71,8 @@ _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 CHECKING = "The claims are being checked…"
 NOTHING = {
     "holds": "No claim holds for this model beyond what is expected by chance.",
-    "usual": "No claim holds only as it would for any smooth curve.",
-    "fails": "No claim fails for this model.",
+    "usual": "No claim holds merely as for any smooth curve.",
+    "fails": "There is no claim that does not hold for this model.",
     "out": "All claims apply to this kind of table.",
     "unknown": "No claim is undetermined for this model.",
 }
@@ -160,10 +160,11 @@ class ClaimRows(TitledRows):
             value = f"{claim.quantity}: not checked yet, expected {expected(verdict)}"
         else:
             value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
-        bound = f"The bound: {claim.reason}."
+        bound = f"Reason for the bound: {claim.reason}."
         entry = PANELS.get(claim.panel)
         opens = f"Click to open {claim.panel.capitalize() if entry is None else entry.title}."
-        lines = (claim.statement, value, bound, null_text(verdict), f"“{claim.article}”", opens)
+        source = f"Source: {claim.article}"
+        lines = (claim.statement, value, bound, null_text(verdict), source, opens)
         return "\n".join(filter(None, lines))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PENDING = "…"
 SHORT_ARTICLES = {
-    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
+    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Measured",
 }  # fmt: skip
 _COLUMNS = (
     "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
@@ -105,7 +105,7 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
                  expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     if published:
-        lines += ["", "## Published numbers", "", "| Quantity | Published | Ours | | Source |"]
+        lines += ["", "## Published numbers", "", "| Quantity | Published | Measured | | Source |"]
         lines.append("|---|---:|---:|---|---|")
     for one in published:
         lines.append(f"| {' | '.join(map(markdown_text, published_cells(one)))} |")
@@ -202,7 +202,7 @@ def ledger_figure(
         at -= LINE
         for x, text, side in (
             (_OUTCOME, "Published numbers", "left"),
-            (_MEASURED, "Ours", "right"),
+            (_MEASURED, "Measured", "right"),
             (_EXPECTED, "Published", "left"),
         ):
             write(x, text, theme.muted, side=side)

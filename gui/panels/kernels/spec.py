@@ -193,8 +193,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         random, before = null[result.head], view.nulls.previous_token[result.head]
         return Finding.of(
             f"head {result.head} has {format_percent(near)} at lags 0–10 "
-            f"(expected ≥ {LOCAL:g}); {random.draws} random turns of P up to "
-            f"{format_percent(float(random.values[-1]))}, previous token up to "
+            f"(expected ≥ {LOCAL:g}); {random.draws} random rotations of P reach at most "
+            f"{format_percent(float(random.values[-1]))}, previous token at most "
             f"{format_number(float(before.values[-1]))}",
             near >= LOCAL, near, "above", random,
         )  # fmt: skip
@@ -300,7 +300,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             for number in set(range(found.n_heads)) - set(named):
                 left.plot(found.lags, found.attention[number], color=theme.faint, linewidth=0.7)
         for band in _bands(view, result, "attention"):
-            paint_band(left, replace(band, label="random turns"))
+            paint_band(left, replace(band, label="random rotations"))
         for color, number in zip(SERIES[theme.name], named, strict=False):
             values = found.attention[number]
             left.plot(found.lags, values, color=color, linewidth=1.1, label=f"head {number}")
@@ -431,7 +431,7 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
     if view.nulls is None:
         return []
     random: NullBand = getattr(view.nulls, "scores" if what == "score" else what)[result.head]
-    label = f"{view.nulls.previous_token[result.head].draws} random turns"
+    label = f"{view.nulls.previous_token[result.head].draws} random rotations"
     lags = result.found.lags.astype(float)
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
 

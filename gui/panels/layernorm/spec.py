@@ -214,7 +214,8 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         def hover(_: int, index: int) -> str:
             position = int(at[index])
             p95 = format_number(found.p95[index])
-            own = f"{view.at(position)}: {format_number(found.median[index])}, 95 % below {p95}"
+            median = format_number(found.median[index])
+            own = f"{view.at(position)}: {median}, 95th percentile {p95}"
             return " · ".join([own, *values_at(others, position)])
 
         return [_errors(curves, hover), _cosines(view, result)]
@@ -396,14 +397,14 @@ def _overall(view: LayerNormView) -> str:
     found = errors_of(view.result, view.choices.version)
     median, p95 = (format_number(value) for value in found.overall)
     if found.intervals is None:
-        return f"median {median}, 95 % below {p95}"
+        return f"median {median}, 95th percentile {p95}"
     between, between95 = map(_between, (found.intervals.median, found.intervals.p95))
-    return f"median {median} (95 % {between}), 95 % below {p95} ({between95})"
+    return f"median {median} ({between}), 95th percentile {p95} ({between95})"
 
 
 def _between(interval: Interval) -> str:
     low, high = interval
-    return f"between {format_number(low)} and {format_number(high)}"
+    return f"95 % interval {format_number(low)}–{format_number(high)}"
 
 
 # ---- two sums --------------------------------------------------------------------------------

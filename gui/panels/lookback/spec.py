@@ -68,7 +68,7 @@ COLUMNS = (
 SIDES = ("queries", "keys")
 SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
 TOO_POOR = "not shown in 3D: R² is below 0.5"
-NOT_SHOWN = "not shown in 3D: the shown components are not among those that are moved"
+NOT_SHOWN = "not shown in 3D: the shown components are not among the fitted ones"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ MEANINGS = {
     "drifting_helix": "The positions turn more evenly than random smooth curves do, and climb; the "
     "radius changes steadily.",
     "none": (
-        "The positions turn no more evenly than random smooth curves do; the better helix is shown."
+        "The positions turn no more evenly than random smooth curves do; the better of the two "
+        "helix fits is shown."
     ),
 }
 NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slow waves",
@@ -57,9 +58,10 @@ NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slo
 """Names of the random curves, within a line."""
 BEYOND = " Even random curves made only of slow waves do not turn as evenly."
 FEW_TURNS = (
-    "The positions make fewer than 1¼ turns, as any smooth curve may; the better helix is shown."
+    "The positions make fewer than 1¼ turns, as any smooth curve may; the better of the two helix "
+    "fits is shown."
 )
-FEW_POSITIONS = "Too few positions to decide; the better helix is shown."
+FEW_POSITIONS = "Too few positions to decide; the better of the two helix fits is shown."
 NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (

@@ -564,7 +564,7 @@ def verdict_of(shape: Shape, name: str = "") -> str:
         return f"{verdict_of(shape)}; drawn, {drawn}"
     if shape.best == "none":
         better = format_number(shape.better_helix.r2)
-        return f"{verdict_name(shape)} (the better helix: R² {better})"
+        return f"{verdict_name(shape)} (the better helix fit: R² {better})"
     return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.first_choice).r2)})"
 
 

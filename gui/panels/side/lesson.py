@@ -21,7 +21,7 @@ from gui.widgets.label import label
 from gui.widgets.links import open_web_page
 from gui.widgets.tooltips import wrapped
 
-NO_MODEL = "The lesson works on the open model. Choose one from the list on the left to begin."
+NO_MODEL = "The lesson works on the open model. Choose one in the panel Model to begin."
 NO_LESSON = "No lesson could be read."
 FINISH = "Finish"
 LONGEST = 280
@@ -192,7 +192,7 @@ class LessonPanel(Panel):
         if answer is not None and state == "to fetch":
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
             note = answer.why or f"The numbers of this step need {size} from the Hub."
-            button = f"Fetch {size}".rstrip()
+            button = f"Download {size}".rstrip()
         elif answer is not None and state == "impossible":
             note, button = f"Numbers not available: {answer.why}", "Try again" * answer.retry
         elif state == "working":

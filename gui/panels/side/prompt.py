@@ -199,7 +199,7 @@ class PromptPanel(Panel):
 
     def _show_sentence(self, sentence: str) -> None:
         to_fetch = self.session.tokens_to_fetch if sentence == self.session.tokens_missing else 0
-        self.fetch.setText(f"Fetch {format_bytes(to_fetch)}")
+        self.fetch.setText(f"Download {format_bytes(to_fetch)}")
         self.fetch.setVisible(to_fetch > 0)
         self.sentence.setText(sentence)
         self.count.clear()

@@ -41,8 +41,8 @@ _SPAN = {"period": "Period", "token": "Tokens"}
 """Titles of the third row where it is not about the span."""
 
 _MAPS = {
-    "jet": "As in the article. Vivid, but not perceptually uniform, and ambiguous for colour-blind "
-    "readers.",
+    "jet": "As in the helix article. Vivid, but not perceptually uniform, and ambiguous for "
+    "colour-blind readers.",
     "turbo": "Like jet without its false edges; not perceptually uniform, not colour-blind safe.",
     "viridis": "Perceptually uniform and colour-blind safe.",
     "plasma": "Perceptually uniform and colour-blind safe.",
@@ -170,7 +170,7 @@ class ViewPanel(Panel):
         combo = DropDown()
         combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for index, name in enumerate(COLORMAPS):
-            combo.add_colormap("jet · the article’s" if name == "jet" else name, name)
+            combo.add_colormap("jet · helix article" if name == "jet" else name, name)
             combo.setItemData(index, wrapped(_MAPS.get(name, "")), Qt.ItemDataRole.ToolTipRole)
         combo.view().setMinimumWidth(180)
         combo.setAccessibleName("Colour map")
@@ -287,7 +287,7 @@ class ViewPanel(Panel):
         self.span_title.setText(_SPAN.get(session.color_by, "Span"))
         self.period.show_value(session.color_period)
         n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
-        self.hint.setText(f"{n_tokens} different" if n_tokens else "Type a text under Prompt")
+        self.hint.setText(f"{n_tokens} different" if n_tokens else "Enter text in the Prompt panel")
         parts = {"period": self.period, "token": self.hint}
         self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
 

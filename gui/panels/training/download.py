@@ -217,10 +217,10 @@ def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     if whole:
         parts.append(f"{format_bytes(whole)} as whole files" if whole > 0 else "as whole files")
     elif not away:
-        parts.append("nothing to fetch")
+        parts.append("nothing to download")
     else:
         here = f" ({format_count(n - away)} already here)" if n > away else ""
-        parts.append(f"at most {format_bytes(plan.bytes_to_fetch)} to fetch{here}")
+        parts.append(f"at most {format_bytes(plan.bytes_to_fetch)} to download{here}")
     return " · ".join(parts)
 
 

@@ -251,7 +251,7 @@ def may_have_checkpoints(model: PositionalModel) -> bool:
 def verdict(training: Training) -> str:
     """Return the verdict on the last position, with its reason."""
     riddle = training.riddle
-    supported = {True: "supported", False: "not supported", None: "cannot tell"}[riddle.supports]
+    supported = {True: "supported", False: "not supported", None: "undetermined"}[riddle.supports]
     return f"The last position never learns: {supported}. {riddle.why}"
 
 

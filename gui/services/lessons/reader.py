@@ -217,7 +217,7 @@ class _Reader:
     def _setup(self, number: int, block: list[str]) -> tuple[Condition, Setup]:
         opening = _SETUP.match(block[0])
         if opening is None:
-            raise self._error(number, "a step has no blocks but ```setup")
+            raise self._error(number, "a step may only contain ```setup blocks")
         condition = self._condition(number, opening[1] or "", FEATURES)
         lines = block[1:-1]
         try:

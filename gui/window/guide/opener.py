@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 log = logging.getLogger(__name__)
-NO_GUIDE = "The user guide cannot be read. Installing Helixscope again brings it back."
+NO_GUIDE = "The user guide cannot be read. Reinstall Helixscope to restore it."
 
 
 class GuideOpener:

@@ -17,16 +17,16 @@ from gui.widgets.tooltips import wrapped
 from gui.window.settings.settings import Settings
 
 SIZES = dict(zip(TEXT_SIZES, ("Small", "Normal", "Large", "Larger"), strict=True))
-LAST_MAP = "As last time"
-MAP_TIP = "Colours at every start; the panel View changes them until the window is closed"
+LAST_MAP = "Last used"
+MAP_TIP = "Colour map at every start; the panel View changes it until the window is closed"
 THEMES = (
-    ("system", "System", "Light or dark as the desktop is"),
+    ("system", "System", "The desktop's light or dark theme"),
     ("light", "Light", "Dark text on light panels"),
     ("dark", "Dark", "Light text on dark panels"),
 )
 RANGES = (
     ("typical", "Without outliers", "Without position 0, and without outliers at either end"),
-    ("from 1", "1 to the last", "Without position 0, which stands apart in many models"),
+    ("from 1", "1 to the last", "Without position 0, which is an outlier in many models"),
     ("all", "All", "All positions"),
 )
 
@@ -51,7 +51,7 @@ class AppearancePage(QWidget):
             self.colormap.add_colormap(name, name)
         self.colormap.setAccessibleName("Colour map at start")
         self.colormap.setToolTip(wrapped(MAP_TIP))
-        self.range = Segmented(RANGES, "Range of a model that is opened")
+        self.range = Segmented(RANGES, "Initial range of a model")
         self._arrange()
         self.theme.chosen.connect(self.themeRequested)
         self.text_size.chosen.connect(lambda size: self.textSizeRequested.emit(int(size)))
@@ -95,7 +95,8 @@ class AppearancePage(QWidget):
         form.setColumnMinimumWidth(2, GRID)
         form.setColumnStretch(5, 1)
         controls = (("Theme", self.theme), ("Size of text", self.text_size),
-                    ("Colours at start", self.colormap), ("First range", self.range))  # fmt: skip
+                    ("Colour map at start", self.colormap),
+                    ("Initial range", self.range))  # fmt: skip
         for number, (text, control) in enumerate(controls):
             row, column = number // 2, 3 * (number % 2)
             name = label(text, "muted")

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 SIZE = QSize(760, 600)
 TOKEN = "access token"
-RESET_TIP = "Set the appearance back to what it was at first; downloads and the network stay"
+RESET_TIP = "Restore the default appearance; downloads and network settings are not affected"
 OFFLINE_TIP = (
     "Models on this machine still open; for others, Helixscope shows what would have to be "
     "downloaded."
@@ -115,9 +115,9 @@ class SettingsDialog(QDialog):
         self.defaults.setAutoDefault(False)
         self.defaults.setToolTip(wrapped(RESET_TIP))
         self.defaults.clicked.connect(self.appearance.reset)
-        self.keys = buttons.addButton("Change keys…", QDialogButtonBox.ButtonRole.ActionRole)
+        self.keys = buttons.addButton("Keyboard shortcuts…", QDialogButtonBox.ButtonRole.ActionRole)
         self.keys.setAutoDefault(False)
-        self.keys.setToolTip(wrapped("Give commands other keys, or none"))
+        self.keys.setToolTip(wrapped("Change or remove the keys of commands"))
         self.keys.clicked.connect(self.keysRequested)
         look, downloads, network = (
             label(title, "title") for title in ("Appearance", "Downloads", "Network")

@@ -49,9 +49,9 @@ def why_not(key: str) -> str:
     """Return why a key cannot be given to a command, as a sentence; "" if it can."""
     sequence = QKeySequence(key)
     if sequence.count() != 1 or sequence.toString() != key:
-        return "This is no key."
+        return "This is not a key."
     if key in PANEL_KEYS:
         return "The keys 1 to 9 open panels."
     if key.rpartition("+")[2] in _NAVIGATION and "Ctrl" not in key:
-        return "Tab and Enter are for moving between controls and using them."
+        return "Tab and Enter are reserved for moving between controls and using them."
     return ""

@@ -77,7 +77,7 @@ class KeysDialog(QDialog):
 
     def __init__(self, changed: Mapping[str, str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Change keys")
+        self.setWindowTitle("Keyboard shortcuts")
         self.changed = dict(changed)
         self._rows: list[QTreeWidgetItem] = []
         self._wanted = ""  # A key that another command has
@@ -90,8 +90,8 @@ class KeysDialog(QDialog):
         self.note = label(HINT, "small", wrap=True)
         self.take = _button("Use it here", "Take the key from the other command")
         self.remove = _button("Remove", "Leave this command without a key")
-        self.own = _button("Reset", "Give this command its own key again")
-        self.reset_all = _button("Reset all", "Give all commands their own keys again")
+        self.own = _button("Reset", "Restore the default key of this command")
+        self.reset_all = _button("Reset all", "Restore the default keys of all commands")
         self._build_list()
         self._arrange()
         self._connect()

@@ -12,7 +12,7 @@ from gui.state.session import Session
 from gui.style.theme import format_count, format_rough
 
 TITLE = "On the Hub"
-UNIT = "downloads a month"
+UNIT = "downloads per month"
 ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole checkpoint."
 
 

@@ -168,7 +168,7 @@ def _refusal(entry: CatalogueEntry) -> str:
     """Return why a model cannot be opened, and advice."""
     return (
         f"{entry.title} is not on this machine, and Helixscope is offline. Turn off “Work "
-        f"offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open "
+        f"offline” in the File menu to download its {format_bytes(entry.position_bytes)}, or open "
         "its folder if you have the files."
     )
 
