@@ -194,7 +194,8 @@ def stylesheet(theme: Theme) -> str:
     ``NoButtons`` loses their text, so the buttons have zero width instead. Widgets of the class
     "segments" and "segment" are those of :class:`gui.widgets.segmented.Segmented`; a tool button of
     the class "chip" is a small one. Widgets without a frame show the focus if their property "ring"
-    is true.
+    is true. No rule asks every widget for a property: that would take most of the time of a change
+    of theme.
     """
     small, text, title = theme.px(SMALL), theme.px(TEXT), theme.px(TITLE)
     tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
@@ -215,9 +216,9 @@ QTabBar::tab {{
 QTabBar::tab:first {{ margin-left: 1px; }}
 QTabBar::tab:hover {{ color: {theme.text}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
-QWidget[class="group bar"] {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
-QWidget[class="group bar"] QTabBar {{ border: none; }}
-QWidget[class="group bar"] QTabBar::tab {{ font-size: {text}px; padding: 4px 9px 3px 9px; }}
+GroupBar {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
+GroupBar QTabBar {{ border: none; }}
+GroupBar QTabBar::tab {{ font-size: {text}px; padding: 4px 9px 3px 9px; }}
 QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
 QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
 QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
@@ -310,16 +311,12 @@ QFrame[role="palette"] QTreeView::item {{ height: 26px; padding: 0 8px; }}
     background: {theme.panel}; border-bottom: 1px solid {theme.line};
     border-left: 3px solid {theme.warning};
 }}
-QWidget[role="views"] {{ background: {theme.viewport}; }}
-QWidget[role="view"] {{ background: {theme.line}; }}
-QWidget[role="main view"] {{
-    background: {theme.panel}; border-bottom: 2px solid {theme.text};
-}}
-QWidget[role="other view"] {{
-    background: {theme.panel}; border-bottom: 2px solid {theme.line};
-}}
-QWidget[target="true"] {{ background: {theme.line}; border-bottom-color: {theme.muted}; }}
-QWidget[role="main view"] QLabel[role="view name"] {{ font-weight: 600; }}
+#views {{ background: {theme.viewport}; }}
+GridCell {{ background: {theme.line}; }}
+ViewHeader {{ background: {theme.panel}; border-bottom: 2px solid {theme.line}; }}
+ViewHeader[main="true"] {{ border-bottom-color: {theme.text}; }}
+ViewHeader[target="true"] {{ background: {theme.line}; border-bottom-color: {theme.muted}; }}
+ViewHeader[main="true"] QLabel[role="view name"] {{ font-weight: 600; }}
 QLabel[role="view name"] {{ font-size: {small}px; }}
 QLabel[role="muted"] {{ color: {theme.muted}; }}
 QLabel[role="small"] {{ color: {theme.muted}; font-size: {small}px; }}

@@ -62,7 +62,7 @@ class ViewGrid(QWidget):
         self.strip = ColorStrip(session, theme)
         self.strip.hide()
         self._views = QWidget()
-        self._views.setProperty("role", "views")
+        self._views.setObjectName("views")
         self._layout = QGridLayout(self._views)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)

@@ -50,6 +50,10 @@ class ElidedLabel(PlainLabel):
         painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
 
 
+class ViewHeader(QWidget):
+    """The header of a view, for the style sheet."""
+
+
 class GridCell(QWidget):
     """A viewport with its header, which is hidden if there is only one view.
 
@@ -77,9 +81,9 @@ class GridCell(QWidget):
         self._press: QPoint | None = None
         self._neighbours = (False, False)
         self._failed = ""
-        self.header = QWidget()
+        self.header = ViewHeader()
         self.header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.header.setProperty("role", "main view" if main else "other view")
+        self.header.setProperty("main", main)
         self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
         self.header.installEventFilter(self)
         self.mark = label()
@@ -102,7 +106,6 @@ class GridCell(QWidget):
         )  # fmt: skip
         row.insertSpacing(1, GRID // 4)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setProperty("role", "view")
         self._column = vbox(self.header, (viewport, 1), parent=self, spacing=0)
         self.setMinimumSize(*LEAST)
         self.header.hide()

@@ -261,7 +261,6 @@ class GroupBar(QWidget):
         super().__init__(parent)
         self._latest = latest
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setProperty("class", "group bar")
         self._titles: dict[str, str] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._front = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,10 @@ class SharedWindow:
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             self._qt.setStyleSheet("")
             self._qt.setPalette(self._palette)
+            # The collections of garbage leave out what was there before a test: a window, too.
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
 
     @staticmethod
     def _can_be_reset(made: Application) -> bool:

@@ -170,7 +170,7 @@ class ViewPanel(Panel):
         combo = DropDown()
         combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for index, name in enumerate(COLORMAPS):
-            combo.add_colormap("jet · helix article" if name == "jet" else name, name)
+            combo.add_colormap("jet · article" if name == "jet" else name, name)
             combo.setItemData(index, wrapped(_MAPS.get(name, "")), Qt.ItemDataRole.ToolTipRole)
         combo.view().setMinimumWidth(180)
         combo.setAccessibleName("Colour map")
@@ -287,7 +287,7 @@ class ViewPanel(Panel):
         self.span_title.setText(_SPAN.get(session.color_by, "Span"))
         self.period.show_value(session.color_period)
         n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
-        self.hint.setText(f"{n_tokens} different" if n_tokens else "Enter text in the Prompt panel")
+        self.hint.setText(f"{n_tokens} different" if n_tokens else "Enter text under Prompt")
         parts = {"period": self.period, "token": self.hint}
         self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
 

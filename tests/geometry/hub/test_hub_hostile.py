@@ -91,7 +91,7 @@ def test_a_redirect_without_end(server, hub, ask):
     server.script = always(
         lambda: answer("302 Found", page, "Location: /somewhere", "Connection: close")
     )
-    assert "without end" in str(fails(ask, hub, BrokenTransfer))
+    assert "endlessly" in str(fails(ask, hub, BrokenTransfer))
     assert len(server.asked) == Budgets().redirects + 1
     assert server.nbytes < len(server.asked) * ADVANCE
 
@@ -111,7 +111,7 @@ def test_what_is_compressed_is_not_unpacked(server, hub, ask, status):
 @pytest.mark.parametrize("ask", ALL)
 def test_interim_answers_without_end(server, hub, ask):
     server.script = always(lambda: endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000))
-    assert "headers without end" in str(fails(ask, hub, BrokenTransfer))
+    assert "endless headers" in str(fails(ask, hub, BrokenTransfer))
     assert server.nbytes < ADVANCE
 
 
@@ -120,7 +120,7 @@ def test_interim_answers_without_end(server, hub, ask):
 )
 def test_more_headers_than_any_hub_sends(server, hub, headers):
     server.script = always(lambda: answer("200 OK", b"[]", *headers))
-    assert "unlike a Hub" in str(fails("search", hub, BrokenTransfer))
+    assert "more than any Hub sends" in str(fails("search", hub, BrokenTransfer))
 
 
 # ---- too slowly ----------------------------------------------------------------------------

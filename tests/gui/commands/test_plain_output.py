@@ -69,7 +69,7 @@ def test_bars_show_names_as_they_are(monkeypatch, name):
     shown = without_rich(screen.getvalue())
     assert not UNSHOWABLE.search(shown)
     name = SHOWN if name == EVIL else name
-    for words in (f"Measuring {name}", f"Fetching {name}", f"{name} is busy."):
+    for words in (f"Measuring {name}", f"Downloading {name}", f"{name} is busy."):
         assert words in shown
 
 

@@ -43,7 +43,7 @@ def test_a_transfer_on_a_terminal(monkeypatch):
     with progress_bar(1) as step:
         bars = step.tell.__self__
         step("Opening", lambda: work(step))
-    first, second = sys.stderr.getvalue().split("Fetching wpe.weight")[1:3]
+    first, second = sys.stderr.getvalue().split("Downloading wpe.weight")[1:3]
     assert "0 bytes of 3.1 MB" in first
     assert "Trying again in 1 second." in first
     assert "1.2 MB of 3.1 MB, 820 kB/s" in second

@@ -218,7 +218,7 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     question = panel.spec.compared_question(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
-    assert "Click to fetch 154" in made.chips[1].toolTip()
+    assert "Click to download 154" in made.chips[1].toolTip()
     QTest.mouseClick(made.chips[1], LEFT)
     assert asked == [(1, question, True)]
     assert drawn_names(panel) == {"long", "short"}

@@ -457,7 +457,7 @@ def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
     assert found.outcome == "holds"
     assert panel.header.finding.text().startswith(
         f"✓ holds: head {panel.result.head} has 100.0\N{NO-BREAK SPACE}% at lags 0–10 "
-        "(expected ≥ 0.9); 19 random turns"
+        "(expected ≥ 0.9); 19 random rotations"
     )
     others = [h for h in range(12) if panel.result.found.mass_lag_0_10[h] < 0.9]
     panel.configure(head=others[0])

@@ -90,7 +90,7 @@ def test_errors_of_a_sample_have_intervals_in_caption_numbers_and_python(minilm,
             errors.intervals("orthogonal").p95,
         )
     )
-    caption = f"orthogonal: median {median} (95 % {of_median}), 95 % below {p95} ({of_p95})"
+    caption = f"orthogonal: median {median} ({of_median}), 95th percentile {p95} ({of_p95})"
     assert spec.caption(view).endswith(caption)
     assert spec.summary(view) == f"M{caption.removeprefix('orthogonal: m')}"
     numbers = spec.numbers(view)
@@ -160,7 +160,7 @@ def test_each_version_is_shown_and_the_caption_names_scope_and_errors(layernorm)
         QTest.mouseClick(panel.controls.widgets["version"].buttons[value], LEFT)
         median, p95 = found.overall
         said = panel.caption()
-        assert said == f"{scope} · {name}: median {median:.3f}, 95 % below {p95:.3f}"
+        assert said == f"{scope} · {name}: median {median:.3f}, 95th percentile {p95:.3f}"
     panel, result = layernorm.panel, layernorm.panel.result
     median, p95 = error_plot(panel).curves
     assert median.y == pytest.approx(result.orthogonal.median)

@@ -110,7 +110,7 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "helix") == best
     assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
     none = replace(of_gpt2, best="none")
-    assert verdict_of(none) == f"No clear helix (the better helix: R² {r2['drifting_helix']})"
+    assert verdict_of(none) == f"No clear helix (the better helix fit: R² {r2['drifting_helix']})"
     few = replace(none, evidence=replace(of_gpt2.evidence, turns=1.1))
     shown.show_shape(replace(few, nulls={}))
     assert shown.verdict.text() == "Undetermined"
@@ -122,7 +122,7 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
     stage = stage_of("shape", minilm_folder)
     panel = stage.panel
     assert panel.content.numbers.verdict.text() == "No clear helix"
-    assert "the better helix is shown" in panel.content.numbers.meaning.text()
+    assert "the better of the two helix fits is shown" in panel.content.numbers.meaning.text()
     assert marked(panel.content.numbers) == []
     better, near = panel.result.better_helix.name, panel.result.rms("drifting_helix")
     assert chosen(panel.view()) == better == "drifting_helix"

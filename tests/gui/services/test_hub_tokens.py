@@ -189,7 +189,7 @@ def test_a_large_one_is_asked_about_once_and_a_click_agrees(session, panel, larg
     assert session.notice is None
     assert panel.sentence.text() == f"The tokenizer of {GPT2} takes 21.0 MB from the Hub."
     assert panel.fetch.isVisible()
-    assert panel.fetch.text() == f"Fetch {format_bytes(large)}"
+    assert panel.fetch.text() == f"Download {format_bytes(large)}"
     assert "tokenizer.json" not in asked(hub)
     QTest.mouseClick(panel.fetch, Qt.MouseButton.LeftButton)
     hand_jobs.deliver_all()

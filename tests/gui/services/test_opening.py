@@ -150,13 +150,13 @@ def test_the_details_of_a_mistyped_name_say_what_was_tried_and_the_log_has_the_t
     controller.open(str(mistyped))
     assert session.notice.details.splitlines() == [
         f"As a file or folder: {mistyped}, not found.",
-        "As a model of the Hub: not tried, as it is no id such as owner/name.",
+        "As a model on the Hub: not tried, since it is not an id such as owner/name.",
         f"Similar names in {there.parent}: positions.npy.",
         "The log has the traceback.",
     ]
     assert any(record.exc_info for record in caplog.records)
     assert tried("gtp2")[1:] == [
-        "As a model of the Hub: gtp2, revision main.", "Similar names of models: gpt2."
+        "As a model on the Hub: gtp2, revision main.", "Similar names of models: gpt2."
     ]  # fmt: skip
 
 

@@ -378,11 +378,11 @@ def test_choices_of_a_panel_are_taken_back_in_order_with_the_rest(opened, undo, 
     do(opened, clock, colormap="viridis")
     undo.undo()
     assert (opened.colormap, shown["kernels"], undo.undoes) == (
-        "jet", {"head": 2}, "choices in Kernels",
+        "jet", {"head": 2}, "options of Kernels",
     )  # fmt: skip
     undo.undo()
     assert shown["kernels"] == {"head": 0}
-    assert undo.redoes == "choices in Kernels"
+    assert undo.redoes == "options of Kernels"
     undo.redo()
     assert shown["kernels"] == {"head": 2}
     undo.redo()

@@ -75,7 +75,7 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
         look()
         dialog.close()
         dialog.deleteLater()
-    assert {"Settings", "Change keys", "Palette", "Keyboard and mouse reference"} <= {*found}
+    assert {"Settings", "Keyboard shortcuts", "Palette", "Keyboard and mouse reference"} <= {*found}
     assert {name: some for name, some in found.items() if some} == {}
 
 

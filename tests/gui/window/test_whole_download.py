@@ -117,7 +117,7 @@ def test_cancelled_half_way_it_begins_again_with_one_click(
     panel = stage.panel
 
     def is_told():
-        return panel.strip.isVisible() and "Fetching" in (stage.answer.message or "")
+        return panel.strip.isVisible() and "Downloading" in (stage.answer.message or "")
 
     qtbot.waitUntil(is_told, timeout=WAIT_MS)
     QTest.mouseClick(panel.strip.cancel, LEFT)

@@ -116,7 +116,7 @@ def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub
         return bar.fetch.isVisible() and bar.fetch.bar.value() > 0
 
     qtbot.waitUntil(is_under_way, timeout=WAIT_MS)
-    assert "Fetching wpe.weight: " in bar.fetch.text.text()
+    assert "Downloading wpe.weight: " in bar.fetch.text.text()
     assert " of 1.6" in bar.fetch.text.text()
     assert 0 < bar.fetch.bar.value() < bar.fetch.bar.maximum()
     assert bar.status.text() == empty.title.text() == "Opening long…"

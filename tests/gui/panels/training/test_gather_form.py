@@ -129,7 +129,7 @@ def test_gathering(form, press, hub):
     assert form.button.text() == "Load"
     press(form)
     assert form.session.history.n_snapshots == 6
-    assert form.budget.text().endswith("nothing to fetch")
+    assert form.budget.text().endswith("nothing to download")
     type_count(form, "9")
     assert "already here" in form.budget.text()
     assert form.button.text() == "Load the rest"
@@ -207,7 +207,7 @@ def test_a_folder(show, press, idle, tmp_path):
     idle(form)
     press(form)
     assert form.message.text() == "4 checkpoints of run’s training in run."
-    assert form.budget.text().endswith("nothing to fetch")
+    assert form.budget.text().endswith("nothing to download")
     press(form)
     assert session.history.n_snapshots == 4
 

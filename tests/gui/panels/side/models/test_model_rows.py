@@ -241,7 +241,7 @@ def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already(
     assert titles(groups) == [
         ("On the Hub", [*(entry.id for entry in DUTCH), "openai-community/gpt2"])
     ]
-    assert groups[0].unit == "downloads a month"
+    assert groups[0].unit == "downloads per month"
     first, second, _ = groups[0].lines
     assert (first.state.replace(NBSP, " "), second.state) == ("3.4 k", "")
     assert "3\N{THIN SPACE}412 downloads in the last month." in first.tip
