@@ -204,7 +204,7 @@ def _without_nulls(scope):
 def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
     beside = {
         "similarity": "90 % of smooth random curves", "lookback": "random walks stay below",
-        "capture": "90 % of random directions", "kernels": "random turns of P",
+        "capture": "90 % of random directions", "kernels": "random rotations of P",
         "directions": "random turns less than",
     }  # fmt: skip
     monkeypatch.setattr(report_files, "FIGURES", tuple(beside))

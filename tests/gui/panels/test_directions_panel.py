@@ -188,7 +188,10 @@ def test_hover_tells_the_entry_or_position_and_a_click_opens_the_entry_in_dimens
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
     hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
     value = gpt2.result.over_index[0, index]
-    assert over_index(gpt2).hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
+    assert (
+        over_index(gpt2).hover_text()
+        == f"entry {index} · v₁ {value:.3f} · click to open in Dimensions"
+    )
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
     click_row(table(gpt2), 1)
     point = over_index(gpt2).point_of(0, index).toPoint()

@@ -84,7 +84,7 @@ def test_errors_of_a_sample_have_intervals_in_caption_numbers_and_python(minilm,
     view = kit.View(scope, spec.defaults, question, of_minilm, name="MiniLM")
     median, p95 = (format_number(one) for one in of_minilm.orthogonal.overall)
     of_median, of_p95 = (
-        f"between {format_number(low)} and {format_number(high)}"
+        f"95 % interval {format_number(low)}–{format_number(high)}"
         for low, high in (
             errors.intervals("orthogonal").median,
             errors.intervals("orthogonal").p95,

@@ -115,7 +115,9 @@ def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbo
     QTest.mouseClick(dialog.kind.buttons["svg"], LEFT)
     assert dialog.options().pixels == (1234, 1000)
     assert dialog.options().kind == "svg"
-    assert any("1\N{THIN SPACE}234 × 1\N{THIN SPACE}000 pixels, drawn as v" in t for t in words(dialog))
+    assert any(
+        "1\N{THIN SPACE}234 × 1\N{THIN SPACE}000 pixels, drawn as v" in t for t in words(dialog)
+    )
     QTest.mouseClick(dialog.scale.buttons["print"], LEFT)
     assert dialog.options().print_mm == (84.0, 63.0)
     assert any("992 × 744" in text for text in words(dialog))  # 300 an inch

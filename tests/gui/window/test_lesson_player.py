@@ -250,7 +250,7 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
         "The lesson bad.md cannot be read: line 21: a setup has no option “colo"
     )
     choice.setFocus()
-    for title in ("One sum of two vectors", "First"):
+    for title in ("The sum of two vectors", "First"):
         QTest.keyClick(choice, Qt.Key.Key_Down)
         stage.settle()
         assert stage.panel.title.text() == title

@@ -27,7 +27,7 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
     session.recent = (table, gone, work, "gpt2")
     menu.aboutToShow.emit()
     assert texts(menu) == [
-        "&1 other.npy", "&2 gone && away.npy (no longer there)", "&3 gone.helix (no longer there)",
+        "&1 other.npy", "&2 gone && away.npy (missing)", "&3 gone.helix (missing)",
         "&4 gpt2", "Clear this list",
     ]  # fmt: skip
     assert [a.isEnabled() for a in menu.actions()[:4]] == [True, False, False, True]

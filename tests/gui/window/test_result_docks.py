@@ -300,7 +300,7 @@ def test_a_choice_in_a_panel_is_taken_back_and_done_again(window, bar, settle):
     QTest.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
     settle()
     assert panel.choices.rows == "projected"
-    assert undo.text() == "Undo: choices in Similarity"
+    assert undo.text() == "Undo: options of Similarity"
     QTest.keyClick(panel, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     settle()
     assert panel.choices.rows == "raw"

@@ -257,7 +257,7 @@ def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
 def test_colours_by_token_say_what_is_needed(panel):
     panel.session.color_by = "token"
     assert panel.hint.isVisible()
-    assert panel.hint.text() == "Type a text under Prompt"
+    assert panel.hint.text() == "Enter text under Prompt"
 
 
 @pytest.mark.parametrize("quantity", ["period", "token", "column"])
