@@ -240,7 +240,8 @@ SAID = ({
     "gpt2": (
         "has no token vectors here", "3.38 on average", "deviation of 3 % of that",
         "The earlier norms vary more: by 8 %", "these are outliers: 0 and 1023",
-        "4 directions contain 90 %", "30 contain 99.9 %", "The article’s main finding is about tokens",
+        "4 directions contain 90 %", "30 contain 99.9 %",
+        "The article’s main finding is about tokens",
         "Queries have 1.65, keys 2.76, values 0.003", "3.8 times as much as by chance",
         "It is gone: from 1.65 to 0.00. LayerNorm’s gain is 3.1 times as large",
         "58 entries of 768 stand out",
@@ -249,11 +250,14 @@ SAID = ({
         "0, 127, 510 and 511", "There are also some in the middle", "a typical cosine is 0.05",
         "Most at position 511: by 22 %", "The tokens need 263 for 90 %",
         "positions capture 48 %; without their mean, 16 %", "It is still there: 1.96",
-        "with those of tokens 0.9 times as much as by chance, and with those of positions 1.4 times",
+        "with those of tokens 0.9 times as much as by chance",
+        "and with those of positions 1.4 times",
         "In all-MiniLM-L6-v2 this is not so", "the position is recovered in 100 % of the cases",
         "almost nothing is lost in the sum",
     ),
-    "clip-size": ("The sum has 32 numbers", "The plots below show the strongest directions of the positions"),
+    "clip-size": (
+        "The sum has 32 numbers", "The plots below show the strongest directions of the positions",
+    ),
 })  # fmt: skip
 
 
