@@ -157,7 +157,7 @@ def test_a_part_that_ends_too_early_goes_on(hub, answered_by):
         ([an_answer(b"not gzip!", GZIP, LENGTH, "Content-Range: bytes 0-8/9")], "encoding"),
         ([an_answer(b"not gzip!", GZIP, LENGTH, status="200 OK")], "encoding"),
         ([an_answer(b"0123456789", status="200 OK")], "does not say which part"),
-        ([b"220 smtp.example ESMTP\r\n"] * QUICK.attempts, "broke"),
+        ([b"220 smtp.example ESMTP\r\n"] * QUICK.attempts, "was interrupted"),
     ],
     ids=["never begins", "does not end", "compressed part", "compressed file", "no length", "mail"],
 )

@@ -205,7 +205,7 @@ def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
     beside = {
         "similarity": "90 % of smooth random curves", "lookback": "random walks stay below",
         "capture": "90 % of random directions", "kernels": "random rotations of P",
-        "directions": "random turns less than",
+        "directions": "random rotations have less than",
     }  # fmt: skip
     monkeypatch.setattr(report_files, "FIGURES", tuple(beside))
     write(open_source(write_small_gpt2(tmp_path / "model")), tmp_path / "out")

@@ -138,7 +138,7 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
         " None of them reach the measured value: 0 to 9 % of all such tables, with 95 % confidence."
     )
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
-    by_chance = null_of("frames", "random turns", [0.0])
+    by_chance = null_of("frames", "random rotations", [0.0])
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"
     assert worth(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)).startswith(
         "≈ holds, as by chance: "
