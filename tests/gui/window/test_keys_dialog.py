@@ -100,6 +100,12 @@ def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
     choose(dialog, "fit curve to view")
     QTest.keyClick(dialog.field, Qt.Key.Key_4)
     assert "panels" in dialog.note.text()
+    QTest.keyClick(dialog.field, Qt.Key.Key_5, CONTROL)
+    assert dialog.note.text() == "Ctrl+5 to Ctrl+8 choose your own workspaces."
+    QTest.keyClick(dialog.field, Qt.Key.Key_A, Qt.KeyboardModifier.AltModifier)
+    assert dialog.note.text() == "This key opens a menu."
+    QTest.keyClick(dialog.field, Qt.Key.Key_unknown)
+    assert dialog.heard == [], "a key without a name takes none away"
     QTest.keyClick(dialog.field, Qt.Key.Key_Tab)
     assert not dialog.field.hasFocus(), "no trap"
     assert dialog.heard == []
