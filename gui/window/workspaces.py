@@ -158,7 +158,9 @@ class Workspaces(QObject):
         goes_on = self._lessons.on
         self.maximized.restore()
         self._end_lesson()
-        self._arrange(None if self.current in WORKSPACES else self._layouts.get(self.current))
+        if self.current in WORKSPACES:
+            self._layouts.pop(self.current, None)
+        self._arrange(self._layouts.get(self.current))
         if goes_on:
             self._lessons.open()
 
