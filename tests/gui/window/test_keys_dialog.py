@@ -174,6 +174,8 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     said = [found.text() for found in listed.findChildren(QLabel)]
     assert "Ctrl+U" in said
     assert "Ctrl+Z" not in said
+    button = window.toolbar.widgetForAction(window.commands.by_name["sphere"])
+    assert "(N)" not in button.toolTip()
     listed.deleteLater()
     again = Settings(settings._file)
     assert again.keys == {"next": "N", "sphere": "", "undo": "Ctrl+U"}
@@ -198,4 +200,12 @@ def test_steps_with_other_keys_are_listed_one_by_one(qtbot):
     qtbot.addWidget(dialog)
     said = [found.text() for found in dialog.findChildren(QLabel)]
     assert "J" in said
+    assert "B or L, then drag" in said
     assert TURNING[0][0] not in said
+
+
+def test_drawing_around_points_is_listed_with_the_keys_of_now(qtbot):
+    keys = {"select_box": "J", "select_lasso": ""}
+    dialog = shortcuts_dialog(None, [c.with_key(keys.get(c.name, c.shortcut)) for c in COMMANDS])
+    qtbot.addWidget(dialog)
+    assert "J, then drag" in [found.text() for found in dialog.findChildren(QLabel)]
