@@ -32,7 +32,7 @@ def focus_next_panel(window: HostWindow, step: int) -> None:
     places: list[tuple[QWidget, Callable[[], object]]] = [
         (window.docks[name], partial(_enter, window, name)) for name in seen
     ]
-    if window.centralWidget().isVisible():  # not while a panel is maximised
+    if window.grid.isVisible():  # not while a panel is maximised
         places.insert(0, (window.grid, partial(focus_view, window)))
     if not places:
         return
