@@ -15,17 +15,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gui.window.actions import COMMANDS, MENUS, Command
-from gui.window.dialogs import PLOT, SLIDER, TABLE, TRAINING, VIEWPORT
+from gui.window.dialogs import PLOT, SLIDER, TABLE, TRAINING, viewport_rows
 from gui.window.docks import DOCKS
 
 PAGE = Path(__file__).parents[1] / "resources" / "guide" / "keys.md"
-KEYS = 9
-"""So many panels have a key."""
 INTRODUCTION = """\
 # Keyboard and mouse reference
 
 All commands in the menus, the panels, and the mouse gestures. In the window, Ctrl+/ shows the same
-list, and Ctrl+K finds any command by a few letters. On a Mac, Ctrl is ⌘.
+list, and Ctrl+K finds any command by a few letters. On a Mac, Ctrl is ⌘. The keys
+are the defaults; Help → Keyboard shortcuts… changes them.
 
 Keys without Ctrl or Alt, and all arrow keys, work unless the control that has the focus uses them
 itself: letters typed into a field remain text, and an arrow key moves a slider that has the focus.
@@ -33,8 +32,16 @@ The key 0 returns to the 3D view.
 
 `docs/make_keys.py` generates this page from the tables of the app.
 """
+PANELS = """\
+## Panels
+
+The menu shows and hides each panel. The keys 1 to 7 open the groups of panels, listed here at the
+first panel of each; pressed again, they show the next panel of the group. 8 and 9 open Positions
+and View.
+
+"""
 GESTURES = (
-    ("Mouse in the 3D view", VIEWPORT),
+    ("Mouse in the 3D view", viewport_rows(COMMANDS)),
     ("Mouse in a plot", PLOT),
     ("Range slider", SLIDER),
     ("Training panel", TRAINING),
@@ -60,14 +67,7 @@ def keys_page() -> str:
 
 
 def _panels() -> str:
-    rows = (
-        (dock.title, str(number) if number <= KEYS else "")
-        for number, dock in enumerate(DOCKS, start=1)
-    )
-    return (
-        "## Panels\n\nThe menu shows and hides each panel; its key, if it has one, brings it to the"
-        " front.\n\n" + _table(("Panel", "Key"), rows)
-    )
+    return PANELS + _table(("Panel", "Key"), ((dock.title, dock.key) for dock in DOCKS))
 
 
 def _row(command: Command) -> tuple[str, str, str]:

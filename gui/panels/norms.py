@@ -207,7 +207,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
             shared=True,
             text="Sphere",
             tip="Draw in the 3D view where rows of mean norm lie: the section of the sphere around "
-            "the origin by the shown components. The caption gives its size there (N)",
+            "the origin by the shown components. The caption gives its size there",
         ),
         Toggle(
             field="bulk",

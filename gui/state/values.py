@@ -23,6 +23,8 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 ColumnWidths = tuple[tuple[str, int], ...]
 """Keys of a table's columns in order, and their widths in pixels."""
+MOST_COLUMNS = 1_000
+"""Maximum number of columns of a table whose order and widths are stored."""
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
 NO_FIELDS: Fields = MappingProxyType({})

@@ -15,6 +15,7 @@ from gui.state.layout import Layout
 from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
+    MOST_COLUMNS,
     OPACITIES,
     PERIOD,
     PERIODS,
@@ -150,10 +151,6 @@ def flag(value: object) -> TypeGuard[bool]:
 def three(value: object) -> TypeGuard[tuple[int, int, int]]:
     """Return whether a value is three components, from 1."""
     return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
-
-
-MOST_COLUMNS = 1_000
-"""Maximum number of columns of the table of models in saved work."""
 
 
 def column_widths(value: object) -> TypeGuard[ColumnWidths]:

@@ -259,9 +259,7 @@ class Viewport(QWidget):
             return ""
         name, _, share = state.axis_labels[axis].partition(" · ")
         of_variance = f", {share} of the variance" if share.endswith("%") else ""
-        return (
-            f"{name}{of_variance}\nClick: look along it ({'XYZ'[axis]}); again: from the other side"
-        )
+        return f"{name}{of_variance}\nClick: look along it; again: from the other side"
 
     def _on_clicked(self, at: QPoint, keys: Qt.KeyboardModifier) -> None:
         if (axis := self._axis_clicked(at)) is not None:

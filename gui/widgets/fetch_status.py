@@ -58,7 +58,7 @@ class FetchStatus(QWidget):
         self.cancel.setText("Cancel")
         self.cancel.setProperty("class", "chip")
         self.cancel.setFixedSize(_BUTTON)
-        self.cancel.setToolTip("Cancel the download (Esc)")
+        self.cancel.setToolTip("Cancel the download")
         self.cancel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.cancel.clicked.connect(self.cancelRequested)
         hbox((self.text, 1), self.bar, self.cancel, parent=self, spacing=GRID)

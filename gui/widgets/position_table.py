@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
-from gui.style.theme import SMALL, Theme
+from gui.style.theme import Theme
 from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row, set_up_rows
 
 ROW_HEIGHT = 20
@@ -177,8 +177,8 @@ class PositionTableView(QTableView):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setStyleSheet(
             "QTableView { border: none; background: transparent; }"
-            f"QHeaderView {{ background: transparent; }}"
-            f"QHeaderView::section {{ padding: 0 4px; font-size: {SMALL}px; }}"
+            "QHeaderView { background: transparent; }"
+            "QHeaderView::section { padding: 0 4px; }"  # its size of text is the application's
         )
         set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)

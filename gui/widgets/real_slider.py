@@ -17,6 +17,7 @@ from gui.widgets.tooltips import wrapped
 STEPS = 400
 """Positions of the slider."""
 NAME_WIDTH, FIELD_WIDTH, HEIGHT = 72, 72, 22
+"""In pixels; the widths in the usual size of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,12 @@ class RealSlider(QWidget):
         self.field.setDecimals(scale.decimals)
         self.field.setRange(scale.low, scale.high)
         self.field.setSingleStep(10.0**-scale.decimals)
-        self.field.setFixedWidth(FIELD_WIDTH)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.field.setKeyboardTracking(False)
-        said = label(name, "muted")
-        said.setFixedWidth(NAME_WIDTH)
-        hbox(said, (self.slider, 1), self.field, parent=self, spacing=GRID // 2)
+        self._name = label(name, "muted")
+        hbox(self._name, (self.slider, 1), self.field, parent=self, spacing=GRID // 2)
         if not titled:
-            said.hide()
+            self._name.hide()
         for widget in (self, self.slider, self.field):
             widget.setToolTip(wrapped(tooltip))
             widget.setAccessibleName(name)
@@ -97,6 +96,8 @@ class RealSlider(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
         self.slider.setStyleSheet(slider_style(theme))
+        self._name.setFixedWidth(theme.px(NAME_WIDTH))
+        self.field.setFixedWidth(theme.px(FIELD_WIDTH))
 
     def _place(self, value: float) -> None:
         with QSignalBlocker(self.slider):

@@ -23,7 +23,7 @@ from gui.widgets.tooltips import wrapped
 N_BARS = 10
 """Number of components to choose from."""
 _LINE = 14
-"""Line height of the numbers, in pixels."""
+"""Line height of the numbers in the usual size of text, in pixels."""
 _GAP = 5
 """Gap between two numbers, in pixels."""
 _AXES = "xyz"
@@ -58,6 +58,11 @@ class VarianceBars(QWidget):
         """Set the colours."""
         self._theme = theme
         self.update()
+
+    @property
+    def _line(self) -> int:
+        """Line height of the numbers, in pixels."""
+        return self._theme.px(_LINE)
 
     def set_shares(
         self, ratios: Sequence[float], components: Sequence[int], known: int = N_BARS
@@ -160,14 +165,15 @@ class VarianceBars(QWidget):
         font = QFont(self.font())
         font.setPixelSize(self._theme.px(SMALL))
         painter.setFont(font)
-        foot = self.height() - _LINE
+        line = self._line
+        foot = self.height() - line
         painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))
         largest = max(self._ratios[: self._known], default=0.0) or 1.0
         tops: dict[int, float] = {}
         for component in range(1, N_BARS + 1):
             height = 0.0
             if component <= len(self._ratios):
-                height = min(1.0, self._ratios[component - 1] / largest) * (foot - _LINE)
+                height = min(1.0, self._ratios[component - 1] / largest) * (foot - line)
                 if component in self._components:
                     tops[component] = foot - height
             self._draw_bar(painter, component, foot, height)
@@ -182,19 +188,20 @@ class VarianceBars(QWidget):
 
         ``tops`` are those of each shown component's bar, in pixels from the widget's top.
         """
+        line = self._line
         texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
         width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}
         left: dict[int, float] = {}
         for c in texts:
-            pushed = [left[o] + width[o] + _GAP for o in left if abs(tops[o] - tops[c]) < _LINE]
+            pushed = [left[o] + width[o] + _GAP for o in left if abs(tops[o] - tops[c]) < line]
             left[c] = max(0, self.slot(c).center().x() - width[c] / 2, *pushed)
         # Labels beyond the right edge push the others back.
         done: list[int] = []
         for c in reversed(texts):
-            free = [left[o] - _GAP for o in done if abs(tops[o] - tops[c]) < _LINE]
+            free = [left[o] - _GAP for o in done if abs(tops[o] - tops[c]) < line]
             left[c] = min(left[c], *(end - width[c] for end in (self.width(), *free)))
             done.append(c)
-        return tuple((QRectF(left[c], tops[c] - _LINE, width[c], _LINE), texts[c]) for c in texts)
+        return tuple((QRectF(left[c], tops[c] - line, width[c], line), texts[c]) for c in texts)
 
     def _draw_bar(self, painter: QPainter, component: int, foot: float, height: float) -> None:
         theme = self._theme
@@ -206,5 +213,5 @@ class VarianceBars(QWidget):
         painter.fillRect(bar.toAlignedRect(), QColor(tone))
         known = component <= len(self._ratios)
         painter.setPen(QColor(theme.text if shown and known else theme.muted))
-        below = QRectF(column.x(), foot, column.width(), _LINE)
+        below = QRectF(column.x(), foot, column.width(), self._line)
         painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.foot(component))

@@ -53,7 +53,8 @@ class WorkingStrip(QFrame):
         self.setStyleSheet(
             f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
             " border-radius: 4px; }"
-            f"#working QPushButton {{ padding: 0 6px; min-height: 14px; font-size: {SMALL}px; }}"
+            f"#working QPushButton {{ padding: 0 6px; min-height: 14px;"
+            f" font-size: {theme.px(SMALL)}px; }}"
         )
 
     def stand_in(self, row: QRect) -> int:

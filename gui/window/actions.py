@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.tooltips import wrapped
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -38,7 +40,10 @@ class Command:
 
     @property
     def has_plain_key(self) -> bool:
-        """Whether the focused widget gets it first: no modifier (except F1), or an arrow."""
+        """Whether the focused widget gets it first: an arrow, or a key without a modifier.
+
+        F1 to F35 are shortcuts all the same.
+        """
         key = self.shortcut
         if key.rpartition("+")[2] in _ARROWS:
             return True
@@ -121,7 +126,8 @@ COMMANDS = (
             "Draw a line between the last two selected positions and show its length",
             checkable=True, needs_model=True),
     Command("clear_selection", "Positions", "Clear selection", "Esc",
-            "Esc first cancels downloads and computations, stops animation and closes the notice"),
+            "Select none; first cancels downloads and computations, stops animation, closes the "
+            "notice"),
     Command("label_tokens", "Positions-", "Label positions with prompt", "Ctrl+L",
             "Enter text whose tokens label the positions", needs_model=True),
     Command("view_side", "View", "View from the side", "Home",
@@ -144,7 +150,7 @@ COMMANDS = (
             "Centre the whole curve and fit it to the view", needs_model=True),
     Command("zoom_in", "View", "Zoom in", "+", "Enlarge the curve", needs_model=True),
     Command("zoom_out", "View", "Zoom out", "-", "Reduce the curve", needs_model=True),
-    Command("spin", "View", "Spin", "Space", "Rotate the curve continuously; Esc stops",
+    Command("spin", "View", "Spin", "Space", "Rotate the curve continuously, or stop",
             checkable=True, needs_model=True),
     Command("turn_left", "View-/Rotate and move", "Rotate left", "Shift+Left",
             "Rotate the curve, as dragging to the left does", needs_model=True),
@@ -188,13 +194,13 @@ COMMANDS = (
     Command("toolbar", "View", "Show toolbar", "Ctrl+Alt+T",
             "Buttons for views, tools and workspaces", checkable=True),
     Command("full_screen", "View", "Full screen", "F11",
-            "Fill the screen with the window; F11 leaves full screen", checkable=True),
+            "Fill the screen with the window, or leave full screen", checkable=True),
     Command("view_3d", "Panels-", "Focus 3D view", "0",
             "Move the keyboard focus to the 3D view"),
     Command("next_panel", "Panels", "Next panel", "Ctrl+F6",
             "Move the keyboard focus to the next visible panel or the 3D view"),
     Command("previous_panel", "Panels", "Previous panel", "Ctrl+Shift+F6",
-            "Move the keyboard focus to the next visible panel or the 3D view"),
+            "Move the keyboard focus to the previous visible panel or the 3D view"),
     Command("compare_add", "Compare", "Add model for comparison…", "Ctrl+M",
             "Show another model in its own view beside the open model", needs_model=True),
     Command("compare_nine", "Compare", "Compare nine GPT-2 models", "Ctrl+9",
@@ -230,7 +236,7 @@ COMMANDS = (
     Command("workspace_delete", "Panels/Workspaces", "Delete workspace", "Ctrl+Alt+Shift+K",
             "Delete the current workspace, if you saved it"),
     Command("maximize", "Panels", "Maximise the panel or the 3D view", "F9",
-            "Fill the window with the part that has the focus; F9 again restores the others"),
+            "Fill the window with the part that has the focus, or restore the others"),
     Command("panels_below", "Panels", "Show or hide the result panels", "Ctrl+J",
             "Give their space to the curve, or show them again"),
     Command("side_panels", "Panels", "Show or hide the side panels", "Ctrl+Shift+J",
@@ -259,6 +265,8 @@ MENUS = {
     "Panels": "P&anels", "Help": "&Help",
 }  # fmt: skip
 """Titles of the menus, with their mnemonic letters."""
+OWN_WORKSPACES = tuple(f"Ctrl+{digit}" for digit in "5678")
+"""The keys of the user's own workspaces."""
 _SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}
 _ARROWS = ("Left", "Right", "Up", "Down")
 
@@ -307,6 +315,8 @@ class Actions:
         if plain:  # handled only by :meth:`press`
             self._plain[command.shortcut] = action
         action.setShortcut(QKeySequence("" if plain else command.shortcut))
+        key = f" ({command.key})" if command.key else ""
+        action.setToolTip(wrapped(f"{command.title}{key}: {command.tip}"))
         self.set_title(command.name, action.text().partition("\t")[0], action)
 
     def set_title(self, name: str, title: str, action: QAction | None = None) -> None:

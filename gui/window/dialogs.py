@@ -38,9 +38,12 @@ VIEWPORT: Rows = (
     ("Ctrl-Shift-click a point", "Select all positions up to it"),
     ("Double-click a point", "Centre on it"),
     ("Double-click elsewhere", "Fit curve to view"),
-    ("B or L, then drag", "Select the points inside"),
+)
+DRAWN: Rows = (
+    ("{}, then drag", "Select the points inside"),
     ("… with Shift, Ctrl", "Add to the selection, remove from it"),
 )
+"""More rows for the viewport: the keys of both commands are those that they have now."""
 TURNING: Rows = (
     ("Shift ← → ↑ ↓", "Rotate"),
     ("Ctrl ← → ↑ ↓", "Move"),
@@ -70,6 +73,10 @@ TABLE: Rows = (
     ("Delete", "Close model"),
     ("Ctrl+C", "Copy the table"),
 )
+DIGITS: Rows = (
+    ("1 … 7", "Open a group of panels, or its next panel"),
+    ("8, 9", "Open Positions, View"),
+)
 MOST_HEIGHT = 632
 """Of the table of keys, in pixels, so that the dialog fits a small screen."""
 ABOUT = (
@@ -96,8 +103,8 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     turning = TURNING if steps_as_usual else ()
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keyboard and mouse reference")
-    panels = (("1 … 7", "Open a group of panels, or its next panel"), *keys_of("Panels"))
-    left = (("Mouse in the 3D view", VIEWPORT), ("Mouse in a plot", PLOT),
+    panels = (*DIGITS, *keys_of("Panels"))
+    left = (("Mouse in the 3D view", viewport_rows(commands)), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
             ("Compare", keys_of("Compare")))  # fmt: skip
     middle = (("File", keys_of("File")), ("Edit", keys_of("Edit")), ("Panels", panels),
@@ -112,6 +119,13 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     scrolled.setMinimumSize(table.sizeHint().width() + 2 * GRID, MOST_HEIGHT)
     _finish(dialog, vbox(scrolled))
     return dialog
+
+
+def viewport_rows(commands: Iterable[Command]) -> Rows:
+    """Return what the mouse does in the viewport, with the keys of drawing around points."""
+    drawing = {c.name: c for c in commands if c.name in ("select_box", "select_lasso")}
+    keys = [c.key for c in drawing.values() if c.key] or [c.title for c in drawing.values()]
+    return (*VIEWPORT, *((how.format(" or ".join(keys)), does) for how, does in DRAWN))
 
 
 def show_about(parent: QWidget) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -191,6 +191,8 @@ class DockTabs(QObject):
             self._note_front(front)
         self._bars[bar].show_docks(names, front)
         self._fit(bar)
+        self._bars[bar].show()
+        self._bars[bar].raise_()
 
     def _connect(self, bar: GroupBar) -> None:
         bar.dockRequested.connect(self.show)
@@ -209,8 +211,6 @@ class DockTabs(QObject):
 
     def _fit(self, bar: QTabBar) -> None:
         self._bars[bar].setGeometry(bar.rect())
-        self._bars[bar].show()
-        self._bars[bar].raise_()
 
     def _dock(self, name: str) -> QDockWidget:
         """Return a dock by its name; another one, dropped among the panels, by its title."""
@@ -278,16 +278,16 @@ class GroupBar(QWidget):
         row.setSpacing(0)
         row.addWidget(self.tabs, 1)
         self.buttons: dict[str, QToolButton] = {}
-        signs = [("all", "▴", "Show the panels", lambda: self.allRequested.emit())]
+        signs = [("all", "▴", "Show the result panels", lambda: self.allRequested.emit())]
         if not closed:
             signs = [
-                ("maximize", "□", "Maximise this panel, or bring back the others (F9)",
+                ("maximize", "□", "Maximise this panel, or bring back the others",
                  lambda: self.maximizeRequested.emit(self._front)),
                 ("float", "↗", "Show this panel in a window of its own",
                  lambda: self.floatRequested.emit(self._front)),
-                ("close", "✕", "Close this panel; the Panels menu shows it again",
+                ("close", "✕", "Close this panel; reopen it from the Panels menu",
                  lambda: self.closeRequested.emit(self._front)),
-                ("all", "▾", "Hide all panels below", lambda: self.allRequested.emit()),
+                ("all", "▾", "Hide the result panels", lambda: self.allRequested.emit()),
             ]  # fmt: skip
         for name, sign, tip, slot in signs:
             self.buttons[name] = button = QToolButton()
@@ -383,6 +383,9 @@ class _Tabs(QTabBar):
         at = self.tabAt(event.position().toPoint())
         if event.button() is Qt.MouseButton.LeftButton and at >= 0:
             self.maximizeRequested.emit(at)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # Qt's would change tabs, and so build one panel after another
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         at = self.tabAt(event.pos())

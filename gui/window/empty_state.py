@@ -52,7 +52,7 @@ class EmptyState(Panel):
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             text.setFixedWidth(WIDTH)
         self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Stop opening the model (Esc)")
+        self.cancel.setToolTip("Stop opening the model")
         buttons = (
             (QPushButton("Open from the Hub…"), self.hubRequested),
             (QPushButton("Open folder…"), self.folderRequested),

@@ -30,9 +30,12 @@ def focus_next_panel(window: HostWindow, step: int) -> None:
     """Focus the next visible panel, or the previous one; the 3D view counts as a panel."""
     seen = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
     places: list[tuple[QWidget, Callable[[], object]]] = [
-        (window.grid, partial(focus_view, window)),
-        *((window.docks[name], partial(_enter, window, name)) for name in seen),
+        (window.docks[name], partial(_enter, window, name)) for name in seen
     ]
+    if window.grid.isVisible():  # not while a panel is maximised
+        places.insert(0, (window.grid, partial(focus_view, window)))
+    if not places:
+        return
     focus = QApplication.focusWidget()
     at = [i for i, (part, _) in enumerate(places) if focus and part.isAncestorOf(focus)]
     places[((at[0] if at else 0) + step) % len(places)][1]()

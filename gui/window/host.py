@@ -6,6 +6,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ class HostWindow(QMainWindow):
     @abstractmethod
     def arrangement(self) -> Layout:
         """Return the places of the docks, as they are without a maximised one."""
+
+    @abstractmethod
+    def arrange_as(self, layout: Layout) -> None:
+        """Put the docks in their places, a maximised one first."""
+
+    @abstractmethod
+    def restore_docks(self, state: QByteArray) -> None:
+        """Give the docks the places of a ``saveState()``; the toolbar stays as it is."""
 
     @abstractmethod
     def make_panel(self, dock: str) -> Panel:

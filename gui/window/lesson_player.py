@@ -69,7 +69,7 @@ class Before:
         names = (*ALWAYS, *(OF_MODEL if same else ()))
         window.session.want(**{name: self.fields[name] for name in names})
         drop_dragged_dock()
-        window.restoreState(self.layout)
+        window.restore_docks(self.layout)
         window.results.tabs.settle()
         if same:
             window.viewport.camera.return_to(self.place)
@@ -127,8 +127,10 @@ class LessonPlayer(QObject):
 
     Attributes
     ----------
-    before_start
-        Called before a lesson starts, to bring back what a maximised panel hides.
+    put_back
+        Called before a lesson starts or ends, to bring back what a maximised panel hides.
+    is_covered
+        Returns whether a maximised panel, or the 3D view, hides the lesson, which then goes on.
     """
 
     left = Signal()
@@ -139,7 +141,8 @@ class LessonPlayer(QObject):
         self._window = window
         self._session, self._dock = window.session, window.docks[DOCK]
         self.lessons = Lessons(window.session, folders, window.docks)
-        self.before_start: Callable[[], None] = lambda: None
+        self.put_back: Callable[[], None] = lambda: None
+        self.is_covered: Callable[[], bool] = lambda: False
         self._before: Before | None = None
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -172,7 +175,7 @@ class LessonPlayer(QObject):
     def open(self) -> None:
         """Start where the user left off; or bring the active lesson to the front."""
         if self._before is None:
-            self.before_start()
+            self.put_back()
             self._before = Before.of(self._window)
             self.lessons.read()
             self._build()
@@ -192,6 +195,7 @@ class LessonPlayer(QObject):
         """End the lesson and restore the window."""
         if self._before is None:
             return
+        self.put_back()
         before, self._before = self._before, None
         self._aim, self._due = "", False
         before.give_back(self._window)
@@ -349,7 +353,7 @@ class LessonPlayer(QObject):
     def _on_dock_toggled(self) -> None:
         """End the lesson with its dock; start if the dock was shown by Qt's own menu of docks."""
         hidden = self._dock.isHidden()
-        if self.on and hidden:
+        if self.on and hidden and not self.is_covered():
             self.leave()
         elif not self.on and not hidden:
             self._dock.hide()  # the layout to restore has no lesson

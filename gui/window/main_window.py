@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -20,7 +20,7 @@ from gui.window.actions import is_typing
 from gui.window.docks import DOCKS, KEYS, LEFT, RIGHT
 from gui.window.focus_navigation import focus_view, past_hidden
 from gui.window.host import HostWindow
-from gui.window.layout import put, resize_docks, take_place
+from gui.window.layout import apply_layout, put, resize_docks, take_place
 
 if TYPE_CHECKING:
     from gui.export.save_picture import PictureSaver
@@ -143,6 +143,15 @@ class MainWindow(HostWindow):
 
     def arrangement(self) -> Layout:
         return self.workspaces.layout()
+
+    def arrange_as(self, layout: Layout) -> None:
+        self.workspaces.maximized.restore()
+        apply_layout(self, layout)
+
+    def restore_docks(self, state: QByteArray) -> None:
+        hidden = self.toolbar.isHidden()
+        self.restoreState(state)
+        self.toolbar.setHidden(hidden)
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Set the colours, and check the theme in the menu."""
@@ -286,6 +295,7 @@ class MainWindow(HostWindow):
         self.settings.workspaces = self.workspaces.kept()
         self.settings.save_session(self.session)
         self.settings.sync()
+        self.workspaces.maximized.stop()
         self.listening.stop()
         self.guide.close()
         self.summary.release()

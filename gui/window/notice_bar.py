@@ -43,7 +43,7 @@ class NoticeBar(Panel):
         self.details_button.clicked.connect(self._show_details)
         self.close_button = QToolButton()
         self.close_button.setText("✕")
-        self.close_button.setToolTip("Close this notice (Esc)")
+        self.close_button.setToolTip("Close this notice")
         self.close_button.setAccessibleName("Close this notice")
         self.close_button.clicked.connect(self.dismissed)
         words = vbox(self._text, self._advice, spacing=0)

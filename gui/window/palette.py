@@ -141,6 +141,7 @@ _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_Pa
 class Palette(QFrame):
     """A search field with matching items below; Enter or a click runs one, Esc closes."""
 
+    field_name, list_name = "Command", "Matching commands"
     placeholder = "A command, a panel, a position; or a model: its name, path, id or formula"
 
     def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
@@ -152,7 +153,7 @@ class Palette(QFrame):
         self._muted = QColor(window.viewport.scene.theme.muted)
         self.field = QLineEdit()
         self.field.setPlaceholderText(self.placeholder)
-        self.field.setAccessibleName("Command")
+        self.field.setAccessibleName(self.field_name)
         self.field.textChanged.connect(self._show_matching)
         self.list = QTreeWidget()
         self.list.setColumnCount(3)
@@ -163,7 +164,7 @@ class Palette(QFrame):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.list.setAccessibleName("Matching commands")
+        self.list.setAccessibleName(self.list_name)
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -243,6 +244,7 @@ class AddPalette(Palette):
     ``add`` is called with its source.
     """
 
+    field_name, list_name = "Model", "Matching models"
     placeholder = "A model’s name, path, id on the Hub, or a formula: synthetic:helix,turns=3"
 
     def __init__(self, window: HostWindow, add: Callable[[str], object]) -> None:

@@ -65,8 +65,8 @@ SWITCHES: dict[str, tuple[str, object]] = {
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by arrow key."""
 DRAWING = (
-    "Drag a {} around points. Shift adds to the selection, Ctrl removes from it, Esc ends this "
-    "mode."
+    "Drag a {} around points. Shift adds to the selection, Ctrl removes from it. “Clear selection” "
+    "ends this mode."
 )
 TWO_FIRST = "Select the two positions to measure between: click one, Shift-click the other."
 MESSAGE_MS = 8_000
@@ -125,13 +125,17 @@ def build_parts(
         window, window.lesson_player, window.commands.menus["Workspaces"]
     )
     window.results.tabs.maximize = window.workspaces.maximized.toggle
-    window.lesson_player.before_start = window.workspaces.maximized.restore
+    maximized = window.workspaces.maximized
+    window.lesson_player.put_back = maximized.restore
+    window.lesson_player.is_covered = lambda: maximized.layout is not None
     _build_recent_menu(window)
     window.status_bar = StatusBar(session, theme)
     window.setStatusBar(window.status_bar)
     window.summary = Summary(session, theme, window.menuBar())
     window.toolbar = ToolBar(window.commands)
     window.addToolBar(window.toolbar)
+    # Qt's own menu of docks and toolbars has it, too.
+    window.toolbar.toggleViewAction().triggered.connect(window.show_toolbar)
     window.show_toolbar(settings.toolbar)
     connect_centre(window)
     connect_undo(window)
@@ -281,7 +285,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_dark": lambda _: window.choose_theme("dark"),
         "toolbar": window.show_toolbar,
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
-        "view_3d": lambda: focus_view(window),
+        "view_3d": lambda: show_view(window),
         "next_panel": lambda: focus_next_panel(window, 1),
         "previous_panel": lambda: focus_next_panel(window, -1),
         "reset_layout": window.arrange,
@@ -318,6 +322,12 @@ def arm(window: MainWindow, shape: Shape | None) -> None:
     """Set what the next drag in a view does: draw a shape, or rotate the curve."""
     window.grid.arm(shape)
     window.viewport.interactor.setFocus()
+
+
+def show_view(window: MainWindow) -> None:
+    """Focus the 3D view; a maximised panel that hides it gives it its place again."""
+    window.workspaces.maximized.bring_view()
+    focus_view(window)
 
 
 def measure(window: MainWindow, on: bool) -> None:

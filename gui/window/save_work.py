@@ -29,7 +29,6 @@ from gui.state.session import MAIN
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
-from gui.window.layout import apply_layout
 from gui.window.work_changes import WorkChanges
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ class WorkSaver:
             window.resize(QSize(*work.size).boundedTo(room))
         window.results.restore(work.panels)
         if work.layout is not None:
-            apply_layout(window, work.layout)
+            window.arrange_as(work.layout)
         if work.panel in window.docks:
             window.bring(work.panel)
         for one, other in zip(window.session.compared, work.others, strict=False):

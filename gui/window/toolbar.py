@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy, QToolBar, QToolButton, QWidget
 
-from gui.widgets.tooltips import wrapped
-from gui.window.actions import COMMANDS, Actions
+from gui.window.actions import Actions
 from gui.window.workspaces import WORKSPACES
 
 TOOLS = (
@@ -41,12 +40,9 @@ class ToolBar(QToolBar):
 
     def _add(self, commands: Actions, name: str, title: str) -> None:
         action = commands.by_name[name]
-        command = next(one for one in COMMANDS if one.name == name)
         action.setIconText(title)
-        key = f" ({command.key})" if command.key else ""
-        action.setToolTip(wrapped(f"{command.title}{key}: {command.tip}"))
         self.addAction(action)
         button = self.widgetForAction(action)
         assert isinstance(button, QToolButton)
-        button.setAccessibleName(command.title)
+        button.setAccessibleName(commands.commands[name].title)
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QObject, QSize, Qt
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDockWidget, QInputDialog, QLineEdit, QMenu, QWidget
 
@@ -14,6 +15,7 @@ from geometry.checkpoints.plain_text import visible
 from gui.panels.table import PANELS
 from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
+from gui.window.actions import OWN_WORKSPACES
 from gui.window.dock_tabs import FIRST_SHARE
 from gui.window.layout import apply_layout, drop_dragged_dock, take_layout
 from gui.window.lesson_player import DOCK as LESSON
@@ -27,9 +29,6 @@ LEFT_WIDTH, RIGHT_WIDTH = 272, 240
 LESSON_WIDTH = 440
 """Initial width of a lesson in its workspace: lines of some sixty letters."""
 MOST_OWN, LONGEST_NAME = 20, 40
-FIRST_OWN_KEY = 5
-"""The user's own workspaces have the keys Ctrl+5 to Ctrl+8."""
-LAST_OWN_KEY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,11 @@ class Workspace:
     title: str
     first: Callable[[QSize], Layout]
     """Its initial layout in a window of some size."""
+
+
+LEFT_DOCKS, RIGHT_DOCKS = ("models", "positions", "view"), ("inspector", "prompt")
+SIDE = (*LEFT_DOCKS, *RIGHT_DOCKS)
+"""Docks at the sides of the viewport."""
 
 
 def explore_layout(size: QSize) -> Layout:
@@ -51,26 +55,18 @@ def explore_layout(size: QSize) -> Layout:
 def analyse_layout(size: QSize) -> Layout:
     """Return a panel beside the viewport, as wide as that and as high as the window."""
     panels = Tabs(tuple(PANELS), next(iter(PANELS)), size.width() // 2)
-    aside = ("models", "positions", "view", "inspector", "prompt")
-    return Layout({"right": panels}, _hidden({"left": aside}))
+    return Layout({"right": panels}, _hidden({"left": SIDE}))
 
 
 def compare_layout(size: QSize) -> Layout:
     """Return the views of all models above the table that compares them."""
     panels = Tabs(tuple(PANELS), "compare", round(FIRST_SHARE * size.height()))
-    aside: Mapping[Area, Iterable[str]] = {
-        "left": ("models", "positions", "view"), "right": ("inspector", "prompt"),
-    }  # fmt: skip
-    return Layout({"bottom": panels}, _hidden(aside))
+    return Layout({"bottom": panels}, _hidden({"left": LEFT_DOCKS, "right": RIGHT_DOCKS}))
 
 
 def teach_layout(size: QSize) -> Layout:
     """Return the viewport alone; the lesson opens beside it."""
-    aside: Mapping[Area, Iterable[str]] = {
-        "left": ("models", "positions", "view"), "right": ("inspector", "prompt"),
-        "bottom": PANELS,
-    }  # fmt: skip
-    return Layout({}, _hidden(aside))
+    return Layout({}, _hidden({"left": LEFT_DOCKS, "right": RIGHT_DOCKS, "bottom": PANELS}))
 
 
 def _column(*docks: tuple[str, int], width: int) -> Node:
@@ -90,8 +86,6 @@ WORKSPACES = {
 }
 """By name, in the order of their keys Ctrl+1 to Ctrl+4."""
 TEACH = "teach"
-SIDE = ("models", "positions", "view", "inspector", "prompt")
-"""Docks at the sides of the viewport."""
 
 
 class Workspaces(QObject):
@@ -148,8 +142,8 @@ class Workspaces(QObject):
 
     def choose(self, name: str) -> None:
         """Arrange the window by a workspace: as the user left it, or saved one of their own."""
-        self._end_lesson()
         self.maximized.restore()
+        self._end_lesson()
         if self.current == TEACH:
             self.current = self._before_teaching
         elif self.current in WORKSPACES:
@@ -162,9 +156,11 @@ class Workspaces(QObject):
     def reset(self) -> None:
         """Arrange the current workspace as at first, or as saved; an active lesson goes on."""
         goes_on = self._lessons.on
-        self._end_lesson()
         self.maximized.restore()
-        self._arrange(None if self.current in WORKSPACES else self._layouts.get(self.current))
+        self._end_lesson()
+        if self.current in WORKSPACES:
+            self._layouts.pop(self.current, None)
+        self._arrange(self._layouts.get(self.current))
         if goes_on:
             self._lessons.open()
 
@@ -197,11 +193,10 @@ class Workspaces(QObject):
         self._show()
 
     def delete(self) -> None:
-        """Delete the current workspace, one of the user's own; its arrangement stays in sight."""
+        """Delete the current workspace, one of the user's own, and go to Explore."""
         if self.current not in WORKSPACES:
             self._layouts.pop(self.current, None)
-            self.current = "explore"
-            self._show()
+            self.choose("explore")
 
     def _arrange(self, layout: Layout | None) -> None:
         window = self._window
@@ -249,12 +244,11 @@ class Workspaces(QObject):
         names = [name for name in self._layouts if name not in WORKSPACES]
         before = by_name["workspace_save"]
         self._own = []
-        for number, name in enumerate(names, FIRST_OWN_KEY):
+        for name, key in zip_longest(names, OWN_WORKSPACES[: len(names)], fillvalue=""):
             action = QAction(without_keys(name), self._window)
             action.setCheckable(True)
             action.setChecked(name == self.current)
-            if number <= LAST_OWN_KEY:
-                action.setShortcut(QKeySequence(f"Ctrl+{number}"))
+            action.setShortcut(QKeySequence(key))
             action.triggered.connect(lambda _checked=False, name=name: self.choose(name))
             self._menu.insertAction(before, action)
             self._own.append(action)
@@ -273,6 +267,12 @@ class Maximized:
         self._window = window
         self.layout: Layout | None = None
         self._state = QByteArray()
+        self._kept: tuple[QDockWidget, ...] = ()
+        # Later: a panel that begins to float, also under a drag, is hidden for a moment.
+        self._soon = QTimer(window, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._on_toggled)
+        for dock in window.docks.values():
+            dock.visibilityChanged.connect(self._soon.start)
 
     def toggle(self, dock: QDockWidget | None) -> None:
         """Maximise a dock with its tabs, or the 3D view (None); or put all back."""
@@ -285,7 +285,8 @@ class Maximized:
         drop_dragged_dock()
         window = self._window
         self.layout, self._state = take_layout(window), window.saveState()
-        kept = [] if dock is None else [dock, *window.tabifiedDockWidgets(dock)]
+        kept = () if dock is None else (dock, *window.tabifiedDockWidgets(dock))
+        self._kept = kept
         window.setUpdatesEnabled(False)
         try:
             for other in window.docks.values():
@@ -309,13 +310,31 @@ class Maximized:
         window.setUpdatesEnabled(False)
         try:
             _centre(window).show()
-            window.restoreState(self._state)
+            window.restore_docks(self._state)
             window.results.tabs.settle()
             for dock in front:
                 if not dock.isHidden():
                     dock.raise_()
         finally:
             window.setUpdatesEnabled(True)
+
+    def bring_view(self) -> None:
+        """Put all back if the 3D view is hidden by a maximised panel."""
+        if _centre(self._window).isHidden():
+            self.restore()
+
+    def stop(self) -> None:
+        """Stop listening, because the window is closing."""
+        self._soon.stop()
+        for dock in self._window.docks.values():
+            dock.visibilityChanged.disconnect(self._soon.start)
+
+    def _on_toggled(self) -> None:
+        """Put the others back when the maximised panels have been closed: nothing would be left."""
+        if self.layout is not None and self._kept and all(dock.isHidden() for dock in self._kept):
+            self.restore()
+            for dock in self._kept:
+                dock.hide()
 
 
 def _centre(window: HostWindow) -> QWidget:

@@ -48,7 +48,9 @@ from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
 
-ROW_HEIGHT = 36
+UPPER, LOWER, EDGE = 18, 14, 2
+"""Heights of a row's two lines, and of the edge around both, in the usual size of text."""
+ROW_HEIGHT = UPPER + LOWER + 2 * EDGE
 MARK = 12
 """Size of an outcome's mark, in pixels."""
 OUTCOME, CLAIM, MEASURED, EXPECTED, NULL, ARTICLE = range(6)
@@ -202,7 +204,10 @@ class ClaimsTable(FittedTable):
         self.rows.marks = {
             how: outcome_mark(how, outcome_color(how, theme), ratio) for how in OUTCOMES
         }
-        self._lines.muted = QColor(theme.muted)
+        self._lines.theme = theme
+        rows = self.verticalHeader()
+        rows.setMinimumSectionSize(theme.px(ROW_HEIGHT))
+        rows.setDefaultSectionSize(theme.px(ROW_HEIGHT))
         self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -246,20 +251,20 @@ class TwoLines(QStyledItemDelegate):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.muted = QColor(theme.muted)
+        self.theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)
         option.text = ""
         style, widget = option.widget.style(), option.widget
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
-        left = option.rect.adjusted(GRID, 2, -GRID, -2)
-        upper = QRect(left.left(), left.top(), left.width(), 18)
-        lower = QRect(left.left(), upper.bottom(), left.width(), 14)
+        px, left = self.theme.px, option.rect.adjusted(GRID, EDGE, -GRID, -EDGE)
+        upper = QRect(left.left(), left.top(), left.width(), px(UPPER))
+        lower = QRect(left.left(), upper.bottom(), left.width(), px(LOWER))
         painter.save()
         for text, rect, pixels, color in (
             (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
-            (index.data(Qt.ItemDataRole.UserRole), lower, SMALL, self.muted),
+            (index.data(Qt.ItemDataRole.UserRole), lower, SMALL, QColor(self.theme.muted)),
         ):
             painter.setFont(sized(option.font, pixels))
             painter.setPen(color)

@@ -322,7 +322,7 @@ class CompareTable(QWidget):
         self.values.horizontalScrollBar().rangeChanged.connect(self._place)
         self.rows.modelReset.connect(self._fit)
         self.rows.dataChanged.connect(self._fit)
-        self.setMinimumHeight(TITLE_HEIGHT + 2 * ROW_HEIGHT)
+        self.set_theme(theme)
         self._show_arrangement()
 
     def show_lines(self, lines: Sequence[MeasuredRow], sorted_by: Sorting | None = None) -> None:
@@ -387,7 +387,10 @@ class CompareTable(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self.rows.muted, self.rows.theme = QColor(theme.muted), theme
+        title_height = theme.px(TITLE_HEIGHT)
+        self.setMinimumHeight(title_height + 2 * ROW_HEIGHT)
         for view in (self.names, self.values):
+            view.titles.setFixedHeight(title_height)
             view.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -461,7 +464,6 @@ class _Titles(QHeaderView):
         self.held = False
         self._resized: dict[int, int] = {}
         self._moved = False
-        self.setFixedHeight(TITLE_HEIGHT)
         self.setMinimumSectionSize(16)
         self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -500,7 +502,7 @@ class _View(QTableView):
         font.setFeature(QFont.Tag("tnum"), 1)
         self.setFont(font)
         self.setProperty("ring", True)
-        self.setStyleSheet(rows_style(f"padding: 0 {GRID}px; font-size: {SMALL}px;"))
+        self.setStyleSheet(rows_style(f"padding: 0 {GRID}px;"))
         self.titles = _Titles(self)
         self.setHorizontalHeader(self.titles)
         set_up_rows(self, ROW_HEIGHT)

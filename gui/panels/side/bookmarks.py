@@ -26,7 +26,7 @@ from gui.widgets.tooltips import wrapped
 
 EMPTY = (
     "No bookmarks yet. A bookmark saves the current model, range, components, colours, selection "
-    "and camera. Press Ctrl+D to add one."
+    "and camera. “Bookmark this view” adds one."
 )
 _BUTTONS = (
     ("Go to", "Restore this view and its model (Enter, or double-click the picture)"),
@@ -68,7 +68,7 @@ class BookmarksPanel(Panel):
         self.rows: dict[str, BookmarkRow] = {}
         self.current = ""
         self.add = QPushButton("Bookmark this view")
-        self.add.setToolTip(wrapped("Save the current view as a bookmark (Ctrl+D)"))
+        self.add.setToolTip(wrapped("Save the current view as a bookmark"))
         self.add.clicked.connect(self.addRequested)
         self.go, self.up, self.down, self.remove = map(_button, _BUTTONS)
         self.go.clicked.connect(lambda: self.goRequested.emit(self.current))

@@ -54,18 +54,17 @@ class CurveOptions(QFrame):
         self.reset.setToolTip(wrapped("Restore the default line and points"))
         self.reset.setAccessibleName("Reset line width, point size, opacity and parts")
         self.reset.setAutoDefault(False)
-        title = label("After refit", "muted")
-        title.setFixedWidth(NAME_WIDTH)
+        self._title = title = label("After refit", "muted")
         title.setToolTip(wrapped(self.after_drag.accessibleName()))
         vbox(
             *self.sliders.values(), hbox(1, self.reset),
             hbox(title, (self.after_drag, 1), spacing=GRID // 2),
             parent=self, spacing=GRID // 2, margins=(GRID, GRID, GRID, GRID),
         )  # fmt: skip
-        self.setFixedWidth(WIDTH)
         for field, slider in self.sliders.items():
             slider.changed.connect(lambda value, field=field: self.lookRequested.emit(field, value))
         self.reset.clicked.connect(self._reset)
+        self._fit(theme)
 
     def open_beside(self, button: QWidget) -> None:
         """Show it to the right of a button, its lower edge at the button's, within the screen."""
@@ -92,6 +91,12 @@ class CurveOptions(QFrame):
         """Set the colours."""
         for slider in self.sliders.values():
             slider.set_theme(theme)
+        self._fit(theme)
+
+    def _fit(self, theme: Theme) -> None:
+        """Be as wide as the size of text needs."""
+        self._title.setFixedWidth(theme.px(NAME_WIDTH))
+        self.setFixedWidth(theme.px(WIDTH))
 
     def _reset(self) -> None:
         for field in self.sliders:

@@ -65,8 +65,8 @@ class GoTo(QWidget):
         self.field.textChanged.connect(lambda _: self.show_message(""))
         self.message = label(role="badge", wrap=True)
         self.message.hide()
-        self.previous = self._step_button(Qt.ArrowType.LeftArrow, "Previous position (←)", -1)
-        self.next = self._step_button(Qt.ArrowType.RightArrow, "Next position (→)", 1)
+        self.previous = self._step_button(Qt.ArrowType.LeftArrow, "Previous position", -1)
+        self.next = self._step_button(Qt.ArrowType.RightArrow, "Next position", 1)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID // 2)
@@ -84,7 +84,7 @@ class GoTo(QWidget):
         self.setEnabled(n_positions > 0)
         tip = (
             f"Type a position, 0–{n_positions - 1}, and press Enter. 10-20 selects a range (up to "
-            f"{format_count(SELECTION_LIMIT)} positions); 5, 9, 100 selects several. (Ctrl+G)"
+            f"{format_count(SELECTION_LIMIT)} positions); 5, 9, 100 selects several."
             if n_positions
             else "Open a model to go to a position"
         )

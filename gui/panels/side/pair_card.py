@@ -41,9 +41,7 @@ class PairCard(QWidget):
         self.line.setCheckable(True)
         self.line.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.line.setAccessibleName("Draw a line between the two positions")
-        self.line.setToolTip(
-            wrapped("Draw a line between the two in the 3D view, with its length (M)")
-        )
+        self.line.setToolTip(wrapped("Draw a line between the two in the 3D view, with its length"))
         self.line.clicked.connect(self.measureRequested)
         self.shown = NamedNumber("In view", _SHOWN_TIP)
         self.distance = NamedNumber("", "")

@@ -37,8 +37,11 @@ _COLOR_BY = (
     ("column", "Own column", "Column of a table of your own, with a row for each position"),
 )
 _PERIOD = Scale(*PERIODS, 1, power=0.0)
-_SPAN = {"period": "Period", "token": "Tokens"}
-"""Titles of the third row where it is not about the span."""
+_SPAN = {
+    "period": ("Period", "The period in positions"),
+    "token": ("Tokens", "Tokens of the prompt"),
+}
+"""Titles of the third row where it is not about the span, with tooltips."""
 
 _MAPS = {
     "jet": "As in the helix article. Vivid, but not perceptually uniform, and ambiguous for "
@@ -67,7 +70,7 @@ class ViewPanel(Panel):
     Signals
     -------
     colorByRequested
-        "position", "norm", "residual" or "component", and the component's number (1-based).
+        One of :class:`gui.state.values.ColorBy`, and the component's number (1-based).
     colorSpanRequested
         "table" or "range".
     outsideRequested
@@ -100,7 +103,7 @@ class ViewPanel(Panel):
         self.column = DropDown()
         self.column.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.column.setAccessibleName("Colour by which column")
-        self.period = RealSlider("Period", _PERIOD, "The period in positions", theme, titled=False)
+        self.period = RealSlider("Period", _PERIOD, _SPAN["period"][1], theme, titled=False)
         self.hint = label(role="small")
         self.colormap = self._make_colormap()
         self.color_span = Segmented(
@@ -188,7 +191,7 @@ class ViewPanel(Panel):
         rows: tuple[tuple[str, QWidget | QHBoxLayout, str], ...] = (
             ("Colour by", colors, "What the colours of the curve show"),
             ("Colours", self.colormap, ""),
-            ("Span", self.spans, self.color_span.accessibleName()),
+            ("Span", self.spans, ""),
             ("Curve", curve, self.curve_parts.accessibleName()),
             ("Outside", self.outside, ""),
             ("Projection", self.projection, ""),
@@ -284,7 +287,9 @@ class ViewPanel(Panel):
     def _show_span(self) -> None:
         """Show in the third row what is to choose about the colours."""
         session = self.session
-        self.span_title.setText(_SPAN.get(session.color_by, "Span"))
+        title, tip = _SPAN.get(session.color_by, ("Span", self.color_span.accessibleName()))
+        self.span_title.setText(title)
+        self.span_title.setToolTip(wrapped(tip))
         self.period.show_value(session.color_period)
         n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
         self.hint.setText(f"{n_tokens} different" if n_tokens else "Enter text under Prompt")

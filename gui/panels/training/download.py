@@ -64,7 +64,7 @@ class DownloadForm(Panel):
         self.bar.setAccessibleName("Checkpoints loaded")
         self.progress = FixedText(1, SMALL)
         self.button, self.cancel = QPushButton(), QPushButton("Cancel")
-        self.cancel.setToolTip("Stop; checkpoints already loaded are kept and can be shown (Esc)")
+        self.cancel.setToolTip("Stop; checkpoints already loaded are kept and can be shown")
         self._lay_out()
         self.count.valueChanged.connect(lambda count: self.intended.emit(PlanCheckpoints(count)))
         self.button.clicked.connect(self._on_button)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QTabBar
 
+from gui.panels.table import GROUPS, PANELS
 from gui.state.values import Notice
 from gui.style.theme import Theme
 from gui.window.docks import DOCKS
@@ -70,5 +71,9 @@ class GuideOpener:
                 if widget is not None and self._window.docks[dock.name].isAncestorOf(widget):
                     return dock.title
         if isinstance(under, QTabBar):
-            return under.tabText(under.tabAt(under.mapFromGlobal(at)))
+            title = under.tabText(under.tabAt(under.mapFromGlobal(at)))
+            if title in GROUPS:
+                latest = self._window.results.tabs.latest(title)
+                return PANELS[latest or GROUPS[title][0].name].title
+            return title
         return ""

@@ -73,6 +73,11 @@ class GuidePage(QTextBrowser):
                 self._scroll_to(block.blockNumber())
                 return
 
+    def return_to(self, scrolled: int) -> None:
+        """Scroll to pixels below the page's beginning."""
+        self.document().size()  # lays all of it out: the bar knows its end only then
+        self.verticalScrollBar().setValue(scrolled)
+
     def _scroll_to(self, number: int, below: int = 0) -> None:
         """Scroll to pixels below the beginning of a block."""
         top = self._top(number)

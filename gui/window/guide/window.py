@@ -139,7 +139,7 @@ class GuideWindow(QWidget):
             self._leave()
             self._at += step
             self._show()
-            self.page.verticalScrollBar().setValue(self._visited[self._at][1])
+            self.page.return_to(self._visited[self._at][1])
 
     def _leave(self) -> None:
         """Remember how far this place is scrolled."""

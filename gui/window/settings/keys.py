@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from PySide6.QtGui import QKeySequence
 
-from gui.window.actions import COMMANDS, Command
+from gui.window.actions import COMMANDS, MENUS, OWN_WORKSPACES, Command
 
 PANEL_KEYS = "123456789"
+_MENU_KEYS = {f"Alt+{title.partition('&')[2][0].upper()}" for title in MENUS.values()}
 _NAVIGATION = ("Tab", "Backtab", "Return", "Enter")
 OWN = {command.name: command.shortcut for command in COMMANDS}
 """The keys of commands at first."""
@@ -52,6 +53,10 @@ def why_not(key: str) -> str:
         return "This is not a key."
     if key in PANEL_KEYS:
         return "The keys 1 to 9 open panels."
+    if key in OWN_WORKSPACES:
+        return f"{OWN_WORKSPACES[0]} to {OWN_WORKSPACES[-1]} choose your own workspaces."
+    if key in _MENU_KEYS:
+        return "This key opens a menu."
     if key.rpartition("+")[2] in _NAVIGATION and "Ctrl" not in key:
         return "Tab and Enter are reserved for moving between controls and using them."
     return ""

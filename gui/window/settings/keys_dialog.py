@@ -59,7 +59,9 @@ class KeyField(QLineEdit):
         if event.key() in _LEFT_ALONE and not control:
             super().keyPressEvent(event)
         elif event.key() not in _MODIFIERS:
-            self.pressed.emit(key_text(event.key(), event.modifiers()))
+            key = key_text(event.key(), event.modifiers())
+            if key:  # Qt does not know all keys of all keyboards
+                self.pressed.emit(key)
 
 
 class KeysDialog(QDialog):

@@ -25,6 +25,7 @@ from gui.state.session import Session
 from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
+    MOST_COLUMNS,
     OPACITIES,
     POINT_SIZE,
     POINT_SIZES,
@@ -52,8 +53,8 @@ log = logging.getLogger(__name__)
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
-MOST_COLUMNS, LONGEST_COLUMN = 100, 100
-"""Maximum number of columns of a table, and of characters of each."""
+LONGEST_COLUMN = 100
+"""Maximum number of characters of a table's column."""
 USUAL_CACHE = 2_000_000_000
 """Default size limit: that of the cache, whose modules are not needed at start."""
 

@@ -1,6 +1,7 @@
 """The claims panel through real events: the table, ranges, giving up."""
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,6 +53,14 @@ def windowed(application, wait_until_idle):
     wait_until_idle(application)
     panel = application.window.panels["claims"]
     return SimpleNamespace(window=application.window, panel=panel, table=panel.content.table)
+
+
+def test_rows_have_room_for_both_lines_of_larger_texts(claims):
+    usual = claims.table.rowHeight(0)
+    claims.panel.set_theme(replace(LIGHT, text_size=17))
+    assert claims.table.rowHeight(0) == round(usual * 17 / 13)
+    claims.panel.set_theme(LIGHT)
+    assert claims.table.rowHeight(0) == usual
 
 
 def ids(table):

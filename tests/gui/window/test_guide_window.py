@@ -2,11 +2,13 @@
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextDocument
+from PySide6.QtGui import QCursor, QDesktopServices, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from gui.panels.table import GROUPS
 from gui.style.theme import DARK, LIGHT
+from gui.window.dock_tabs import GroupBar
 from gui.window.docks import DOCKS
 from gui.window.guide.page_view import MARGIN
 from gui.window.guide.pages import GUIDE, START, UserGuide
@@ -110,8 +112,16 @@ def test_the_contents_links_and_history_lead_to_places(shown, qtbot):
     assert not shown.back.isEnabled()
     QTest.keyClick(shown.page, Qt.Key.Key_Right, ALT)
     assert address(shown) == "panels.md#shape"
+    shown.go("panels.md")
+    shown.page.document().size()  # lays all of it out
+    bar = shown.page.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    end = bar.value()
     QTest.keyClick(shown.page, Qt.Key.Key_Home, ALT)
     assert address(shown) == START
+    QTest.keyClick(shown.page, Qt.Key.Key_Left, ALT)
+    assert bar.value() == end
+    shown.go(START)
     assert not shown.forward.isEnabled()
 
 
@@ -205,6 +215,19 @@ def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     assert window.guide.shown is shown, "it is one window"
     window.commands.by_name["theme_dark"].trigger()
     assert DARK.text in shown.page.toHtml()
+
+
+def test_f1_over_a_tab_opens_the_guide_at_the_panel_of_its_group(window, qtbot):
+    (tabs,) = (bar.tabs for bar in window.findChildren(GroupBar) if bar.isVisible())
+    window.viewport.interactor.setFocus()
+    titles = [tabs.tabText(at) for at in range(tabs.count())]
+    spot = tabs.mapToGlobal(tabs.tabRect(titles.index("Spaces")).center())
+    QCursor.setPos(spot)
+    qtbot.waitUntil(lambda: QCursor.pos() == spot)
+    window.commands.by_name["guide"].trigger()
+    title = GROUPS["Spaces"][0].title
+    assert address(window.guide.shown) == window.guide.shown.guide.about_panel(title)
+    assert address(window.guide.shown) != START
 
 
 def test_tab_goes_round_all_of_it_and_is_never_trapped(shown):

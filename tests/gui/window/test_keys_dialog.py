@@ -1,9 +1,10 @@
 """Other keys for commands: chosen in the dialog, said where they conflict, used everywhere."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 
 from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
@@ -100,6 +101,13 @@ def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
     choose(dialog, "fit curve to view")
     QTest.keyClick(dialog.field, Qt.Key.Key_4)
     assert "panels" in dialog.note.text()
+    QTest.keyClick(dialog.field, Qt.Key.Key_5, CONTROL)
+    assert dialog.note.text() == "Ctrl+5 to Ctrl+8 choose your own workspaces."
+    QTest.keyClick(dialog.field, Qt.Key.Key_A, Qt.KeyboardModifier.AltModifier)
+    assert dialog.note.text() == "This key opens a menu."
+    unknown = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_unknown, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(dialog.field, unknown)
+    assert dialog.heard == [], "a key without a name takes none away"
     QTest.keyClick(dialog.field, Qt.Key.Key_Tab)
     assert not dialog.field.hasFocus(), "no trap"
     assert dialog.heard == []
@@ -166,6 +174,8 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     said = [found.text() for found in listed.findChildren(QLabel)]
     assert "Ctrl+U" in said
     assert "Ctrl+Z" not in said
+    button = window.toolbar.widgetForAction(window.commands.by_name["sphere"])
+    assert "(N)" not in button.toolTip()
     listed.deleteLater()
     again = Settings(settings._file)
     assert again.keys == {"next": "N", "sphere": "", "undo": "Ctrl+U"}
@@ -190,4 +200,12 @@ def test_steps_with_other_keys_are_listed_one_by_one(qtbot):
     qtbot.addWidget(dialog)
     said = [found.text() for found in dialog.findChildren(QLabel)]
     assert "J" in said
+    assert "B or L, then drag" in said
     assert TURNING[0][0] not in said
+
+
+def test_drawing_around_points_is_listed_with_the_keys_of_now(qtbot):
+    keys = {"select_box": "J", "select_lasso": ""}
+    dialog = shortcuts_dialog(None, [c.with_key(keys.get(c.name, c.shortcut)) for c in COMMANDS])
+    qtbot.addWidget(dialog)
+    assert "J, then drag" in [found.text() for found in dialog.findChildren(QLabel)]

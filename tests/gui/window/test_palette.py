@@ -194,6 +194,7 @@ def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
         menu.actions()[0].trigger()
         menu.deleteLater()
         (shown,) = [one for one in window.findChildren(AddPalette) if one.isVisible()]
+        assert shown.field.accessibleName() == "Model"
         QTest.keyClicks(shown.field, text)
         QTest.keyClick(shown.field, Qt.Key.Key_Return)
         QApplication.processEvents()

@@ -1,8 +1,8 @@
 """The tabs under the viewport in the real window: built when seen, floated, closed, found again."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
@@ -160,6 +160,29 @@ def test_a_tab_is_closed_by_the_middle_button_or_its_menu(window, bar):
     menu.actions()[-1].trigger()
     menu.close()
     assert not window.docks["training"].isVisible()
+
+
+def test_the_wheel_opens_no_panel(window, bar, settle):
+    click_panel(window, bar, "shape")
+    at = QPointF(tab(bar, "Shape"))
+    event = QWheelEvent(
+        at, bar.tabs.mapToGlobal(at), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton, NONE,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(bar.tabs, event)
+    settle()
+    assert is_front(window, "shape")
+
+
+def test_a_bar_that_covers_no_tabs_now_stays_hidden_when_qt_resizes_its_own(bar):
+    below = bar.parentWidget()
+    size = below.size()
+    bar.hide()
+    below.resize(size.width() - 7, size.height())
+    assert bar.isHidden()
+    assert bar.size() == below.size()
+    below.resize(size)
+    bar.show()  # for the tests that share the window
 
 
 def test_the_buttons_stand_at_the_end_of_the_tabs_and_not_on_them(window, bar, settle):

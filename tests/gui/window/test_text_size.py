@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from gui.plots.plot_axis import PlotAxis
 from gui.style.theme import SMALL, TEXT, TEXT_SIZES
+from gui.widgets.real_slider import FIELD_WIDTH
 from gui.widgets.segmented import Segmented
 from gui.window.settings.settings import Settings
 
@@ -30,6 +31,7 @@ def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings)
     window = application.window
     window.bring("norms")
     title = window.panels["inspector"].findChild(QLabel)
+    heights = {}
     for size in (max(TEXT_SIZES), min(TEXT_SIZES), TEXT):
         application.choose_text_size(size)
         QApplication.processEvents()
@@ -37,7 +39,12 @@ def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings)
         assert window.panels["prompt"].field.font().pixelSize() == size
         assert title.font().pixelSize() in (size, small, round(16 * size / TEXT))
         assert ticks(window) == {small}
+        heights[size] = window.panels["inspector"].beside.horizontalHeader().sizeHint().height()
+        period = window.panels["view"].period
+        assert period.field.width() == round(FIELD_WIDTH * size / TEXT)
+        assert window.panels["norms"].strip.cancel.font().pixelSize() == small
         assert Settings(settings._file).text_size == size
+    assert heights[max(TEXT_SIZES)] > heights[TEXT] >= heights[min(TEXT_SIZES)]
 
 
 @pytest.mark.parametrize("size", TEXT_SIZES)

@@ -137,6 +137,9 @@ def test_workspaces_of_one_s_own_are_saved_chosen_and_deleted(
     window.commands.by_name["workspace_delete"].trigger()
     assert "Norms && more" not in [one.text() for one in menu.actions()]
     assert not window.commands.by_name["workspace_delete"].isEnabled()
+    settle()
+    assert workspaces.current == "explore"
+    assert fronts(window) == SIDE
 
 
 class Said:
@@ -197,6 +200,77 @@ def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, s
     assert fronts(window) == SIDE | {"norms"}
 
 
+def maximise(window, name, settle):
+    window.focus_on(name)
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    settle()
+    assert not window.viewport.isVisible()
+
+
+def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
+    application, window, workspaces, settle, tmp_path
+):
+    window.bring("norms")
+    window.docks["view"].hide()
+    settle()
+    window.work._write(tmp_path / "mine.helix")
+    window.docks["view"].show()
+    settle()
+    maximise(window, "norms", settle)
+    application.controller.open(str(tmp_path / "mine.helix"))
+    settle()
+    assert window.viewport.isVisible()
+    assert fronts(window) == SIDE - {"view"} | {"norms"}
+    assert workspaces.maximized.layout is None
+
+
+def test_a_maximised_part_of_a_lesson_is_put_back_before_the_lesson_ends(
+    window, workspaces, settle
+):
+    window.lesson_player.open()
+    settle()
+    maximise(window, "lesson", settle)
+    QTest.keyClick(window, Qt.Key.Key_2, CTRL)
+    settle()
+    assert fronts(window) == {"norms"}
+    press(window, 1)
+    settle()
+    assert fronts(window) == SIDE
+    window.lesson_player.open()
+    settle()
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    settle()
+    assert window.lesson_player.on, "it is only hidden"
+    assert not fronts(window)
+    window.lesson_player.action.trigger()
+    settle()
+    assert not window.lesson_player.on
+    assert fronts(window) == SIDE
+    assert workspaces.maximized.layout is None
+
+
+def test_the_view_gets_the_focus_only_where_it_can_be_seen(window, workspaces, settle):
+    maximise(window, "inspector", settle)
+    for command in ("next_panel", "previous_panel"):
+        window.commands.by_name[command].trigger()
+        assert window.docks["inspector"].isAncestorOf(QApplication.focusWidget())
+    window.commands.by_name["view_3d"].trigger()
+    settle()
+    assert fronts(window) == SIDE
+    assert window.viewport.interactor.hasFocus()
+
+
+def test_a_maximised_panel_that_is_closed_gives_the_others_their_places(
+    window, workspaces, settle, qtbot
+):
+    maximise(window, "inspector", settle)
+    window.docks["inspector"].close()
+    qtbot.waitUntil(window.viewport.isVisible)
+    settle()
+    assert fronts(window) == SIDE - {"inspector"}
+
+
 def test_side_panels_go_and_come_back(window, workspaces, settle):
     window.docks["view"].hide()
     settle()
@@ -225,6 +299,22 @@ def test_the_toolbar_runs_commands_and_can_be_hidden(window, settle, qtbot):
     window.commands.by_name["toolbar"].trigger()
     assert bar.isVisible()
     assert QApplication.focusWidget() is None or not bar.isAncestorOf(QApplication.focusWidget())
+
+
+def test_a_hidden_toolbar_stays_hidden(window, workspaces, settle):
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    menu = window.createPopupMenu()
+    next(one for one in menu.actions() if one.text() == "Toolbar").trigger()
+    menu.deleteLater()
+    assert not window.commands.by_name["toolbar"].isChecked()
+    assert window.settings.toolbar is False
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    settle()
+    assert fronts(window) == SIDE
+    assert not window.toolbar.isVisible()
+    window.commands.by_name["toolbar"].trigger()
+    assert window.toolbar.isVisible()
 
 
 def test_every_panel_is_in_one_group():

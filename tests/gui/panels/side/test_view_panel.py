@@ -213,6 +213,7 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
     heard = record(panel)
     panel.session.color_by = "period"
     assert panel.spans.currentWidget() is panel.period
+    assert panel.span_title.toolTip() == "The period in positions"
     assert panel.span_title.text() == "Period"
     assert panel.colormap.currentData() == "romaO"
     panel.period.slider.setFocus()
