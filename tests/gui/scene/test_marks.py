@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from gui.export.pictures import render_scene
+from gui.scene.hud import padded
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import lookup_table
 from gui.state.selection import MOST_RINGS, to_label
@@ -97,6 +99,33 @@ def test_labels_of_many_tell_where_they_begin_and_end(session):
     assert to_label(()) == ()
     assert to_label((3, 1)) == (1, 3)
     assert to_label(tuple(range(100, 50, -1))) == (51, 100)
+
+
+def test_labels_dim_no_ring_and_keep_off_it(session, stage):
+    session.change(selection=(100, 104), point_size=30.0)
+    made = stage(LIGHT, SIZE)
+    made.show(session)
+    marks = made.scene._marks
+    props = list(made.plotter.renderer.GetViewProps())
+    assert props.index(marks.labels.plates.actor) < props.index(marks._halos.actor)
+    xy, _ = made.scene.projection().to_screen(made.scene.displayed[[104, 100]])
+    shown = [text for text in marks.labels.texts if text.actor.GetVisibility()]
+    for text, at in zip(shown, xy, strict=True):
+        left, bottom, right, top = padded(text.box(72), 1.0)
+        nearest = np.clip(at, (left, bottom), (right, top))
+        assert np.hypot(*(nearest - at)) > marks._radius, text.text
+
+
+@pytest.mark.parametrize("chosen", [FEW[:1], MANY], ids=["rings", "rims"])
+def test_a_transparent_picture_has_nothing_in_the_backgrounds_colour(session, chosen):
+    """Where it is laid on another colour, halos and gaps would be seen."""
+    session.selection = chosen
+    dark = render_scene(
+        resolve_scene(session), DARK, "article", SIZE, transparent=True, background="#ff00ff"
+    )
+    red, green, blue, opacity = np.moveaxis(dark.astype(int), -1, 0)
+    assert not ((opacity > 128) & (red > 230) & (green < 30) & (blue > 230)).any()
+    assert (opacity > 128).any()
 
 
 def test_colours_of_the_map_are_none_of_the_accent():
