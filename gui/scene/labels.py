@@ -93,7 +93,8 @@ class PointLabels:
             gaps = (clear + gap * scale for gap in GAPS)
             places = (b for gap in gaps for b in _places(x, y, *room, gap))
             free = (b for b in places if _fits(b, boxes, size))
-            box, count = covered.freest(free, scale)
+            # Of what may be left out, the backing counts: it shall not cover the curve either.
+            box, count = covered.freest(free, scale if rank >= firm else 0.0)
             if box is None or (rank >= firm and count):
                 continue
             text.place(box[0] - left, box[1] - bottom)
@@ -144,7 +145,10 @@ class Coverage:
         )
 
     def freest(self, boxes: Iterable[Box], scale: float) -> tuple[Box | None, int]:
-        """Return the first box whose backing covers the fewest points, and their number."""
+        """Return the first box whose backing covers the fewest points, and their number.
+
+        ``scale`` is as for :func:`gui.scene.hud.padded`; 0 for boxes without backings.
+        """
         best, least = None, 0
         for box in boxes:
             count = self.count(padded(box, scale))

@@ -5,6 +5,7 @@ import pytest
 
 from gui.export.pictures import render_scene
 from gui.scene.hud import padded
+from gui.scene.labels import Coverage
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import lookup_table
 from gui.state.selection import MOST_RINGS, to_label
@@ -161,3 +162,14 @@ def test_a_ring_stands_out_from_a_curve_of_any_colour(session, stage, theme, col
         ):  # fmt: skip
             found = [np.abs(around(w) - rgb(color)).max(axis=1) for w in np.linspace(*between, 4)]
             assert (np.min(found, axis=0) < 60).mean() > 0.85, (position, between, color)
+
+
+def test_a_label_is_where_its_backing_covers_nothing():
+    """Although another place has room for the text alone, it would be left out there."""
+    curve = np.array([[52.0, 55.0], [52.0, 56.0]])
+    covered = Coverage(curve, (200, 100), 1.0)
+    near, far = (20.0, 50.0, 50.0, 60.0), (60.0, 50.0, 90.0, 60.0)
+    assert covered.freest([near, far], 0.0) == (near, 0)
+    assert covered.freest([near, far], 1.0) == (far, 0)
+    assert covered.freest([near], 1.0)[1] > 0
+    assert covered.freest([], 1.0) == (None, 0)
