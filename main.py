@@ -32,8 +32,8 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
-    colored_by,
     command_first,
+    look_of,
     parse_canvas,
     parse_components,
     parse_positions,
@@ -192,7 +192,7 @@ def render(
     ] = 1.0,
     transparent: Annotated[bool, typer.Option(help="Transparent background.")] = False,
     view: Annotated[ViewName, typer.Option(help="Camera position.")] = ViewName.article,
-    theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
+    theme: Annotated[ThemeName, typer.Option(help="Colour theme.")] = ThemeName.light,
     colors: Colors = ColorsName.range,
     line_width: LineWidth = LINE_WIDTH,
     point_size: PointSize = POINT_SIZE,
@@ -216,6 +216,8 @@ def render(
     canvas = parse_canvas(size, dpi, scale)
     check_ending(out, (".png", ".svg", ".pdf"), "--out")
     with _plain_errors(), progress_bar(2) as step:
+        # A wrong column is complained about before a model is downloaded.
+        look = look_of(colors, line_width, point_size, curve, opacity, (period, column_of, column))
         model = open_in_step(step, source, table, offline, whole, fresh)
         from gui.export.pictures import render_picture
 
@@ -230,14 +232,7 @@ def render(
                 transparent=transparent,
                 view=view.value,
                 theme=theme.value,
-                look={
-                    "color_span": colors.value,
-                    "line_width": line_width,
-                    "point_size": point_size,
-                    "curve_parts": curve.value,
-                    "opacity": opacity,
-                    **colored_by(period, column_of, column),
-                },
+                look=look,
             ),
         )
     say_written(str(out), model)

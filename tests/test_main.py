@@ -201,9 +201,22 @@ def test_components_and_sizes_as_typed():
     canvas = parse_canvas("84X63mm", 300, 1)
     assert (canvas.pixels, canvas.per_inch) == ((992, 744), 300)
     assert 11 * canvas.scale / canvas.per_inch * 72 == pytest.approx(6)  # points of small texts
+    with pytest.raises(typer.BadParameter) as refused:
+        command_line.parse_components("1,2", "--axes")
+    assert refused.value.param_hint == "--axes"
     for parse in (command_line.parse_components, parse_size):
         with pytest.raises(typer.BadParameter):
             parse("1,2,x")
+
+
+@pytest.mark.parametrize(("command", "out"), [("render", "a.png"), ("export", "a.glb")])
+def test_a_wrong_column_is_refused_before_a_model_is_opened(command, out, tmp_path, capsys):
+    """Which may have to be downloaded first."""
+    arguments = ("--out", tmp_path / out, "--column-of", tmp_path / "none.csv")
+    assert run(command, tmp_path / "no model", *arguments) == 1
+    said = capsys.readouterr().err
+    assert "none.csv" in said
+    assert "no model" not in said
 
 
 def test_views_and_themes_are_the_windows_own():

@@ -34,7 +34,8 @@ MAX_NUMBER = 1e30
 POSITION = "position"
 _DELIMITERS = ",;\t"
 _ADVICE = "Save it as CSV in UTF-8, with a header and a row for each position."
-_MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "inf", "-inf", "+inf"))
+_INFINITE = frozenset(sign + word for sign in ("", "-", "+") for word in ("inf", "infinity"))
+_MISSING = _INFINITE | {"", "nan", "na", "n/a", "null", "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,8 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
 def _number(text: str, *, comma: bool) -> float | None:
     """Return a finite number; ``comma`` is whether it may have a decimal comma."""
     text = text.replace(",", ".") if comma else text
+    if "_" in text:  # 12 is how Python reads 1_2
+        return None
     try:
         number = float(text.replace("\N{MINUS SIGN}", "-"))
     except ValueError:

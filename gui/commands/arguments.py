@@ -18,6 +18,7 @@ from gui.state.values import (
     OPACITIES,
     PERIODS,
     POINT_SIZES,
+    Fields,
 )
 
 
@@ -186,6 +187,28 @@ def colored_by(period: float | None, file: Path | None, name: str | None) -> dic
     return {"color_by": "column", "color_column": column_named(read_columns(file), name)}
 
 
+def look_of(
+    colors: ColorsName,
+    line_width: float,
+    point_size: float,
+    curve: PartsName,
+    opacity: float,
+    colored: tuple[float | None, Path | None, str | None],
+) -> Fields:
+    """Return the session's fields for the look of a curve.
+
+    ``colored`` are the arguments of :func:`colored_by`, which may raise SourceError.
+    """
+    return {
+        "color_span": colors.value,
+        "line_width": line_width,
+        "point_size": point_size,
+        "curve_parts": curve.value,
+        "opacity": opacity,
+        **colored_by(*colored),
+    }
+
+
 def parse_positions(text: str | None) -> tuple[int, int] | None:
     """Parse "A-B" (or one position) as an inclusive range."""
     if text is None:
@@ -202,13 +225,13 @@ def parse_positions(text: str | None) -> tuple[int, int] | None:
     return shown
 
 
-def parse_components(text: str) -> tuple[int, int, int]:
-    """Parse "1,2,3" as three different components, counted from 1."""
+def parse_components(text: str, option: str = "--components") -> tuple[int, int, int]:
+    """Parse "1,2,3", the value of an option, as three different components, counted from 1."""
     numbers = [int(part) if part.strip().isdecimal() else 0 for part in text.split(",")]
     if len(numbers) != 3 or min(numbers) < 1 or len(set(numbers)) != 3:
         raise typer.BadParameter(
             f"{text!r} is not three different components such as 1,2,3",
-            param_hint="--components",
+            param_hint=option,
         )
     return numbers[0], numbers[1], numbers[2]
 

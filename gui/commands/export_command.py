@@ -28,7 +28,7 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
-    colored_by,
+    look_of,
     parse_components,
     parse_positions,
     parse_size,
@@ -74,7 +74,7 @@ def export(
         ViewName, typer.Option(help="Camera position in .html, or at the start of a film.")
     ] = ViewName.article,
     theme: Annotated[
-        ThemeName, typer.Option(help="Colour map of a scene or film.")
+        ThemeName, typer.Option(help="Colour theme of a scene or film.")
     ] = ThemeName.light,
     colors: Colors = ColorsName.range,
     line_width: LineWidth = LINE_WIDTH,
@@ -118,21 +118,24 @@ def export(
     from gui.export.film import FILMS
     from gui.export.scene_files import SCENES, export_scene
 
-    shown, drawn, pixels = parse_positions(positions), parse_components(axes), parse_size(size)
+    shown, drawn, pixels = (
+        parse_positions(positions),
+        parse_components(axes, "--axes"),
+        parse_size(size),
+    )
     check_ending(out, (*FORMATS, *SCENES, *FILMS), "--out")
     ending = out.suffix.lower()
+    # A wrong column is complained about before a model is downloaded.
+    look: Look = {
+        "view": view.value, "theme": theme.value,
+        "look": look_of(
+            colors, line_width, point_size, curve, opacity, (period, column_of, column)
+        ),
+    }  # fmt: skip
     with progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
-        look: Look = {
-            "view": view.value, "theme": theme.value,
-            "look": {
-                "color_span": colors.value, "line_width": line_width, "point_size": point_size,
-                "curve_parts": curve.value, "opacity": opacity,
-                **colored_by(period, column_of, column),
-            },
-        }  # fmt: skip
         if ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:

@@ -44,7 +44,7 @@ def timelapse(
         str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
     ] = "960x720",
     fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps per second of a film.")] = 6.0,
-    theme: Annotated[ThemeName, typer.Option(help="Colour map of a film.")] = ThemeName.light,
+    theme: Annotated[ThemeName, typer.Option(help="Colour theme of a film.")] = ThemeName.light,
     colors: Colors = ColorsName.range,
     table: Table = None,
     offline: Offline = False,

@@ -61,8 +61,10 @@ def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
 
 def colors_of(state: SceneState, guide: Guide, theme: Theme) -> np.ndarray:
     """Return the colours of all positions in a guide, (n_positions, 4) uint8."""
-    colormap = guide.colormap or state.scale.colormap
-    return point_colors(replace(state.scale, colormap=colormap), theme.viewport)
+    if not guide.colormap:
+        return point_colors(state.scale, theme.viewport)
+    own = replace(state.scale, colormap=guide.colormap, categories=())
+    return point_colors(own, theme.viewport)
 
 
 def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:

@@ -19,7 +19,6 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Rectangle
 from matplotlib.path import Path as Outline
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, Transform, TransformedBbox
@@ -85,8 +84,8 @@ def add_scene(figure: Figure, scene: HelixScene, corner: tuple[float, float] = (
     clip = TransformedBbox(Bbox.from_bounds(0, 0, width, height), place)
     for artist in _artists(scene, 72 / figure.dpi):
         artist.set_transform(place)
-        artist.set_clip_box(clip)
-        figure.add_artist(artist, clip=True)
+        artist.set_clip_box(clip)  # which add_artist would replace by the figure's
+        figure.add_artist(artist)
 
 
 def add_text(
@@ -212,19 +211,23 @@ def _lines(pairs: np.ndarray, colors: np.ndarray, width: float, eye: _Eye) -> St
     longest = sum(eye.projection.size)
     lengths = np.minimum(np.linalg.norm(xy[:, 1] - xy[:, 0], axis=1), longest)
     counts = np.maximum(np.ceil(lengths / PIECE), 1).astype(np.intp)
-    if counts.sum() > MOST_STROKES:
-        counts[:] = 1
+    if counts.sum() > MOST_STROKES:  # an image then, of longer pieces
+        per_pixel = MOST_STROKES / 2 / max(lengths.sum(), 1.0)
+        counts = np.maximum(lengths * per_pixel, 1).astype(np.intp)
     of = np.repeat(np.arange(len(counts)), counts)
     step = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
     share = np.stack([step, step + 1], axis=1) / counts[of][:, None]  # (pieces, 2)
     start, end = pairs[of, 0][:, None], pairs[of, 1][:, None]
     ends = start + share[..., None] * (end - start)
     xy, _ = eye.projection.to_screen(ends.reshape(-1, 3))
+    xy = xy.reshape(-1, 2, 2)
+    kept = eye.in_sight(xy, width)
+    xy, ends, share, of = xy[kept], ends[kept], share[kept], of[kept]
     middle = share.mean(axis=1)[:, None]
     mixed = colors[of, 0] + middle * (colors[of, 1] - colors[of, 0])
     count = len(of)
     return Strokes(
-        xy.reshape(-1, 2, 2),
+        xy,
         eye.depth(ends.mean(axis=1)),
         mixed,
         np.full(count, width),
@@ -351,16 +354,11 @@ def _flat(actor: vtkActor2D, point: float) -> Iterator[Artist]:
 
 
 def _texts(actor: vtkTextActor, dpi: int, unit: float) -> Iterator[Artist]:
-    """Yield the lines of a text, and what is behind it; ``unit`` is that of its size, in points."""
+    """Yield the lines of a text; ``unit`` is that of its size, in points."""
     prop, words = actor.GetTextProperty(), actor.GetInput()
     bounds = _bounds(actor, words, dpi)
     x, y = actor.GetPosition()
     left, right, bottom, top = bounds[0] + x, bounds[1] + x, bounds[2] + y, bounds[3] + y
-    if prop.GetBackgroundOpacity() > 0:
-        yield Rectangle(
-            (left, bottom), right - left, top - bottom,
-            facecolor=(*prop.GetBackgroundColor(), prop.GetBackgroundOpacity()), linewidth=0,
-        )  # fmt: skip
     side = SIDES[prop.GetJustification()]
     edge = {"left": left, "center": (left + right) / 2, "right": right}[side]
     # SVG shows two spaces as one, unless one of them is a no-break space.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.hud import Box, Lines2D, Plates2D, Text2D
+from gui.scene.hud import Box, Lines2D, Text2D, moved, union
 
 if TYPE_CHECKING:
     import pyvista as pv
@@ -31,38 +31,40 @@ class ComponentArrows:
     ----------
     hovered
         The arrow whose end is highlighted: 0 to 2, or None.
-    plates
-        The backing of the arrows and their labels.
     """
 
     def __init__(self, renderer: pv.Renderer) -> None:
-        self.plates = Plates2D(renderer)
         self._lines, self._highlighted = Lines2D(renderer), Lines2D(renderer)
         self.labels = [Text2D(renderer) for _ in range(3)]
+        for text in self.labels:
+            text.place(0, 0, "centre", middle=True)
         self.hovered: int | None = None
         self._colors, self._size = ("#000000", "#000000"), 1
         self._tips = np.zeros((0, 2))
         self._boxes: list[Box] = []
         self._area: Box = (0.0, 0.0, 0.0, 0.0)
         self._touch = 0.0
+        # What is drawn, and how the labels are styled: most frames change neither.
+        self._drawn: tuple[object, ...] | None = None
+        self._styled: list[tuple[str, int]] = []
 
     def style(self, color: str, highlight: str, width: float) -> None:
         """Set the colour of the arrows, that of a hovered one, and their width in pixels."""
+        self._drawn = None
         self._lines.style(color, width)
         self._highlighted.style(highlight, 2 * width)
 
-    def style_labels(self, color: str, highlight: str, size: int, background: str) -> None:
-        """Set the labels' colour, that of a hovered one, their logical size, and the backing's."""
+    def style_labels(self, color: str, highlight: str, size: int) -> None:
+        """Set the labels' colour, that of a hovered one, and their logical size."""
+        self._drawn = None
         self._colors, self._size = (color, highlight), size
-        self.plates.style(background)
 
     def hide(self) -> None:
         """Hide arrows and labels."""
         self._tips, self._boxes = np.zeros((0, 2)), []
-        self._area = (0.0, 0.0, 0.0, 0.0)
+        self._area, self._drawn = (0.0, 0.0, 0.0, 0.0), None
         for lines in (self._lines, self._highlighted):
             lines.draw([])
-        self.plates.draw([])
         for text in self.labels:
             text.hide()
 
@@ -102,6 +104,10 @@ class ComponentArrows:
         length
             Length of an arrow parallel to the screen, in logical pixels.
         """
+        wanted = (axes.tolist(), list(words), origin.tolist(), scale, dpi, length, self.hovered)
+        if wanted == self._drawn:
+            return
+        self._drawn = wanted
         tips = axes[:2].T * length * scale
         arrows: list[list[np.ndarray]] = []
         directions: list[np.ndarray] = []
@@ -121,14 +127,15 @@ class ComponentArrows:
         lit = self.hovered
         self._lines.draw([line for i, lines in enumerate(arrows) if i != lit for line in lines])
         self._highlighted.draw([] if lit is None else arrows[lit])
-        for i, text in enumerate(self.labels):
-            text.style(self._colors[i == lit], self._size)
+        styles = [(self._colors[i == lit], self._size) for i in range(3)]
+        if styles != self._styled:
+            self._styled = styles
+            for text, style in zip(self.labels, styles, strict=True):
+                text.style(*style)
         self._place(words, self._tips, directions, scale, dpi)
         reach = np.array(REACH) * scale * length / LENGTH
-        around = (*(origin - reach), *(origin + reach))
-        left, bottom, right, top = zip(around, *self._boxes, strict=True)
-        self._area = (min(left), min(bottom), max(right), max(top))
-        self.plates.draw([self._area])
+        (left, bottom), (right, top) = (origin - reach).tolist(), (origin + reach).tolist()
+        self._area = union([(left, bottom, right, top), *self._boxes])
 
     def _place(
         self,
@@ -144,22 +151,20 @@ class ComponentArrows:
         middles = []
         for i, text in enumerate(self.labels):
             text.write(words[i])
-            text.place(0, 0, "centre", middle=True)
-            left, bottom, right, top = text.box(dpi)
+            left, bottom, right, top = text.extent(dpi)
             # The label's nearer edge is at the gap from the tip, whatever the arrow's direction.
             half = np.array([right - left, top - bottom]) / 2
             reach = float(np.abs(directions[i]) @ half) + LABEL_GAP * scale
             middles.append(tips[i] + reach * directions[i])
         for i in sorted(range(3), key=lambda i: float(middles[i][1])):
             across, height = middles[i]
-            text = self.labels[i]
-            text.place(across, height, "centre", middle=True)
-            box = text.box(dpi)
+            extent = self.labels[i].extent(dpi)
+            box = moved(extent, round(across), round(height))
             # Labels of nearly coincident arrows would overlap.
             for other in raised:
                 if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] + 2:
                     height += max(other[3] + 2 - box[1], 0)
-                    text.place(across, height, "centre", middle=True)
-                    box = text.box(dpi)
+                    box = moved(extent, round(across), round(height))
+            self.labels[i].place(across, height, "centre", middle=True)
             raised.append(box)
             self._boxes[i] = box

@@ -87,6 +87,7 @@ class GuideLines:
         for guide in guides:
             self._own_table.values = lookup_table(guide.colormap)
             self._own_table.scalar_range = self._table.scalar_range
+            self._own_table.nan_color = self._table.nan_color
             self._own_lines.actor.prop.opacity = PALE if guide.pale else 1.0
 
     def _show_lines(self, guides: tuple[Guide, ...]) -> None:

@@ -70,6 +70,7 @@ class Lines2D:
     def __init__(self, renderer: pv.Renderer) -> None:
         self._data = pv.PolyData()
         self._lengths: list[int] = []
+        self._points = np.zeros((0, 3))  # of the data, which shares their memory
         mapper = vtkPolyDataMapper2D()
         mapper.SetInputData(self._data)
         self.actor = vtkActor2D()
@@ -90,9 +91,10 @@ class Lines2D:
             return
         xy = np.concatenate(polylines)
         lengths = [len(line) for line in polylines]
-        if lengths == self._lengths:  # from frame to frame they only move
-            self._data.points[:, :2] = xy
-            self._data.GetPoints().Modified()
+        if lengths == self._lengths:  # from frame to frame they only move, or rest
+            if not np.array_equal(self._points[:, :2], xy):
+                self._points[:, :2] = xy
+                self._data.GetPoints().Modified()
             return
         self._lengths = lengths
         cells, start = [], 0
@@ -102,6 +104,7 @@ class Lines2D:
             start += length
         self._data.points = np.column_stack([xy, np.zeros(len(xy))])
         self._data.lines = np.concatenate(cells)
+        self._points = np.asarray(self._data.points)
 
 
 class Plates2D:
@@ -154,6 +157,17 @@ def padded(box: Box, scale: float) -> Box:
     return (box[0] - across, box[1] - up, box[2] + across, box[3] + up)
 
 
+def moved(box: Box, x: float, y: float) -> Box:
+    """Return a box moved by some pixels."""
+    return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
+
+
+def union(boxes: Sequence[Box]) -> Box:
+    """Return the smallest box around some, of which there is one at least."""
+    left, bottom, right, top = zip(*boxes, strict=True)
+    return (min(left), min(bottom), max(right), max(top))
+
+
 class Text2D:
     """One or several lines of text, placed in pixels from the lower left corner."""
 
@@ -169,11 +183,12 @@ class Text2D:
         self.text = self._drawn = ""
         self._size = 0
         self._measured: tuple[object, ...] = ()
-        self._bounds = (0, 0, 0, 0)
+        self._fitted: tuple[object, ...] = ()
+        self._extent: Box = (0, 0, 0, 0)
 
     def style(self, color: str, size: int) -> None:
         """Set the colour, and the size in logical pixels."""
-        self._size = size
+        self._size, self._fitted = size, ()
         self._prop.SetColor(pv.Color(color).float_rgb)
         self._prop.SetFontSize(size)
         self._prop.SetLineSpacing(1.3)
@@ -186,25 +201,30 @@ class Text2D:
             self.actor.SetInput(self._drawn)
         self.actor.SetVisibility(bool(text))
 
-    def box(self, dpi: int) -> Box:
-        """Return the pixels it covers now."""
+    def extent(self, dpi: int) -> Box:
+        """Return the pixels that it covers around its place."""
         prop = self._prop
         look = (prop.GetFontSize(), prop.GetJustification(), prop.GetVerticalJustification())
         if self._measured != (self._drawn, dpi, look):  # from frame to frame texts only move
             self._measured = (self._drawn, dpi, look)
             bounds = [0, 0, 0, 0]
             vtkTextRenderer.GetInstance().GetBoundingBox(prop, self._drawn, bounds, dpi)
-            self._bounds = (bounds[0], bounds[2], bounds[1], bounds[3])
-        x, y = self.actor.GetPosition()
-        left, bottom, right, top = self._bounds
-        return (x + left, y + bottom, x + right, y + top)
+            self._extent = (bounds[0], bounds[2], bounds[1], bounds[3])
+        return self._extent
+
+    def box(self, dpi: int) -> Box:
+        """Return the pixels it covers now."""
+        return moved(self.extent(dpi), *self.actor.GetPosition())
 
     def fit(self, width: float, dpi: int) -> None:
         """Reduce the font size so that the text is at most ``width`` pixels wide."""
-        size = self._size
+        wanted = (self._drawn, width, dpi)
+        if wanted == self._fitted:
+            return
+        self._fitted, size = wanted, self._size
         while True:
             self._prop.SetFontSize(size)
-            left, _, right, _ = self.box(dpi)
+            left, _, right, _ = self.extent(dpi)
             if right - left <= width or size <= MIN_FONT_SIZE:
                 return
             size -= 1
@@ -244,6 +264,7 @@ class ColorBar2D:
         self._legend: Sequence[tuple[str, np.ndarray]] = ()
         self._style = ("#000000", MIN_FONT_SIZE)
         self._corner: tuple[float, ...] | None = None
+        self._area: Box | None = None  # Pixels of the bar or the squares, once placed
 
     @property
     def texts(self) -> tuple[Text2D, ...]:
@@ -267,8 +288,9 @@ class ColorBar2D:
         """Show a lookup table of (256, 4) uint8 colours with its title and end labels.
 
         ``legend``, if not empty, are categories with their colours, which are shown instead.
+        Without these and without labels there is nothing to show but the title.
         """
-        self._legend, self._corner = legend, None
+        self._legend, self._corner, self._area = legend, None, None
         colors = np.array([color for _, color in legend]) if legend else table
         last = max(len(legend) - 1, 1) if legend else self.STEPS - 1
         self._mapper.SetLookupTable(pv.LookupTable(values=colors, scalar_range=(0, last)))
@@ -281,20 +303,31 @@ class ColorBar2D:
         for text, (name, _) in zip(self.names, legend, strict=False):
             text.write(name)
         self.write(title, labels)
-        self.actor.SetVisibility(True)
 
     def write(self, title: str, labels: tuple[str, str]) -> None:
         """Set the texts."""
         self.title.write(title)
         self.low.write(labels[0])
         self.high.write(labels[1])
+        self.actor.SetVisibility(bool(self._legend) or any(labels))
+
+    def rows(self, between: tuple[float, float], scale: float) -> int:
+        """Return for how many categories there is room; see :meth:`place`."""
+        below, above = self._around(scale)
+        return max(int((between[1] - above - between[0] - below) / (self.LINE * scale)), 1)
+
+    def boxes(self, dpi: int) -> list[Box]:
+        """Return the pixels of the title, and those of the bar with its texts, if shown."""
+        found = [self.title.box(dpi)]
+        if self.actor.GetVisibility():
+            values = self.names[: len(self._legend)] if self._legend else (self.low, self.high)
+            bar = () if self._area is None else (self._area,)
+            found.append(union([*bar, *(text.box(dpi) for text in values)]))
+        return found
 
     def box(self, dpi: int) -> Box:
-        """Return the pixels that the bar and its texts cover."""
-        values = self.names[: len(self._legend)] if self._legend else (self.low, self.high)
-        boxes = [text.box(dpi) for text in (self.title, *values)]
-        left, bottom, right, top = zip(*boxes, strict=True)
-        return (min(left), min(bottom), max(right), max(top))
+        """Return the pixels that the bar and its texts cover, and what is between them."""
+        return union(self.boxes(dpi))
 
     def hide(self) -> None:
         """Hide the bar and its texts."""
@@ -321,7 +354,7 @@ class ColorBar2D:
             return
         self._corner = (right, middle, *between, scale)
         width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, self.LINE))
-        below, above = gap + 0.6 * line, gap + 2 * line
+        below, above = self._around(scale)
         lowest, highest = between[0] + below, between[1] - above
         wanted = len(self._legend) * line if self._legend else scale * self.HEIGHT
         height = min(wanted, max(highest - lowest, scale))
@@ -337,6 +370,11 @@ class ColorBar2D:
         self.high.place(right, top + gap, "right")
         self.title.place(right, top + gap + line, "right")
 
+    def _around(self, scale: float) -> tuple[float, float]:
+        """Return the height of the texts below the bar, and of those above it."""
+        gap, line = self.GAP * scale, self.LINE * scale
+        return gap + 0.6 * line, gap + 2 * line
+
     def _place_legend(self, right: float, top: float, line: float, scale: float) -> None:
         """Put squares and names below each other, the first one at the top."""
         width, gap = scale * self.WIDTH, scale * self.GAP
@@ -348,6 +386,7 @@ class ColorBar2D:
 
     def _draw(self, right: float, width: float, bottoms: np.ndarray, tops: np.ndarray) -> None:
         """Draw rectangles of consecutive colours."""
+        self._area = (right - width, float(bottoms.min()), right, float(tops.max()))
         count = len(bottoms)
         y = np.column_stack([bottoms, bottoms, tops, tops]).ravel()
         x = np.tile([right - width, right, right, right - width], count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +27,8 @@ class PointLabels:
     ``leaders`` draws the lines from the points to their labels, and ``plates`` their backings.
     """
 
-    def __init__(self, renderer: pv.Renderer, leaders: Lines2D) -> None:
-        self.leaders = leaders
-        self.plates = Plates2D(renderer)
+    def __init__(self, renderer: pv.Renderer, leaders: Lines2D, plates: Plates2D) -> None:
+        self.leaders, self.plates = leaders, plates
         self.texts = [Text2D(renderer) for _ in range(MAX_LABELS)]
 
     def style(self, color: str, size: int, background: str) -> None:
@@ -56,6 +55,7 @@ class PointLabels:
         *,
         curve: np.ndarray,
         firm: int,
+        clear: float = 0.0,
     ) -> None:
         """Place labels beside their points and off the curve, as many as there is room for.
 
@@ -73,9 +73,11 @@ class PointLabels:
             (m, 2) pixels of the curve's points.
         firm
             So many of the labels may cover the curve where they have to; others are left out.
+        clear
+            Pixels around a point that they keep free beside the usual gap.
         """
-        self.hide()
         if not wanted:
+            self.hide()
             return
         boxes, covered = list(taken), Coverage(curve, size, CELL * scale)
         leaders: list[np.ndarray] = []
@@ -86,19 +88,20 @@ class PointLabels:
                 continue
             text = self.texts[len(leaders)]
             text.write(words)
-            text.place(0, 0)
-            left, bottom, right, top = text.box(dpi)
-            extent = (right - left, top - bottom)
-            places = [b for gap in GAPS for b in _places(x, y, *extent, gap * scale)]
-            free = [b for b in places if _fits(b, boxes, size)]
-            # Of equally free places the first, which is the nearest.
-            box = min(free, key=covered.count, default=None)
-            if box is None or (rank >= firm and covered.count(padded(box, scale))):
-                text.hide()
+            left, bottom, right, top = text.extent(dpi)
+            room = (right - left, top - bottom)
+            gaps = (clear + gap * scale for gap in GAPS)
+            places = (b for gap in gaps for b in _places(x, y, *room, gap))
+            free = (b for b in places if _fits(b, boxes, size))
+            # Of what may be left out, the backing counts: it shall not cover the curve either.
+            box, count = covered.freest(free, scale if rank >= firm else 0.0)
+            if box is None or (rank >= firm and count):
                 continue
             text.place(box[0] - left, box[1] - bottom)
             boxes.append(padded(box, scale))
             leaders.append(_leader(x, y, box))
+        for text in self.texts[len(leaders) :]:
+            text.hide()
         self.leaders.draw(leaders)
         self.plates.draw(boxes[len(taken) :])
 
@@ -136,8 +139,24 @@ class Coverage:
             min(int(side / self._cell), cells - 1)
             for side, cells in zip(box[2:], self._shape, strict=True)
         )
-        below = self._below[[left, right + 1]][:, [bottom, top + 1]]
-        return int(below[1, 1] - below[0, 1] - below[1, 0] + below[0, 0])
+        below, right, top = self._below, right + 1, top + 1
+        return int(
+            below[right, top] - below[left, top] - below[right, bottom] + below[left, bottom]
+        )
+
+    def freest(self, boxes: Iterable[Box], scale: float) -> tuple[Box | None, int]:
+        """Return the first box whose backing covers the fewest points, and their number.
+
+        ``scale`` is as for :func:`gui.scene.hud.padded`; 0 for boxes without backings.
+        """
+        best, least = None, 0
+        for box in boxes:
+            count = self.count(padded(box, scale))
+            if best is None or count < least:
+                best, least = box, count
+                if not count:
+                    break
+        return best, least
 
 
 def _places(x: float, y: float, width: float, height: float, gap: float) -> list[Box]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.hud import Box, Lines2D
-from gui.scene.labels import PointLabels
+from gui.scene.hud import Box, Lines2D, Plates2D
+from gui.scene.labels import MOST_COUNTED, PointLabels
 from gui.state.camera import VIEW_ANGLE
 from gui.state.selection import MOST_RINGS
 from gui.state.values import POINT_SIZE
@@ -52,11 +52,13 @@ class Marks:
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._plotter = plotter
-        # In the order in which they are drawn.
-        leaders, self._halos, self._edges, self._rings, self._hover_ring = (
-            Lines2D(plotter.renderer) for _ in range(5)
+        # In the order in which they are drawn: no backing of a text dims a ring.
+        leaders, plates = Lines2D(plotter.renderer), Plates2D(plotter.renderer)
+        self._halos, self._edges, self._rings, self._hover_ring = (
+            Lines2D(plotter.renderer) for _ in range(4)
         )
-        self.labels = PointLabels(plotter.renderer, leaders)
+        self.labels = PointLabels(plotter.renderer, leaders, plates)
+        self._backed, self._hidden = True, False
         self._rims: Batch | None = None
         self._gaps: Batch | None = None
         self._accent, self._background = "#000000", "#ffffff"
@@ -79,8 +81,15 @@ class Marks:
         self.labels.leaders.style(theme.muted, scale)
         self._style_rims()
 
+    def set_backed(self, backed: bool) -> None:
+        """Set whether there is anything in the background's colour, which shows on no other."""
+        self._backed = self.labels.plates.on = backed
+
     def hide(self) -> None:
         """Hide all marks."""
+        if self._hidden:
+            return
+        self._hidden = True
         self.labels.hide()
         for lines in (self._halos, self._edges, self._rings, self._hover_ring):
             lines.draw([])
@@ -104,10 +113,11 @@ class Marks:
         taken
             Pixels that labels must not cover.
         """
+        self._hidden = False
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]
         many = len(chosen) > MOST_RINGS
-        discs = (self._disc, self._gap)
+        discs = (self._disc, self._gap) if self._backed else (self._disc,)
         at = displayed[chosen]
         self._show_rims([self._behind(at, disc, projection) for disc in discs] if many else [])
         ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
@@ -118,13 +128,16 @@ class Marks:
         spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
         rings = [centre + self._radius * _CIRCLE for centre in xy]
         n_rings = len(ringed) + len(hovered)
-        self._halos.draw(rings[:n_rings])
+        self._halos.draw(rings[:n_rings] if self._backed else [])
         self._edges.draw(rings[: len(ringed)])
         self._rings.draw(rings[: len(ringed)])
         self._hover_ring.draw(rings[len(ringed) : n_rings])
         anchors = np.vstack([spots_xy, xy[n_rings:]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         first, last = state.positions
+        curve = displayed[first : last + 1]
+        curve = curve[:: max(1, len(curve) // MOST_COUNTED)]
+        current = {state.hover, *state.selection}
         self.labels.place(
             texts,
             anchors,
@@ -132,8 +145,9 @@ class Marks:
             taken,
             self._scale,
             dpi,
-            curve=projection.to_screen(displayed[first : last + 1])[0] if texts else anchors,
-            firm=len(spots) + sum(p == state.hover or p in state.selection for p in wanted),
+            curve=projection.to_screen(curve)[0] if texts else anchors,
+            firm=len(spots) + sum(p in current for p in wanted),
+            clear=self._radius - RING_RADIUS * self._scale,
         )
 
     def _behind(self, points: np.ndarray, disc: float, projection: Projection) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,12 @@ class HelixScene:
         self._compact = False
         self._displayed: np.ndarray | None = None
         self._held = False
+        # Size, resolution and scale for which texts other than labels are placed; None if they
+        # have changed. The boxes that they cover, and the corner of the arrows.
+        self._placed: tuple[float, ...] | None = None
+        self._taken: list[Box] = []
+        self._corner = (0.0, 0.0)
+        self._rows = MOST_LEGEND
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
         common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
@@ -157,14 +164,18 @@ class HelixScene:
         """Return the pose with points in view from a direction, off the texts where possible."""
         width, height = self._size
         pose = fitted(points, direction, up, width / height, self.margins())
+        if self._compact:
+            return pose
         x, y = self._arrows_corner(width, self.plotter.render_window.GetDPI())
         left, top = x - REACH[0] * self._scale, y + REACH[1] * self._scale
         seen = self._seen(points, pose)
-        if self._compact or not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
+        if not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
             return pose
         beside = replace(self.margins(), right=min(1 - left / width, MOST_KEPT))
         apart = fitted(points, direction, up, width / height, beside)
-        return apart if _reach(apart) <= FARTHER * _reach(pose) else pose
+        parallel = bool(self.plotter.camera.GetParallelProjection())
+        farther = _reach(apart, parallel=parallel) / _reach(pose, parallel=parallel)
+        return apart if farther <= FARTHER else pose
 
     def pose_of(self, name: str, points: np.ndarray) -> CameraPose:
         """Return the pose of one of :data:`gui.state.camera.VIEWS` with points in view."""
@@ -177,9 +188,10 @@ class HelixScene:
         """
         if self._compact or self._state is None:
             return Margins()
-        width, height = size or self._size
+        width, height = (max(side, 1) for side in size or self._size)
         s, dpi = self._scale, self.plotter.render_window.GetDPI()
         edge = max(EDGE * height, GRID * s)
+        self._placed = None
         self._place_caption(width, dpi)
         under = self._caption.box(dpi)[3] + GRID * s
         left, _, right, _ = self._bar.box(dpi)
@@ -193,7 +205,7 @@ class HelixScene:
 
     def show(self, state: SceneState | None) -> None:
         """Show a state, updating only what differs from the previous one. Does not render."""
-        previous, self._state = self._state, state
+        previous, self._state, self._placed = self._state, state, None
         for name, actor in self._actors.items():
             actor.SetVisibility(state is not None and _drawn(name, state))
         if state is None:
@@ -208,9 +220,13 @@ class HelixScene:
         resized = previous is None or len(previous.coordinates) != len(state.coordinates)
         if moved:
             self._move(state.coordinates)
+            self._displayed = None
         if resized or (previous and previous.positions != state.positions):
             self._connect(state.positions, len(state.coordinates))
-        if moved or previous is None or previous.turn is not state.turn:
+        if previous is None or (
+            # Its matrices would be reset with each tick of a dragged range or step.
+            (moved or previous.turn is not state.turn) and not np.array_equal(self.turn, state.turn)
+        ):
             self.set_turn(state.turn)
         else:
             self._show_sphere()
@@ -235,7 +251,7 @@ class HelixScene:
 
     @compact.setter
     def compact(self, on: bool) -> None:
-        self._compact = on
+        self._compact, self._placed = on, None
         self._size_actors()
         if self._state is not None:
             self._write_caption()
@@ -296,7 +312,7 @@ class HelixScene:
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
-        self.theme = theme
+        self.theme, self._placed = theme, None
         background = self._background = background or theme.viewport
         self.plotter.set_background(background)
         if self._state is not None:
@@ -308,7 +324,7 @@ class HelixScene:
         self._caption.style(theme.muted, SMALL)
         self._plates.style(background)
         self._legend.style(theme.text, background)
-        self.arrows.style_labels(theme.text, theme.accent, SMALL, background)
+        self.arrows.style_labels(theme.text, theme.accent, SMALL)
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
@@ -356,9 +372,12 @@ class HelixScene:
         return max(width, 1), max(height, 1)
 
     def set_backed(self, backed: bool) -> None:
-        """Set whether texts have backings, which would be opaque areas of a transparent picture."""
-        for plates in (self._plates, self.arrows.plates, self._marks.labels.plates):
-            plates.on = backed
+        """Set whether texts have backings and marks a halo in the background's colour.
+
+        In a transparent picture they would be opaque.
+        """
+        self._plates.on, self._placed = backed, None
+        self._marks.set_backed(backed)
 
     # ---- curve --------------------------------------------------------------------------
 
@@ -385,12 +404,15 @@ class HelixScene:
         )
 
     def _recolor(self, scale: ColorScale) -> None:
-        table = self._colors.show(scale, self._background)
+        self._colors.show(scale, self._background)
         for name in ("curve", "points"):
             self._shapes[name].point_data["value"] = scale.values
             self._shapes[name].point_data.active_scalars_name = "value"
-        legend = scale.legend(self._background, MOST_LEGEND)
-        self._bar.show(scale.title, scale.labels, table, legend)
+        self._show_bar(scale)
+
+    def _show_bar(self, scale: ColorScale) -> None:
+        legend = scale.legend(self._background, self._rows)
+        self._bar.show(scale.title, scale.labels, scale.table(self._background), legend)
         if self._compact:
             self._bar.hide()
 
@@ -452,6 +474,21 @@ class HelixScene:
             self.arrows.hide()
             self._plates.draw([])
             return
+        if self._placed != (width, height, dpi, s):
+            self._placed = (width, height, dpi, s)
+            self._taken = self._place_texts(state, width, height, dpi)
+        taken = list(self._taken)
+        if self._compact and width < ARROWS_WIDTH * s:
+            self.arrows.hide()
+        else:
+            self._draw_arrows(state, dpi)
+            taken.append(self.arrows.box())
+        self._plates.draw(taken)
+        self._draw_marks(state, taken, dpi)
+
+    def _place_texts(self, state: SceneState, width: int, height: int, dpi: int) -> list[Box]:
+        """Place what stays where it is when the camera moves; return what its backings cover."""
+        s = self._scale
         margin = 2 * GRID * s
         if self._compact:
             room = width - margin - 2 * COMPACT_CORNER[0] * s
@@ -459,31 +496,31 @@ class HelixScene:
         self._place_caption(width, dpi)
         taken = [padded(self._caption.box(dpi), s)] if self._caption.text else []
         legend = self._legend.place(margin, height - 0.75 * margin, width - margin, s, dpi)
+        self._corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
         if not self._compact:
-            corner = self._arrows_corner(width, dpi)
-            lowest = corner[1] + (REACH[1] + GRID) * s
-            self._bar.place(width - margin, height / 2, (lowest, height - GRID * s), s)
-            taken.append(padded(self._bar.box(dpi), s))
-        taken += [padded(box, s) for box in legend]
-        self._plates.draw(taken)
-        if self._compact and width < ARROWS_WIDTH * s:
-            self.arrows.hide()
-        else:
-            self._draw_arrows(state, width, dpi)
-            taken.append(self.arrows.box())
-        self._draw_marks(state, taken, dpi)
+            self._corner = self._arrows_corner(width, dpi)
+            between = (self._corner[1] + (REACH[1] + GRID) * s, height - GRID * s)
+            rows = min(self._bar.rows(between, s), MOST_LEGEND)
+            if rows != self._rows:
+                self._rows = rows
+                if state.scale.categories:
+                    self._show_bar(state.scale)
+            self._bar.place(width - margin, height / 2, between, s)
+            taken += [padded(box, s) for box in self._bar.boxes(dpi)]
+        return [*taken, *(padded(box, s) for box in legend)]
 
-    def _draw_arrows(self, state: SceneState, width: float, dpi: int) -> None:
+    def _draw_arrows(self, state: SceneState, dpi: int) -> None:
         s, length = self._scale, COMPACT_ARROWS if self._compact else LENGTH
         view = self.plotter.camera.GetViewTransformMatrix()
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
-        corner = self._arrows_corner(width, dpi)
-        if self._compact:
-            corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
         names = [text.partition(" · ")[0] for text in state.axis_labels]
-        self.arrows.draw(rotation @ self.turn, names, np.array(corner), s, dpi, length=length)
+        self.arrows.draw(rotation @ self.turn, names, np.array(self._corner), s, dpi, length=length)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
+        marked = state.labels or state.selection or state.hover is not None
+        if not marked and not any(guide.texts for guide in state.guides):
+            self._marks.hide()
+            return
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
         self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
 
@@ -493,14 +530,18 @@ def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
     return Projection(np.array(entries), size)
 
 
+@lru_cache(maxsize=64)
 def broken(text: str, width: float) -> str:
     """Break lines of the smallest font that are wider than ``width`` logical pixels."""
     letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
 
 
-def _reach(pose: CameraPose) -> float:
-    return float(np.linalg.norm(pose.position - pose.focal_point))
+def _reach(pose: CameraPose, *, parallel: bool) -> float:
+    """Return a measure of how much is in view: the camera's distance, or the view's height."""
+    return (
+        pose.parallel_scale if parallel else float(np.linalg.norm(pose.position - pose.focal_point))
+    )
 
 
 def _drawn(name: str, state: SceneState) -> bool:

@@ -21,7 +21,6 @@ from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
-    from geometry.measures.sphere import SphereSection
     from gui.scene.trails import Ways
 
 
@@ -114,11 +113,11 @@ def resolve_scene(session: Session) -> SceneState | None:
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
-    sphere = _sphere(session) if session.sphere else None
+    sphere = norm_sphere(session)
     guides = session.shown_guides
     own = [guide.curve_colormap for guide in guides if guide.curve_colormap]
     scale = color_scale(session)
-    if own:
+    if own and not scale.categories:  # these have no colour map
         scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
@@ -208,12 +207,6 @@ def _ways(
         return None
     points = timeline.coordinates[:, shown[-MAX_TRAILS:]][..., columns]
     return Ways(points.transpose(1, 0, 2), session.snapshot)
-
-
-def _sphere(session: Session) -> NormSphere | None:
-    from gui.scene.scene_state import norm_sphere  # imported only if used
-
-    return norm_sphere(session)
 
 
 def _labels(session: Session) -> dict[int, str]:

@@ -225,7 +225,8 @@ def own_scale(session: Session) -> ColorScale:
         numbers = column.numbers(n_positions)
         return _measured(column.name, numbers, spanned, session.colormap)
     if column is not None:
-        names = ["" if value is None else str(value) for value in column.values[:n_positions]]
+        # Ranked over the whole column: so models of any length agree in the colours.
+        names = ["" if value is None else str(value) for value in column.values]
         return _categorical(column.name, names, n_positions)
     if session.color_by in ("position", "column") or (
         session.color_by == "norm" and session.norms is None
@@ -263,13 +264,17 @@ def _periodic(n_positions: int, period: float, colormap: str) -> ColorScale:
 
 
 def _categorical(title: str, names: Sequence[str], n_positions: int) -> ColorScale:
-    """Colour positions by names, "" for none; the most frequent ones come first."""
+    """Colour positions by names, "" for none; the most frequent ones come first.
+
+    There may be names of more positions: they count as well.
+    """
     counts = Counter(name for name in names if name)
     ranked = [name for name, _ in counts.most_common()]
     if len(ranked) > MOST_CATEGORIES:
         ranked = [*ranked[: MOST_CATEGORIES - 1], OTHERS]
     index = {name: i for i, name in enumerate(ranked)}
     values = np.full(n_positions, np.nan, dtype=np.float32)
+    names = names[:n_positions]
     values[: len(names)] = [index.get(name, len(ranked) - 1) if name else np.nan for name in names]
     limits = (-0.5, max(len(ranked), 1) - 0.5)
     return ColorScale(title, values, limits, ("", ""), "glasbey", tuple(ranked))

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.pca.components import PositionPCA
-
-if TYPE_CHECKING:
-    pass
 
 SAME_DIRECTION = 1e-6
 """Largest deviation from 1 of the cosine of two components that count as equal."""

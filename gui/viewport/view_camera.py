@@ -248,6 +248,8 @@ class ViewCamera(QObject):
                 now = self._pose
                 way = now.position - now.focal_point
                 self._moves.go_to(self._framing_from(way, now.up))
+        else:  # of a drag that ended where it began
+            self._dragged = False
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
             self._framing = self._framing or "keep"

@@ -9,9 +9,7 @@ from PySide6.QtWidgets import QDialog
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_film import KINDS
 from gui.export.save_result import ask_where
-from gui.state.camera import CameraPose
 from gui.state.values import Notice
-from gui.style.theme import LIGHT
 
 # Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
@@ -59,20 +57,12 @@ class TurntableSaver:
         """Save a film, of all views or the open model's; a notice reports failures."""
         from gui.export.film import Film
         from gui.export.grid_picture import GridFrames
-        from gui.export.timelapse_film import FilmLook
         from gui.export.turntable import TurnFrames
 
         window = self._window
         window.films.cancel()
-        viewport, theme = window.viewport.interactor, window.viewport.scene.theme
-        look = FilmLook(
-            size=options.size(window.grid.pictured.size() if all_views else viewport.size()),
-            fps=options.fps,
-            theme=theme if options.background == "theme" else LIGHT,
-            pose=CameraPose.of(viewport.camera),
-            # Small films of large viewports have relatively larger texts, for legibility.
-            lines=max(1, min(viewport.height(), options.height)),
-        )
+        area = window.grid.pictured if all_views else window.viewport.interactor
+        look = window.films.look(options, area.size())
         try:
             frames = (
                 GridFrames(window.grid, look, turn)

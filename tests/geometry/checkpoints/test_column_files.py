@@ -48,6 +48,8 @@ def test_a_column_of_positions_says_where_each_row_belongs(table):
         ('x,y\n"a, b",1\n', [("a, b",), (1,)]),
         ("x\n3\n4", [(3, 4)]),
         ("x,y\n1\n2,3\n", [(1, 2), (None, 3)]),
+        ("x,y\n1_2,-Infinity\n3,4\n", [("1_2", "3"), (None, 4)]),
+        ("x,y\n1,infinity\n3,+infinity\n", [(1, 3), (None, None)]),
     ],
 )
 def test_ways_in_which_tables_are_written(table, content, values):

@@ -11,7 +11,7 @@ from geometry.models.sources import open_source
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.export.scene_glb import BALL, THIN, scene_glb
-from gui.export.scene_guides import guide_traces
+from gui.export.scene_guides import colors_of, guide_traces
 from gui.export.scene_html import scene_html
 from gui.scene.guide_lines import DASHES, LIT_SIZES
 from gui.scene.scene_state import resolve_scene
@@ -51,6 +51,19 @@ def unit(state, points):
     first, last = state.positions
     shown = (state.coordinates @ state.turn.T)[first : last + 1]
     return (points @ state.turn.T - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
+
+
+def test_a_curve_beside_categories_has_its_hue_and_these_keep_their_colours(state_with):
+    state = state_with(
+        lines=(LINE,), along=np.array([10, 90, 190]), colormap="blue", curve_colormap="orange",
+        name="other",
+    )  # fmt: skip
+    scale = replace(state.scale, categories=("a", "b"), limits=(-0.5, 1.5))
+    scale = replace(scale, values=np.arange(N_POSITIONS) % 2)
+    colors = colors_of(replace(state, scale=scale), state.guides[0], LIGHT)
+    assert {tuple(color) for color in colors} <= {tuple(color) for color in lookup_table("blue")}
+    matched = colors_of(replace(state, scale=scale), replace(state.guides[0], colormap=""), LIGHT)
+    np.testing.assert_array_equal(matched, point_colors(scale, LIGHT.viewport))
 
 
 def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with):

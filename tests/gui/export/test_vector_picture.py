@@ -13,13 +13,14 @@ from gui.export.canvas import Canvas
 from gui.export.pictures import (
     OffScreen,
     PictureError,
+    add_vectors,
     render_picture,
     render_scene,
     still_session,
     vector_scene,
     write_vectors,
 )
-from gui.export.vector_picture import MOST_STROKES, scene_strokes, vector_file
+from gui.export.vector_picture import MOST_STROKES, blank_figure, scene_strokes, vector_file
 from gui.scene.marks import RING_WIDTH
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
@@ -166,6 +167,37 @@ def test_what_is_behind_the_camera_is_cut_off(state):
         assert np.isfinite(strokes.ends).all()
     stage.close()
     assert 0 < strokes.is_point.sum() < N_POSITIONS
+    beside = strokes.widths[:, None]
+    assert (strokes.ends.max(axis=1) >= -beside).all(), "what is outside is left out"
+    assert (strokes.ends.min(axis=1) <= np.array(SIZE) + beside).all()
+
+
+def test_a_view_beside_others_paints_nothing_over_them(state):
+    """Each is clipped by its own area, as one that is much enlarged."""
+    canvas, view = Canvas.times((600, 200), 1), Canvas.times((200, 200), 1)
+    figure = blank_figure(canvas, "white")
+    for corner in ((0, 0), (200, 0), (400, 0)):
+        add_vectors(figure, state, LIGHT, "article", view, corner=corner)
+    clips = {tuple(np.round(one.get_clip_box().bounds, 6)) for one in figure.artists}
+    assert clips == {(0, 0, 200, 200), (200, 0, 200, 200), (400, 0, 200, 200)}
+    root = ElementTree.fromstring(vector_file(figure, "svg").decode())
+    rects = root.findall(".//{*}clipPath/{*}rect")
+    assert rects
+    assert {float(one.get("width")) for one in rects} == {200 / PER_POINT}
+
+
+def test_long_lines_are_cut_also_where_there_are_too_many_pieces(session):
+    """The pieces of a line that runs away from the camera are as far as where they are."""
+    line = session.curve.coordinates[[20, 180]]
+    guide = Guide(session.pca, session.components, lines=(line,) * 1500)
+    session.change(guides={"a": guide})
+    stage = OffScreen(LIGHT, SIZE, finer=1)
+    with stage.arranged(resolve_scene(session), "xz") as scene:
+        strokes = scene_strokes(scene)
+    stage.close()
+    assert len(strokes) > 2 * 1500
+    lengths = np.linalg.norm(strokes.ends[:, 1] - strokes.ends[:, 0], axis=1)
+    assert lengths.max() < 200
 
 
 def test_files_of_long_tables_are_small(open_table, tmp_path):

@@ -1,9 +1,10 @@
 """Texts over the scene."""
 
+import numpy as np
 import pytest
 import pyvista as pv
 
-from gui.scene.hud import Text2D
+from gui.scene.hud import ColorBar2D, Text2D
 
 
 @pytest.mark.parametrize("name", ["$x^2$", "a$\\frac{$b", "$$", "a|b"])
@@ -21,3 +22,43 @@ def test_names_are_no_formulas(name, capfd):
     plotter.close()
     assert widths[0] == pytest.approx(widths[1], rel=0.2)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def bar():
+    """A colour bar in a view, placed in the middle of its right side."""
+    plotter = pv.Plotter(off_screen=True, window_size=(300, 400))
+    made = ColorBar2D(plotter.renderer)
+    made.style("#000000", "#888888", 11)
+    yield made
+    plotter.close()
+
+
+TABLE = np.zeros((256, 4), np.uint8)
+
+
+def test_a_long_title_and_the_bar_have_boxes_of_their_own(bar):
+    """One box would cover the curve left of the bar."""
+    bar.show("a title that is much longer than the bar is wide", ("0", "9"), TABLE)
+    bar.place(290, 200, (10, 390), 1.0)
+    title, rest = bar.boxes(72)
+    assert title == bar.title.box(72)
+    assert rest[2] - rest[0] < 20 < 100 < title[2] - title[0]
+    assert rest[3] - rest[1] >= bar.HEIGHT
+    assert rest[3] <= title[1]
+    names = [("noun", TABLE[0]), ("verb", TABLE[0])]
+    bar.show("kind", ("", ""), TABLE, names)
+    bar.place(290, 200, (10, 390), 1.0)
+    rest = bar.boxes(72)[1]
+    assert rest[2] == 290, "with the squares"
+    assert rest[0] == min(text.box(72)[0] for text in bar.names)
+
+
+def test_without_values_there_is_no_bar(bar):
+    bar.show("Token", ("", ""), TABLE)
+    bar.place(290, 200, (10, 390), 1.0)
+    assert not bar.actor.GetVisibility()
+    assert bar.boxes(72) == [bar.title.box(72)]
+    bar.write("loss", ("0", "9"))
+    assert bar.actor.GetVisibility()
+    assert len(bar.boxes(72)) == 2

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from gui.export.pictures import render_scene
+from gui.scene.hud import padded
+from gui.scene.labels import Coverage
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import lookup_table
 from gui.state.selection import MOST_RINGS, to_label
@@ -99,6 +102,33 @@ def test_labels_of_many_tell_where_they_begin_and_end(session):
     assert to_label(tuple(range(100, 50, -1))) == (51, 100)
 
 
+def test_labels_dim_no_ring_and_keep_off_it(session, stage):
+    session.change(selection=(100, 104), point_size=30.0)
+    made = stage(LIGHT, SIZE)
+    made.show(session)
+    marks = made.scene._marks
+    props = list(made.plotter.renderer.GetViewProps())
+    assert props.index(marks.labels.plates.actor) < props.index(marks._halos.actor)
+    xy, _ = made.scene.projection().to_screen(made.scene.displayed[[104, 100]])
+    shown = [text for text in marks.labels.texts if text.actor.GetVisibility()]
+    for text, at in zip(shown, xy, strict=True):
+        left, bottom, right, top = padded(text.box(72), 1.0)
+        nearest = np.clip(at, (left, bottom), (right, top))
+        assert np.hypot(*(nearest - at)) > marks._radius, text.text
+
+
+@pytest.mark.parametrize("chosen", [FEW[:1], MANY], ids=["rings", "rims"])
+def test_a_transparent_picture_has_nothing_in_the_backgrounds_colour(session, chosen):
+    """Where it is laid on another colour, halos and gaps would be seen."""
+    session.selection = chosen
+    dark = render_scene(
+        resolve_scene(session), DARK, "article", SIZE, transparent=True, background="#ff00ff"
+    )
+    red, green, blue, opacity = np.moveaxis(dark.astype(int), -1, 0)
+    assert not ((opacity > 128) & (red > 230) & (green < 30) & (blue > 230)).any()
+    assert (opacity > 128).any()
+
+
 def test_colours_of_the_map_are_none_of_the_accent():
     """Else the tests above would see a rim where there is none."""
     table = lookup_table("jet")[:, :3].astype(int)
@@ -132,3 +162,14 @@ def test_a_ring_stands_out_from_a_curve_of_any_colour(session, stage, theme, col
         ):  # fmt: skip
             found = [np.abs(around(w) - rgb(color)).max(axis=1) for w in np.linspace(*between, 4)]
             assert (np.min(found, axis=0) < 60).mean() > 0.85, (position, between, color)
+
+
+def test_a_label_is_where_its_backing_covers_nothing():
+    """Although another place has room for the text alone, it would be left out there."""
+    curve = np.array([[52.0, 55.0], [52.0, 56.0]])
+    covered = Coverage(curve, (200, 100), 1.0)
+    near, far = (20.0, 50.0, 50.0, 60.0), (60.0, 50.0, 90.0, 60.0)
+    assert covered.freest([near, far], 0.0) == (near, 0)
+    assert covered.freest([near, far], 1.0) == (far, 0)
+    assert covered.freest([near], 1.0)[1] > 0
+    assert covered.freest([], 1.0) == (None, 0)

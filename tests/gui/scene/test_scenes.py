@@ -1,14 +1,18 @@
 """Pictures by their meaning: the pixel at a point has the point's colour, and so on."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
 from geometry.checkpoints.column_files import PositionColumn
+from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE, MOST_LEGEND
+from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene
 from gui.scene.scene_state import resolve_scene
-from gui.state.camera import AXES, CameraPose, framed
+from gui.state.camera import AXES, CameraPose, fitted, framed
 from gui.state.colors import legible, lookup_table, point_colors
 from gui.state.values import POINT_SIZE
 from gui.style.theme import DARK, LIGHT
@@ -315,6 +319,80 @@ def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opene
     opened.color_by = "position"
     made.scene.set_backed(True)
     np.testing.assert_array_equal(made.show(opened), stage(LIGHT, SIZE).show(opened))
+
+
+def test_a_low_view_lists_as_many_categories_as_it_has_room_for(opened, stage):
+    kinds = tuple(f"kind {i % 20}" for i in range(190))
+    opened.change(color_by="column", color_column=PositionColumn("kind", "a.csv", kinds))
+    made, counts = stage(LIGHT, (500, 260)), []
+    for height in (260, 480, 260):
+        made.plotter.window_size = (500, height)
+        picture = made.show(opened)
+        bar = made.scene._bar
+        shown = [text for text in bar.names if text.actor.GetVisibility()]
+        counts.append(len(shown))
+        assert shown[-1].text == f"{20 - len(shown) + 1} more"
+        boxes = [text.box(72) for text in (bar.title, *shown)]
+        assert all(below[3] <= above[1] for above, below in pairwise(boxes))
+        assert min(box[1] for box in boxes) > made.scene.arrows.box()[3]
+    assert counts == [counts[0], MOST_LEGEND, counts[0]]
+    assert 1 < counts[0] < MOST_LEGEND
+    np.testing.assert_array_equal(picture, stage(LIGHT, (500, 260)).show(opened))
+
+
+def test_frames_that_change_nothing_place_nothing(opened, controller, stage):
+    """And what changes is drawn as in a new scene."""
+    controller.select((100,))
+    made = stage(LIGHT, SIZE)
+    made.show(opened)
+    texts = [made.scene._caption, made.scene._bar.title, *made.scene.arrows.labels]
+    texts += made.scene._marks.labels.texts[:1]
+
+    def times():
+        return [text.actor.GetMTime() for text in texts]
+
+    before = times()
+    for _ in range(3):
+        made.draw()
+    assert times() == before
+    made.plotter.camera.Azimuth(20)
+    made.draw()
+    assert times()[:2] == before[:2]
+    assert times()[2:] != before[2:]
+    made.scene.set_theme(DARK)
+    controller.select(())
+    opened.color_by = "norm"
+    made.plotter.window_size = (500, 333)
+    np.testing.assert_array_equal(made.show(opened), stage(DARK, (500, 333)).show(opened))
+
+
+def test_a_view_of_no_size_has_margins(opened, stage):
+    made = stage(LIGHT, SIZE)
+    made.show(opened)
+    found = made.scene.margins((0, 0))
+    assert np.isfinite([found.left, found.right, found.bottom, found.top]).all()
+
+
+def test_a_parallel_view_is_framed_by_its_height(opened, stage, monkeypatch):
+    """How far away its camera is says nothing about it."""
+    opened.projection = "parallel"
+    made = stage(LIGHT, (720, 430))
+    made.show(opened, None)
+    poses = []
+
+    def framed_so(*arguments):
+        poses.append(fitted(*arguments))
+        if len(poses) == 2:  # the one beside the arrows
+            poses[1] = replace(poses[1], parallel_scale=FARTHER * 1.01 * poses[0].parallel_scale)
+            poses[1] = replace(poses[1], position=poses[0].position)
+        return poses[-1]
+
+    monkeypatch.setattr(scene, "fitted", framed_so)
+    corner = np.array([[719.0, 1.0]])
+    monkeypatch.setattr(HelixScene, "_seen", lambda *_: corner)  # a point is under the arrows
+    chosen = made.scene.pose_of("side", made.scene.displayed_range)
+    assert len(poses) == 2
+    assert chosen is poses[0]
 
 
 def test_a_period_that_is_dragged_is_drawn_as_if_it_had_been_so_at_first(opened, stage):

@@ -8,6 +8,7 @@ import pytest
 import scipy.spatial
 from scipy.stats import ortho_group
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
 from geometry.measures.alignment import in_basis, share_held
@@ -80,7 +81,14 @@ def test_it_begins_at_the_shown_curves_size_and_each_has_a_hue(opened, beside, c
     state = resolve_scene(opened)
     assert (state.scale.colormap, state.legend) == ("viridis", ())
     assert state.caption[-1].startswith("thin line: other · ")
-    opened.alignment = None
+    kinds = PositionColumn("kind", "a.csv", ("a", "b") * 100)
+    opened.change(color_by="column", color_column=kinds)
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    state = resolve_scene(opened)
+    assert state.scale.categories == ("a", "b"), "they keep their colours, and no hue"
+    assert state.legend[0] == ("helix · 1–199", state.scale.colormap)
+    assert state.scale.colormap != "orange"
+    opened.change(color_by="position", alignment=None)
     assert resolve_scene(opened).scale.colormap == "viridis"
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
+from geometry.checkpoints.column_files import PositionColumn
 from geometry.pca.pca import fit_pca
 from gui.export.pictures import render_scene
 from gui.scene.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
 from gui.scene.scene_state import resolve_scene
-from gui.state.colors import point_colors
+from gui.state.colors import missing_color, point_colors
 from gui.state.guides import Guide, same_basis, with_guide
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
@@ -203,6 +204,18 @@ def test_matched_points_have_the_colours_of_those_they_match(opened, controller,
             assert is_drawn(made, picture, point[None], name).all()
     controller.show_guide("laid", guide_of(opened, points=line))
     assert is_drawn(made, made.show(opened), line, theme.muted).all(), "grey without"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_a_curve_in_a_hue_is_grey_where_a_position_has_no_value(opened, controller, stage, theme):
+    column = PositionColumn("loss", "a.csv", tuple(np.arange(150.0)))
+    opened.change(color_by="column", color_column=column)
+    at, line = np.array([20, 160, 190]), arc(opened)[[5, 30, 55]]
+    controller.show_guide("laid", guide_of(opened, points=line, matched=at, colormap="blue"))
+    made = stage(theme)
+    picture = made.show(opened)
+    assert is_drawn(made, picture, line[1:], missing_color(theme.viewport)).all()
+    assert not is_drawn(made, picture, line[:1], missing_color(theme.viewport)).any()
 
 
 def test_the_camera_frames_what_is_matched_unless_it_is_huge(opened, controller, stage):

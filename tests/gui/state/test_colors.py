@@ -218,6 +218,10 @@ def test_a_column_of_texts_has_a_colour_for_each_that_can_be_told_apart(opened):
         ground = luminance(rgb(theme.viewport)) + 0.05
         contrast = (luminance(np.unique(colors[:198], axis=0)) + 0.05) / ground
         assert np.maximum(contrast, 1 / contrast).min() > 1.5
+    # A longer column has the same colours in a longer model.
+    opened.color_column = PositionColumn("kind", "a.csv", (*kinds, *("kind 2",) * 90))
+    assert color_scale(opened).categories == ("kind 2", "kind 0", "kind 1")
+    assert len(color_scale(opened).values) == 200
     many = tuple(f"{i}x" for i in range(200))
     opened.color_column = PositionColumn("many", "a.csv", many)
     scale = color_scale(opened)

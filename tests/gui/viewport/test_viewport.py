@@ -250,6 +250,22 @@ def test_a_range_that_is_not_dragged_is_framed_whatever_was_shown_before(
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
+def test_a_range_is_framed_after_a_drag_that_ended_where_it_began(viewport, application, settle):
+    session = viewport.session
+    session.dragging = True
+    for last in (150, 199):
+        session.positions = (1, last)
+        viewport._draw()
+    session.dragging = False
+    settle()
+    application.controller.request_positions(1, 150)
+    settle()
+    shown = pose(viewport)
+    viewport.camera.frame()
+    settle()
+    np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
+
+
 def test_another_model_is_framed_and_not_turned(
     viewport, application, settle, write_table, helix, monkeypatch
 ):
