@@ -131,7 +131,7 @@ def written(tree):
                 continue
         for one in found:
             match one:
-                case ast.Attribute(value=ast.Name(id="self")):  # no session writes itself
+                case ast.Attribute(value=ast.Name(id="self" | "window")):  # no session is either
                     pass
                 case ast.Attribute(attr=name):
                     yield name, node.lineno

@@ -60,6 +60,7 @@ def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gp
     assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
     assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
     assert gpt2.result.cells[1].why == "No token embeddings in this checkpoint."
+    QApplication.processEvents()  # what has just been drawn is laid out
     hover(figure_of(gpt2).grid, middle(gpt2, 1))
     assert "W_Q × E · No token embeddings" in figure_of(gpt2).grid.hover_text()
     QTest.mouseClick(figure_of(gpt2).grid, LEFT, NONE, middle(gpt2, 1))
