@@ -34,7 +34,7 @@ PATIENCE_MS = 120
 
 _OTHERS = (
     Column("Position", "Another position; click to inspect it"),
-    Column("Δ", "Number of positions away", 52),
+    Column("Δ", "Number of positions away", 48),
     Column("Distance", "Euclidean distance of the two rows, in the table's own units"),
     Column("Cosine", "Cosine of the angle between the two stored rows"),
 )
