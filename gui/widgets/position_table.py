@@ -178,7 +178,7 @@ class PositionTableView(QTableView):
         self.setStyleSheet(
             "QTableView { border: none; background: transparent; }"
             "QHeaderView { background: transparent; }"
-            "QHeaderView::section { padding: 0 4px 0 1px; }"  # its size of text is the application's
+            "QHeaderView::section { padding: 0 4px 0 1px; }"  # the text's size is the app's
         )
         set_up_rows(self, ROW_HEIGHT)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
