@@ -59,6 +59,12 @@ class CameraMoves:
         self._antialiasing.move()
         self._ease.start()
 
+    def change_path(self, change: Callable[[CameraPose], CameraPose]) -> None:
+        """Change both ends of a motion to a pose."""
+        if self._path is not None and self.easing:
+            start, end = self._path
+            self._path = change(start), change(end)
+
     def jump(self, pose: CameraPose) -> None:
         """Go to a pose at once: keys held down make a motion of many small steps."""
         self.halt()

@@ -270,17 +270,21 @@ class ViewCamera(QObject):
 
     def keep_size(self, before: QSize) -> None:
         """Keep the curve as large as possible when the view is resized."""
-        if self._painted and self._scene.state is not None and not before.isEmpty():
-            points, aspect = self._scene.framed, before.width() / before.height()
+        if not self._painted or self._scene.state is None or before.isEmpty():
+            return
+        points, aspect = self._scene.framed, before.width() / before.height()
+        ratio = self._interactor.devicePixelRatioF()
+        old = (before.width() * ratio, before.height() * ratio)
+        new = (self._interactor.width() * ratio, self._interactor.height() * ratio)
+        margins = self._scene.margins(old), self._scene.margins(new)
+
+        def fit(pose: CameraPose) -> CameraPose:
             if self._scene.compact:
-                pose = Outlook.of(self._pose, points, aspect).at(points, self._aspect)
-            else:
-                ratio = self._interactor.devicePixelRatioF()
-                old = (before.width() * ratio, before.height() * ratio)
-                new = (self._interactor.width() * ratio, self._interactor.height() * ratio)
-                margins = self._scene.margins(old), self._scene.margins(new)
-                pose = resized(self._pose, points, aspect, self._aspect, margins)
-            pose.apply(self._interactor.camera)
+                return Outlook.of(pose, points, aspect).at(points, self._aspect)
+            return resized(pose, points, aspect, self._aspect, margins)
+
+        self._moves.change_path(fit)
+        fit(self._pose).apply(self._interactor.camera)
 
     def fit_again(self) -> None:
         """Frame the curve before the next frame, unless the user has zoomed or shifted the view."""

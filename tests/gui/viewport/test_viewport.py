@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from gui.state.camera import ALONG, AXES, side_on
 from gui.state.colors import lookup_table
 from gui.style.theme import LIGHT
+from gui.viewport import camera_moves
 from gui.viewport.turn_ease import TurnEase
 from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 
@@ -318,6 +319,23 @@ def test_camera_follows_to_a_small_range_and_back_or_stays_where_the_user_put_it
     viewport.camera.frame()
     settle()
     assert extent(viewport) > 0.3 * viewport.height()
+
+
+def test_a_view_that_is_resized_while_the_camera_moves_is_framed_in_its_new_size(
+    viewport, window, settle
+):
+    viewport.camera.view("yz")
+    viewport.camera._moves._ease.setCurrentTime(camera_moves.EASE_MS // 2)
+    before = viewport.interactor.height()
+    window.resizeDocks([window.docks["norms"]], [360], Qt.Orientation.Vertical)
+    window.layout().activate()
+    assert viewport.interactor.height() < 0.9 * before
+    assert viewport.camera.easing
+    settle()
+    shown = pose(viewport)
+    viewport.camera.frame()
+    settle()
+    np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
 def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
