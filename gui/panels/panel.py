@@ -374,8 +374,7 @@ class ResultPanel(Panel):
 
     def ask(self) -> None:
         """Ask if the panel is visible and its question has changed."""
-        watched = self._in_front and self.isVisible()
-        if self.session.model is None or not watched or self._waits_for_drag():
+        if self.session.model is None or not self.is_watched or self._waits_for_drag():
             return
         question = self._question(self.session)
         if question is None:
@@ -405,7 +404,7 @@ class ResultPanel(Panel):
 
     def _ask_nulls(self) -> None:
         question = self._nulls_question()
-        if question != self._nulls_asked and self._in_front and self.isVisible():
+        if question != self._nulls_asked and self.is_watched:
             self._nulls_asked = question
             self.nullsAsked.emit(question)
         self._show_nulls()
@@ -533,8 +532,8 @@ class ResultPanel(Panel):
         return tuple(curve for curve in self.others.curves if curve.drawn)
 
     def _draw(self) -> None:
-        """Draw the view; a hidden panel does when it is shown."""
-        self._stale = not self.isVisible()
+        """Draw the view; a panel that is not seen does when it is."""
+        self._stale = not self.is_watched
         if self._stale:
             return
         view = self.view()
@@ -635,6 +634,11 @@ class ResultPanel(Panel):
 
     # ---- being seen --------------------------------------------------------------------------
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether it can be seen: Qt keeps the panels behind the tab in front visible."""
+        return self._in_front and self.isVisible()
+
     def set_in_front(self, in_front: bool) -> None:
         if not in_front:
             self._set_playing(False)
@@ -644,7 +648,7 @@ class ResultPanel(Panel):
             self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front
         if in_front:
-            self.ask()
+            self._catch_up()
             self.watched.emit()
         else:
             self.others.ask(asking=False)
@@ -652,7 +656,11 @@ class ResultPanel(Panel):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._stale:
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Draw what has changed while the panel was not seen."""
+        if self._stale and self.is_watched:
             self._stale = False
             if self.content is not None:
                 self.content.set_theme(self.theme)
@@ -670,7 +678,7 @@ class ResultPanel(Panel):
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
         self._show_form()
-        self._stale = not self.isVisible()
+        self._stale = not self.is_watched
         if self.content is not None and not self._stale:
             self.content.set_theme(theme)
         if self._ready is not None:
