@@ -194,6 +194,8 @@ class CurveAligner:
             self._kept[key] = found
             self._refresh()
 
+        import scipy  # noqa: F401 (not first on two threads: see MainWindow._build_panels)
+
         self._jobs.start(SLOT, function, keep, self._on_failed)
 
     def _find_more(self, aligned: AlignedCurve, model: PositionalModel) -> None:

@@ -123,6 +123,10 @@ class MainWindow(HostWindow):
     def _build_panels(self) -> None:
         if self.built_panels:
             return
+        # Questions import its modules, each on its own thread. Without the package itself two of
+        # them may wait for each other, and fail (https://github.com/python/cpython/issues/83065).
+        import scipy  # noqa: F401
+
         from gui.window.panel_wiring import connect_panel
 
         for dock in (dock for dock in DOCKS if not dock.lazy):

@@ -17,7 +17,7 @@ from tests.stand_ins import write_stand_in
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 GPT2 = "openai-community/gpt2"
 SLOW = {
-    "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "scipy",
+    "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "scipy.linalg", "scipy.fft",
     "matplotlib.pyplot", "geometry.claims.claims", "gui.services.lessons.text",
 }  # fmt: skip
 """What a start that has come to rest has not imported, with what is made after the first frame."""
@@ -114,6 +114,34 @@ def test_pyvista_comes_without_pyplot_and_still_draws_charts(run_python):
         "print(len(pyvista.plotting.colors.get_matplotlib_theme_cycler()) > 0)\n"
     )
     assert printed.splitlines() == ["set()", "True True", "True"]
+
+
+def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_python):
+    """Two that begin with it at the same time fail."""
+    printed = run_python(
+        "import sys, threading\n"
+        "from pathlib import Path\n"
+        "from gui.commands.application import Application\n"
+        "from gui.commands.qt_start import prepare_qt\n"
+        "from gui.window.settings.settings import Settings\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'scipy':\n"
+        "            print(threading.current_thread() is threading.main_thread())\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "qt = prepare_qt()\n"
+        f"settings = Settings(Path({str(tmp_path / 'settings.ini')!r}))\n"
+        "application = Application(qt, settings, 'sample')\n"
+        "def rest():\n"
+        "    while application.session.model is None or not application.idle:\n"
+        "        qt.processEvents()\n"
+        "rest()\n"
+        "application.window.focus_on('dimensions')\n"
+        "rest()\n"
+        "print('scipy.fft' in sys.modules)\n"
+        "application.close()\n"
+    )
+    assert printed.splitlines() == ["True", "True"]
 
 
 def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
