@@ -26,6 +26,7 @@ class CameraMoves:
     def __init__(self, interactor: Interactor, antialiasing: Antialiasing) -> None:
         self._interactor, self._antialiasing = interactor, antialiasing
         self._path: tuple[CameraPose, CameraPose] | None = None
+        self._is_saved = False
         self._ease = easing(interactor, self._on_eased, antialiasing)
         self._spin = QTimer(interactor, interval=SPIN_MS)
         self._spin.timeout.connect(self._on_spin_tick)
@@ -52,18 +53,19 @@ class CameraMoves:
         """Whether the camera turns once around."""
         return self._round.state() == QVariantAnimation.State.Running
 
-    def go_to(self, target: CameraPose) -> None:
-        """Move to a pose from the current one."""
+    def go_to(self, target: CameraPose, *, saved: bool = False) -> None:
+        """Move to a pose from the current one; :meth:`change_target` leaves a saved one alone."""
         self.halt()
         self._path = (CameraPose.of(self._interactor.camera), target)
+        self._is_saved = saved
         self._antialiasing.move()
         self._ease.start()
 
-    def change_path(self, change: Callable[[CameraPose], CameraPose]) -> None:
-        """Change both ends of a motion to a pose."""
-        if self._path is not None and self.easing:
+    def change_target(self, change: Callable[[CameraPose], CameraPose]) -> None:
+        """Change the pose to which the camera is moving, if any."""
+        if self._path is not None and self.easing and not self._is_saved:
             start, end = self._path
-            self._path = change(start), change(end)
+            self._path = start, change(end)
 
     def jump(self, pose: CameraPose) -> None:
         """Go to a pose at once: keys held down make a motion of many small steps."""

@@ -98,7 +98,7 @@ class ViewCamera(QObject):
         """Return to an earlier place, which was used with the session's current range."""
         self._followed = self._session.positions
         self._follows = place.follows
-        self._moves.go_to(place.pose)
+        self._moves.go_to(place.pose, saved=True)  # whatever size the view will have
 
     def look(self, outlook: Outlook, *, follows: bool) -> None:
         """Set the view relative to the curve from the next paint on, once there is a curve.
@@ -283,7 +283,7 @@ class ViewCamera(QObject):
                 return Outlook.of(pose, points, aspect).at(points, self._aspect)
             return resized(pose, points, aspect, self._aspect, margins)
 
-        self._moves.change_path(fit)
+        self._moves.change_target(fit)
         fit(self._pose).apply(self._interactor.camera)
 
     def fit_again(self) -> None:
