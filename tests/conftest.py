@@ -17,6 +17,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from geometry.claims import claim_nulls
+from geometry.claims.claim import Claim
+from geometry.claims.measurements import Measurements
 from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import GPT2, ROOT, Command, Completed
 from tests.command_line import run as run_here
@@ -91,6 +94,27 @@ def run_python() -> Callable[[str], str]:
         return result.stdout
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _random_curves_are_measured_once() -> Iterator[None]:
+    """Remember the claims' quantities of each random curve.
+
+    Many tests ask for the ledger of the same few tables, whose random curves are always the same;
+    measuring them takes seconds each time.
+    """
+    measure, measured = claim_nulls._measure, {}
+
+    def once(claim: Claim, drawn: Measurements) -> float:
+        table = drawn.model.W_pos
+        key = claim, drawn.shown, table.shape, table[0].tobytes(), table[-1].tobytes()
+        if key not in measured:
+            measured[key] = measure(claim, drawn)
+        return measured[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(claim_nulls, "_measure", once)
+        yield
 
 
 #: What of the user's could lead a test elsewhere, or tell it something.
