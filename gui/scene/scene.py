@@ -139,10 +139,17 @@ class HelixScene:
     @property
     def framed(self) -> np.ndarray:
         """(m, 3) points the camera should frame: the range, and other objects of similar size."""
+        return self.framed_at(self.turn)
+
+    def framed_at(self, turn: np.ndarray) -> np.ndarray:
+        """Return :attr:`framed` with another display transform, such as that of a curve at rest.
+
+        The present one cannot be undone: while a curve is mirrored, it is flat for a moment.
+        """
         guides = () if self._state is None else self._state.guides
         # An aligned curve is as important as this one.
         aligned = [g.points for g in guides if g.matched is not None and g.points is not None]
-        return np.vstack([self.framed_alone, *self._of_similar_size(aligned)])
+        return np.vstack([self._alone_at(turn), *self._of_similar_size(aligned, turn)])
 
     @property
     def framed_alone(self) -> np.ndarray:
@@ -150,14 +157,23 @@ class HelixScene:
 
         Linked cameras compare views by these, so that a curve aligned later changes no view.
         """
+        return self._alone_at(self.turn)
+
+    def _alone_at(self, turn: np.ndarray) -> np.ndarray:
         sphere = None if self._state is None else self._state.sphere
         corners = [] if sphere is None else [sphere.corners()]
-        return np.vstack([self.displayed_range, *self._of_similar_size(corners)])
+        return np.vstack([self._range_at(turn), *self._of_similar_size(corners, turn)])
 
-    def _of_similar_size(self, parts: Iterable[np.ndarray]) -> list[np.ndarray]:
+    def _range_at(self, turn: np.ndarray) -> np.ndarray:
+        if self._state is None:
+            return np.zeros((0, 3))
+        first, last = self._state.positions
+        return self._state.coordinates[first : last + 1] @ turn.T
+
+    def _of_similar_size(self, parts: Iterable[np.ndarray], turn: np.ndarray) -> list[np.ndarray]:
         """Return parts as displayed; a huge one would make a short piece of the curve invisible."""
-        shown = self.displayed_range
-        turned = [part @ self.turn.T for part in parts if len(part)]
+        shown = self._range_at(turn)
+        turned = [part @ turn.T for part in parts if len(part)]
         return [part for part in turned if _extent(part) <= LARGEST_BESIDE * _extent(shown)]
 
     def framing(self, points: np.ndarray, direction: np.ndarray, up: np.ndarray) -> CameraPose:

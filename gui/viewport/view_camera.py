@@ -272,7 +272,7 @@ class ViewCamera(QObject):
         """Keep the curve as large as possible when the view is resized."""
         if not self._painted or self._scene.state is None or before.isEmpty():
             return
-        points, aspect = self._scene.framed, before.width() / before.height()
+        (points, _), aspect = self._at_rest(), before.width() / before.height()
         ratio = self._interactor.devicePixelRatioF()
         old = (before.width() * ratio, before.height() * ratio)
         new = (self._interactor.width() * ratio, self._interactor.height() * ratio)
@@ -318,9 +318,8 @@ class ViewCamera(QObject):
 
     def _at_rest(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the points to frame and the turn once the curve has turned to its axes."""
-        if self._session.keep_turned:
-            return self._scene.framed, self._session.turn
-        return self._scene.framed @ self._scene.turn, np.eye(3)
+        turn = self._session.turn if self._session.keep_turned else np.eye(3)
+        return self._scene.framed_at(turn), turn
 
     def _framing_from(self, direction: np.ndarray, up: np.ndarray) -> CameraPose:
         points, _ = self._at_rest()

@@ -338,6 +338,25 @@ def test_a_view_that_is_resized_while_the_camera_moves_is_framed_in_its_new_size
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
+def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewport, settle):
+    """Half-way it is flat, so its points at rest cannot be found from those that are shown."""
+    session, ease = viewport.session, viewport._turn_ease._ease
+    session.keep_turned = True
+    session.turn = np.diag([1.0, -1.0, 1.0])
+    settle()
+    session.keep_turned = False
+    session.turn = np.eye(3)
+    ease.setCurrentTime(ease.duration() // 2)
+    assert np.linalg.matrix_rank(viewport.scene.displayed, tol=1e-6) == 2
+    viewport.camera.view("xy")
+    settle()
+    shown = pose(viewport)
+    assert viewport.camera.well_framed()
+    viewport.camera.frame()
+    settle()
+    np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
+
+
 def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
     before, turn = pose(viewport), viewport.camera._moves._round
     viewport.camera.go_round()
