@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}
 
 FRONT = "norms"
 """The panel in front of those below the viewport."""
+COLLECTED = 6
+"""After so many windows their memory is freed, which takes a second."""
+_closed = count(1)
 
 
 def _clear(settings: Settings) -> None:
@@ -79,9 +83,10 @@ class SharedWindow:
             self._qt.setStyleSheet("")
             self._qt.setPalette(self._palette)
             # The collections of garbage leave out what was there before a test: a window, too.
-            gc.unfreeze()
-            gc.collect()
-            gc.freeze()
+            if next(_closed) % COLLECTED == 0:
+                gc.unfreeze()
+                gc.collect()
+                gc.freeze()
 
     @staticmethod
     def _can_be_reset(made: Application) -> bool:
