@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
 from gui.widgets.roles import install_roles
@@ -81,4 +81,11 @@ def dress(qt: QApplication, theme: Theme) -> None:
     font = qt.font()
     font.setPixelSize(theme.px(TEXT))
     qt.setFont(font)
+    if qt.styleSheet():
+        # In place of another, a style sheet is applied to each widget once for each widget around
+        # it; after none, once. Qt's list of what has a style sheet must not become empty meanwhile:
+        # it would miss the deletion of widgets.
+        listed = QWidget()
+        listed.setStyleSheet("QWidget {}")
+        qt.setStyleSheet("")
     qt.setStyleSheet(stylesheet(theme))

@@ -147,7 +147,7 @@ class ControlRow:
 
     def set_theme(self, theme: Theme) -> None:
         for widget in self.widgets.values():
-            if isinstance(widget, NumberSlider | SignButton):
+            if isinstance(widget, SignButton):
                 widget.set_theme(theme)
 
     def _make(self, control: Control, theme: Theme) -> QWidget:
@@ -163,7 +163,7 @@ class ControlRow:
             default = getattr(self._spec.defaults, control.field)
             first = default if isinstance(default, int) else control.least
             # The default is the bound until there is a result.
-            number = NumberSlider(control.text, control.least, first, first, control.tip, theme)
+            number = NumberSlider(control.text, control.least, first, first, control.tip)
             number.slider.setVisible(control.slider)
             chosen = control.chosen
             number.changed.connect(change if chosen is None else lambda n: change(chosen(n)))

@@ -96,7 +96,7 @@ class CurvePlot(PlotWidget):
         self.marker_tooltip = ""
         self.marker_resets = False
         self._holding = False
-        self._label = HoverLabel(theme, self.viewport())
+        self._label = HoverLabel(self.viewport())
         self._said: tuple[int, int, str] | None = None
         self.view.sigRangeChanged.connect(self._place_label)
         self.hovered.connect(self._on_hovered)
@@ -183,7 +183,6 @@ class CurvePlot(PlotWidget):
         self._dots.setBrush(QColor(theme.hover))
         self._dots.setPen(QPen(Qt.PenStyle.NoPen))
         self._draw_marker()
-        self._label.set_theme(theme)
 
     def hover_text(self) -> str:
         """Return the full text of the hover label, even if elided; "" if there is none."""

@@ -151,7 +151,7 @@ class Heatmap(PlotWidget):
         self.marks.setParentItem(self.view)
         clicks = ", click selects, Shift-click adds or removes" if selects else ""
         self._gestures = f"Hover shows the value{clicks}.\n{ZOOMING}"
-        self._label, self._around = HoverLabel(theme, self.viewport()), self.viewport()
+        self._label, self._around = HoverLabel(self.viewport()), self.viewport()
         self._said, self._at = "", (0.0, 0.0)
         self.view.sigRangeChanged.connect(self._on_view_changed)
         self.view.sigResized.connect(self._fit)
@@ -233,7 +233,6 @@ class Heatmap(PlotWidget):
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.marks.set_theme(theme)
-        self._label.set_theme(theme)
 
     # ---- geometry ----
 

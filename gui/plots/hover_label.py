@@ -6,7 +6,6 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtWidgets import QWidget
 
 from geometry.checkpoints.plain_text import visible_lines
-from gui.style.theme import SMALL, Theme
 from gui.widgets.label import PlainLabel
 
 PADDING = 16
@@ -21,18 +20,10 @@ class HoverLabel(PlainLabel):
     Points are in the parent's coordinates.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent=parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.set_theme(theme)
         self.hide()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
-        self.setStyleSheet(
-            f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};"
-            f"border-radius: 4px; padding: 2px 4px; font-size: {theme.px(SMALL)}px;"
-        )
 
     def say(self, text: str, point: QPointF | None, area: QRectF) -> None:
         """Show a text beside a point, within an area; hide without a point or a text.

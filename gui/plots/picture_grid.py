@@ -20,7 +20,7 @@ class PictureGrid(QWidget):
         super().__init__()
         self.theme = theme
         self._images: dict[int, QImage] = {}
-        self._label = HoverLabel(theme, self)
+        self._label = HoverLabel(self)
         self._text = ""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -32,7 +32,6 @@ class PictureGrid(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
         self.theme = theme
-        self._label.set_theme(theme)
         self._images.clear()
         self.update()
 

@@ -334,6 +334,22 @@ QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {th
 QCheckBox::indicator:checked {{ image: url("{tick}"); }}
 QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+Slider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {theme.line}; }}
+Slider::sub-page:horizontal {{ background: {theme.muted}; border-radius: 2px; }}
+Slider::handle:horizontal {{
+    width: 10px; height: 16px; margin: -7px 0; border-radius: 5px;
+    background: {theme.field}; border: 1px solid {theme.muted};
+}}
+Slider::handle:horizontal:hover {{ border-color: {theme.text}; background: {theme.line}; }}
+Slider::handle:horizontal:focus {{ border-color: {theme.text}; background: {theme.faint}; }}
+HoverLabel {{
+    background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};
+    border-radius: 4px; padding: 2px 4px; font-size: {small}px;
+}}
+WorkingStrip {{
+    background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 4px;
+}}
+WorkingStrip QPushButton {{ padding: 0 6px; min-height: 14px; font-size: {small}px; }}
 QProgressBar {{
     border: none; border-radius: 2px; background: {theme.line}; max-height: 4px;
 }}

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QSlider, QSpinBox, QWidget
 
-from gui.style.theme import GRID, Theme
+from gui.style.theme import GRID
 from gui.widgets.boxes import hbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -32,9 +32,7 @@ class NumberSlider(QWidget):
     changed = Signal(int)
     """The user chose another number."""
 
-    def __init__(
-        self, name: str, low: int, high: int, value: int, tooltip: str, theme: Theme
-    ) -> None:
+    def __init__(self, name: str, low: int, high: int, value: int, tooltip: str) -> None:
         super().__init__()
         self._stops: Sequence[int] = range(low, high + 1)
         self._shown = value
@@ -53,7 +51,6 @@ class NumberSlider(QWidget):
         self.show_value(value)
         self.slider.valueChanged.connect(self._on_changed)
         self.field.valueChanged.connect(self._on_changed)
-        self.set_theme(theme)
 
     @property
     def value(self) -> int:
@@ -93,10 +90,6 @@ class NumberSlider(QWidget):
         if value != before:
             self.changed.emit(value)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
-        self.slider.setStyleSheet(slider_style(theme))
-
     def _on_changed(self, value: int) -> None:
         nearest, moved = nearest_of(self._stops, value), value - self._shown
         # Between stops far apart, a step of one would lead back.
@@ -108,20 +101,6 @@ def nearest_of(stops: Sequence[int], value: int) -> int:
     """Return the nearest of some increasing numbers."""
     at = bisect_left(stops, value)
     return min(stops[max(at - 1, 0) : at + 1], key=lambda stop: abs(stop - value))
-
-
-def slider_style(theme: Theme) -> str:
-    """Return the style sheet of a :class:`Slider` in a theme's colours."""
-    return f"""
-QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {theme.line}; }}
-QSlider::sub-page:horizontal {{ background: {theme.muted}; border-radius: 2px; }}
-QSlider::handle:horizontal {{
-    width: 10px; height: 16px; margin: -7px 0; border-radius: 5px;
-    background: {theme.field}; border: 1px solid {theme.muted};
-}}
-QSlider::handle:horizontal:hover {{ border-color: {theme.text}; background: {theme.line}; }}
-QSlider::handle:horizontal:focus {{ border-color: {theme.text}; background: {theme.faint}; }}
-"""
 
 
 class Slider(QSlider):

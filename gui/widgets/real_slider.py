@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox
 from gui.widgets.label import label
-from gui.widgets.number_slider import Slider, slider_style
+from gui.widgets.number_slider import Slider
 from gui.widgets.tooltips import wrapped
 
 STEPS = 400
@@ -94,8 +94,7 @@ class RealSlider(QWidget):
             self.field.setValue(value)
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
-        self.slider.setStyleSheet(slider_style(theme))
+        """Set the widths, for the theme's size of text."""
         self._name.setFixedWidth(theme.px(NAME_WIDTH))
         self.field.setFixedWidth(theme.px(FIELD_WIDTH))
 

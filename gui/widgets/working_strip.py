@@ -26,7 +26,6 @@ class WorkingStrip(QFrame):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("working")
         self.message = FixedText(1, SMALL)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -50,12 +49,6 @@ class WorkingStrip(QFrame):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
         self.message.set_color(theme.text)
-        self.setStyleSheet(
-            f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
-            " border-radius: 4px; }"
-            f"#working QPushButton {{ padding: 0 6px; min-height: 14px;"
-            f" font-size: {theme.px(SMALL)}px; }}"
-        )
 
     def stand_in(self, row: QRect) -> int:
         """Move to the right end of a row of text; return the width that the row has to leave."""

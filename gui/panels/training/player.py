@@ -17,7 +17,7 @@ from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.boxes import hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
-from gui.widgets.number_slider import Slider, slider_style
+from gui.widgets.number_slider import Slider
 from gui.widgets.opening_row import FixedText
 from gui.widgets.sign_button import Sign, SignButton
 from gui.widgets.tooltips import wrapped
@@ -124,7 +124,6 @@ class Player(QWidget):
         self.readout.set_text(text)
 
     def set_theme(self, theme: Theme) -> None:
-        self.slider.setStyleSheet(slider_style(theme))
         self.readout.set_color(theme.text)
         for button in (self.back, self.play, self.on):
             button.set_theme(theme)

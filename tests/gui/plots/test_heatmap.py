@@ -214,20 +214,20 @@ def test_right_click_is_left_to_the_panel(heatmap, monkeypatch):
     assert len(asked) == 1
 
 
-def test_the_label_says_what_it_is_told_and_gestures_are_explained_beside_the_cells(heatmap):
+def test_the_label_says_what_it_is_told_and_gestures_are_explained_beside_the_cells(heatmap, dress):
     heatmap.set_hover(3, 29, "a rather long text about this cell")
     assert heatmap.hover_text() == "a rather long text about this cell"
     assert heatmap.viewport().rect().contains(heatmap._label.geometry())
     heatmap.set_hover(3, 29, "two\nlines")
     assert heatmap._label.text() == "two\nlines"
+    dress(DARK)
+    assert heatmap._label.grab().toImage().pixelColor(3, 6).name() == DARK.panel
     heatmap.set_hover(None, None)
     assert heatmap.hover_text() == ""
     said = heatmap.tooltip_at(QPointF(2, 2))
     assert said.endswith(ZOOMING)
     assert "Shift-click" in said
     assert heatmap.tooltip_at(heatmap.point_of(3, 3)) == ""
-    heatmap.set_theme(DARK)
-    assert DARK.panel in heatmap._label.styleSheet()
 
 
 # The colour bar.

@@ -6,13 +6,13 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK
 from gui.widgets.number_slider import NumberSlider
 
 
 @pytest.fixture
 def number(qtbot):
-    made = NumberSlider("k", 1, 40, 30, "How many", LIGHT)
+    made = NumberSlider("k", 1, 40, 30, "How many")
     qtbot.addWidget(made)
     with qtbot.waitExposed(made):
         made.show()
@@ -21,11 +21,13 @@ def number(qtbot):
     return made
 
 
-def test_slider_and_field_agree_and_say_what_they_are(number):
+def test_slider_and_field_agree_and_say_what_they_are(number, dress):
     assert number.slider.accessibleName() == number.field.accessibleName() == "k"
     assert number.slider.toolTip() == "How many"
-    number.set_theme(DARK)
-    assert DARK.muted in number.slider.styleSheet()
+    dress(DARK)
+    image = number.slider.grab().toImage()
+    left = image.pixelColor(round(3 * image.devicePixelRatio()), image.height() // 2)
+    assert left.name() == DARK.muted
     QTest.keyClick(number.slider, Qt.Key.Key_Right)
     assert (number.slider.value(), number.field.value(), number.value) == (31, 31, 31)
     QTest.keyClick(number.field, Qt.Key.Key_Down)

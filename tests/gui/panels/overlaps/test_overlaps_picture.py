@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.overlaps.body import colored, shrunk
 from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
+from gui.style.theme import LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import caption, cell, pair_of
 from tests.gui.result_stage import LEFT, NONE, choose, double_click, hover
 
 
-def test_cells_stay_square_and_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
+def test_cells_stay_square_and_the_hover_is_readable_in_a_low_dock(gpt2, qtbot, dress):
+    dress(LIGHT)
     gpt2.resize(718, 204)
     heatmap = pair_of(gpt2).widget
     view = heatmap.view

@@ -39,8 +39,9 @@ def opened(stage_of, helix_table):
 
 
 @pytest.fixture
-def slow(qtbot, hand_jobs, write_table):
+def slow(qtbot, hand_jobs, write_table, dress):
     """A panel with the small helix open, whose answers come when the test says so."""
+    dress(LIGHT)
     stage = ResultStage(qtbot, SUM, hand_jobs)
     stage.open(write_table())
     return stage
@@ -352,7 +353,7 @@ def test_right_click_and_button_show_the_menu_which_copies_the_figure_in_any_the
     assert image.width() > 1000
     assert opened.session.status == "Copied the figure"
     opened.panel.set_theme(DARK)
-    assert DARK.panel in opened.panel.strip.styleSheet()
+    assert opened.panel.strip.message._color.name() == DARK.text
 
 
 @pytest.mark.parametrize(
