@@ -249,9 +249,13 @@ class Play(Control):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared(Control):
-    """A field of the session that the plots depend on, without a control."""
+    """A field of the session that the plots depend on, without a control.
+
+    ``animated`` is whether it may change with each frame.
+    """
 
     shared: bool = True
+    animated: bool = False
 
 
 RANDOM = Choice(

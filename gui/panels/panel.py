@@ -14,8 +14,8 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEven
 from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
-from gui.panels.base import Panel
-from gui.panels.choices import Button, MenuEntry, Play
+from gui.panels.base import INTERVAL_MS, Panel
+from gui.panels.choices import Button, MenuEntry, Play, Shared
 from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
 from gui.panels.intents import ChangeShared, HideCurves, ShowPanel
@@ -240,6 +240,10 @@ class ResultPanel(Panel):
         self.strip.againRequested.connect(self._on_button)
         self.words = WordsPage()
         self.words.button.clicked.connect(self._on_button)
+        # Between drawings of what changes with each frame, such as a training's step: painting the
+        # panel as well would cost the viewport a third of its frames.
+        self._rest, self._waits = QTimer(self, interval=INTERVAL_MS, singleShot=True), False
+        self._rest.timeout.connect(self._on_rested)
         self._builder = QTimer(self, interval=0, singleShot=True)
         self._builder.timeout.connect(self._make_content)
         if self.controls.number is not None:
@@ -277,8 +281,11 @@ class ResultPanel(Panel):
             self.listen(events.main_at, self.ask)
             self.listen(events.compared, self._follow_grid)
             self._follow_grid()
-        for field in self._shared:
-            self.listen(events[field], self._follow_shared)
+        for one in self.spec.controls:
+            if one.shared:
+                animated = isinstance(one, Shared) and one.animated
+                follow = self._follow_animated if animated else self._follow_shared
+                self.listen(events[one.field], follow)
         for signal in (events.hover, events.selection, events.tokens):
             self.listen(signal, self._show_marks)
         # A guide may depend on the current position, and on the components of the curve.
@@ -328,15 +335,18 @@ class ResultPanel(Panel):
         if self.options() != before:
             self.chosen.emit(before)
 
-    def _follow_shared(self) -> None:
+    def _follow_animated(self) -> None:
+        self._follow_shared(in_turn=True)
+
+    def _follow_shared(self, *, in_turn: bool = False) -> None:
         shared = {field: getattr(self.session, field) for field in self._shared}
         choices = replace(self.choices, **shared)
         if self.session.model is self._followed:
-            self._set_choices(choices)
+            self._set_choices(choices, in_turn=in_turn)
         else:  # the result is still the previous model's
             self.choices = choices
 
-    def _set_choices(self, choices: Any) -> None:
+    def _set_choices(self, choices: Any, *, in_turn: bool = False) -> None:
         if self._play is not None and self._ready is None:
             choices = replace(choices, **{self._play.field: False})
         if choices == self.choices:
@@ -344,9 +354,18 @@ class ResultPanel(Panel):
         self.choices = choices
         self.choicesChanged.emit()
         self._show_choices()
-        if self._ready is not None:
+        self._waits = in_turn and self._rest.isActive()
+        if self._ready is not None and not self._waits:
             self._draw()
+            if in_turn:
+                self._rest.start()
         self.ask()
+
+    def _on_rested(self) -> None:
+        if self._waits and self._ready is not None:
+            self._draw()
+            self._rest.start()
+        self._waits = False
 
     def _follow_model(self) -> None:
         self._followed = model = self.session.model
@@ -687,6 +706,7 @@ class ResultPanel(Panel):
     def release(self) -> None:
         self.others.close()
         self.playback.stop()
+        self._rest.stop()
         self._grid.stop()
         if isinstance(self.content, PanelBody):
             self.content.stop()

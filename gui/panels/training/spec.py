@@ -129,7 +129,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                 ),
             ),
         ),
-        Shared(field="snapshot"),
+        Shared(field="snapshot", animated=True),
         Shared(field="selection"),
         Shared(field="gathered"),
     )
