@@ -82,7 +82,7 @@ def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
     pose = CameraPose.of(interactor.camera)
     before, after = interactor.width() / interactor.height(), width / height
     if abs(before * height - width) > 1:  # by more than the rounding of pixels
-        pose = resized(pose, viewport.scene.framed, before, after)
+        pose = resized(pose, viewport.scene.framed_at(state.turn), before, after)
     return state, pose
 
 

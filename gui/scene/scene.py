@@ -165,8 +165,8 @@ class HelixScene:
         return np.vstack([self._range_at(turn), *self._of_similar_size(corners, turn)])
 
     def _range_at(self, turn: np.ndarray) -> np.ndarray:
-        if self._state is None:
-            return np.zeros((0, 3))
+        if self._state is None or turn is self.turn:
+            return self.displayed_range
         first, last = self._state.positions
         return self._state.coordinates[first : last + 1] @ turn.T
 

@@ -54,18 +54,18 @@ class CameraMoves:
         return self._round.state() == QVariantAnimation.State.Running
 
     def go_to(self, target: CameraPose, *, saved: bool = False) -> None:
-        """Move to a pose from the current one; :meth:`change_target` leaves a saved one alone."""
+        """Move to a pose from the current one; :meth:`change_path` leaves a saved one alone."""
         self.halt()
         self._path = (CameraPose.of(self._interactor.camera), target)
         self._is_saved = saved
         self._antialiasing.move()
         self._ease.start()
 
-    def change_target(self, change: Callable[[CameraPose], CameraPose]) -> None:
-        """Change the pose to which the camera is moving, if any."""
-        if self._path is not None and self.easing and not self._is_saved:
+    def change_path(self, change: Callable[[CameraPose], CameraPose]) -> None:
+        """Change the poses between which the camera is moving, if it is."""
+        if self._path is not None and self.easing:
             start, end = self._path
-            self._path = start, change(end)
+            self._path = change(start), end if self._is_saved else change(end)
 
     def jump(self, pose: CameraPose) -> None:
         """Go to a pose at once: keys held down make a motion of many small steps."""

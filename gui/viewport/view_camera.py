@@ -131,8 +131,7 @@ class ViewCamera(QObject):
         if self._scene.state is None:
             return
         direction, up = view_axes(ALONG[axis], *self._at_rest())
-        now = self._moves.target or self._pose
-        there = now.position - now.focal_point
+        there = self._aim.position - self._aim.focal_point
         if there @ direction > SAME_SIDE * np.linalg.norm(there):
             direction = -direction
         self.left.emit(self.place)
@@ -150,8 +149,9 @@ class ViewCamera(QObject):
             return
         self._leave()
         seen = [p for p in positions if state.visible(p)] or list(positions)
-        points = self._scene.displayed[seen]
-        self._moves.go_to(focused(self._pose, points, self._scene.framed, self._aspect))
+        whole, turn = self._at_rest()
+        points = state.coordinates[seen] @ turn.T
+        self._moves.go_to(focused(self._aim, points, whole, self._aspect))
 
     def turn(self, right: int, up: int, roll: int = 0) -> None:
         """Rotate the curve by steps on the screen, like a drag."""
@@ -245,9 +245,9 @@ class ViewCamera(QObject):
             stays = self._dragged and self.well_framed()
             self._followed, self._dragged = curve.pca.positions, False
             if self._painted and same_model and self._follows and not stays:
-                now = self._pose
-                way = now.position - now.focal_point
-                self._moves.go_to(self._framing_from(way, now.up))
+                aim = self._aim
+                way = aim.position - aim.focal_point
+                self._moves.go_to(self._framing_from(way, aim.up))
         else:  # of a drag that ended where it began
             self._dragged = False
         if not same_model:
@@ -262,6 +262,9 @@ class ViewCamera(QObject):
             if isinstance(framing, Place):
                 self._followed, self._follows = self._session.positions, framing.follows
             pose = framing.pose if isinstance(framing, Place) else self._pose_of(framing)
+            if self._moves.easing:
+                self._moves.halt()
+                self._antialiasing.rest()
             pose.apply(camera)
         self._interactor.renderer.ResetCameraClippingRange()
         if self._scene.state is not None and self._at != where(camera):
@@ -283,7 +286,7 @@ class ViewCamera(QObject):
                 return Outlook.of(pose, points, aspect).at(points, self._aspect)
             return resized(pose, points, aspect, self._aspect, margins)
 
-        self._moves.change_target(fit)
+        self._moves.change_path(fit)
         fit(self._pose).apply(self._interactor.camera)
 
     def fit_again(self) -> None:
@@ -305,13 +308,18 @@ class ViewCamera(QObject):
         return CameraPose.of(self._interactor.camera)
 
     @property
+    def _aim(self) -> CameraPose:
+        """The pose to which the camera is moving, or its own."""
+        return self._moves.target or self._pose
+
+    @property
     def _aspect(self) -> float:
         return max(self._interactor.width(), 1) / max(self._interactor.height(), 1)
 
     def _pose_of(self, view: str) -> CameraPose:
         if view == "keep":
-            now = self._pose
-            direction, up = now.position - now.focal_point, now.up
+            aim = self._aim
+            direction, up = aim.position - aim.focal_point, aim.up
         else:
             direction, up = view_axes(view, *self._at_rest())
         return self._framing_from(direction, up)

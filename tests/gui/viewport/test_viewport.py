@@ -357,6 +357,48 @@ def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewpor
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
+def test_a_point_focused_while_the_curve_turns_comes_to_the_middle(viewport, settle):
+    session, ease = viewport.session, viewport._turn_ease._ease
+    session.keep_turned = True
+    session.turn = np.diag([1.0, -1.0, 1.0])
+    settle()
+    session.keep_turned = False
+    session.turn = np.eye(3)
+    ease.setCurrentTime(ease.duration() // 2)
+    viewport.camera.focus_on(100)
+    settle()
+    scene = viewport.scene
+    (at,), _ = scene.projection().to_screen(scene.displayed[100:101])
+    np.testing.assert_allclose(at, np.array(scene.projection().size) / 2, atol=1)
+
+
+def test_framing_while_the_camera_moves_to_a_view_does_not_end_that(viewport, settle):
+    viewport.camera.view("xy")
+    ease = viewport.camera._moves._ease
+    ease.setCurrentTime(ease.duration() // 2)
+    viewport.camera.frame()
+    settle()
+    looking = direction(viewport) / np.linalg.norm(direction(viewport))
+    np.testing.assert_allclose(looking, AXES["xy"][0], atol=1e-6)
+
+
+def test_another_model_is_framed_while_the_camera_moves(
+    viewport, application, settle, write_table, helix
+):
+    ease = viewport.camera._moves._ease
+    before = ease.duration()
+    ease.setDuration(5_000)
+    viewport.camera.view("xy")
+    ease.setDuration(before)
+    application.controller.open(str(write_table(100 * helix(), "large")))
+    settle()
+    shown = pose(viewport)
+    assert in_sight(viewport)
+    viewport.camera.frame()
+    settle()
+    np.testing.assert_allclose(pose(viewport), shown, atol=1e-4)
+
+
 def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
     before, turn = pose(viewport), viewport.camera._moves._round
     viewport.camera.go_round()
