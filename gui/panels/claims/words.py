@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PENDING = "…"
 SHORT_ARTICLES = {
-    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Measured",
+    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Helixscope",
 }  # fmt: skip
 _COLUMNS = (
     "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
