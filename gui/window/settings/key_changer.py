@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gui.state.values import Notice
+from gui.window.actions import COMMANDS
 from gui.window.settings.keys import usable
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ class KeyChanger:
         self.changed, left_out = usable(window.settings.keys)
         self.damaged: Notice | None = None
         if left_out:
-            names = ", ".join(left_out)
+            titles = {command.name: command.title for command in COMMANDS}
+            names = ", ".join(titles.get(name, name) for name in left_out)
             self.damaged = Notice(f"Stored keys that cannot be used are left out: {names}.")
+            window.settings.keys = self.changed  # so that it is said once
         self.dialog: KeysDialog | None = None
         if self.changed:
             window.commands.set_keys(self.changed)
