@@ -33,7 +33,7 @@ class Command:
     # or an arrow with modifiers, works only if the focused widget does not use it, so that it is
     # not triggered by typing or moving a slider.
     shortcut: str = ""
-    tip: str = ""  # One sentence for the status bar
+    tip: str = ""  # One sentence for the status bar and the tooltip
     # Whether it is a switch; whether it needs an open model.
     checkable: bool = False
     needs_model: bool = False
@@ -126,8 +126,8 @@ COMMANDS = (
             "Draw a line between the last two selected positions and show its length",
             checkable=True, needs_model=True),
     Command("clear_selection", "Positions", "Clear selection", "Esc",
-            "Select none; first cancels downloads and computations, stops animation, closes the "
-            "notice"),
+            "Cancel downloads and computations, else stop the animation, else close the notice, "
+            "else select none"),
     Command("label_tokens", "Positions-", "Label positions with prompt", "Ctrl+L",
             "Enter text whose tokens label the positions", needs_model=True),
     Command("view_side", "View", "View from the side", "Home",

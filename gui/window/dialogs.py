@@ -82,8 +82,8 @@ MOST_HEIGHT = 632
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "It makes the findings of several articles explorable: “GPT-2’s positional embedding matrix "
-    "is a helix”, “Insights into GPT-2’s positional encodings”, why stable norms of positional "
-    "embeddings simplify LayerNorm, and looking back N tokens as a rotation.",
+    "is a helix” and the comments on it, “Insights into GPT-2’s positional encodings”, and "
+    "“Positional embeddings in GPT-2 lie near(ish) the surface of a hypersphere”.",
 )
 
 

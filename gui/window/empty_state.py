@@ -20,7 +20,7 @@ EXPLANATION = (
     "in GPT-2, a helix."
 )
 HOW = (
-    "Choose a model in the panel Model, enter the id of any model on the Hugging Face Hub, "
+    "Choose a model in the Model panel, enter the id of any model on the Hugging Face Hub, "
     "or open a model folder or a single tensor file. Folders and files can also be dropped onto "
     "this window."
 )

@@ -74,7 +74,7 @@ CHECKING = "The claims are being checked…"
 NOTHING = {
     "holds": "No claim holds for this model beyond what is expected by chance.",
     "usual": "No claim holds merely as for any smooth curve.",
-    "fails": "There is no claim that does not hold for this model.",
+    "fails": "No claim is refuted for this model.",
     "out": "All claims apply to this kind of table.",
     "unknown": "No claim is undetermined for this model.",
 }

@@ -21,7 +21,7 @@ from gui.widgets.label import label
 from gui.widgets.links import open_web_page
 from gui.widgets.tooltips import wrapped
 
-NO_MODEL = "The lesson works on the open model. Choose one in the panel Model to begin."
+NO_MODEL = "The lesson works on the open model. Choose one in the Model panel to begin."
 NO_LESSON = "No lesson could be read."
 FINISH = "Finish"
 LONGEST = 280

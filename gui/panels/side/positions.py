@@ -51,9 +51,8 @@ class PositionsPanel(Panel):
         self.slider.setToolTip(
             wrapped(
                 "Drag an end, or the bar between the ends to move the whole range. "
-                "←\N{NO-BREAK SPACE}→ move the end last used by one position, with Shift the whole "
-                "range; "
-                "↑\N{NO-BREAK SPACE}↓ choose which end that is: last or first."
+                "←\N{NO-BREAK SPACE}→ move the end last used by one position, with Shift the "
+                "whole range; ↑\N{NO-BREAK SPACE}↓ choose which end that is: last or first."
             )
         )
         self.first, self.last = self._make_field("First"), self._make_field("Last")

@@ -18,7 +18,7 @@ from gui.window.settings.settings import Settings
 
 SIZES = dict(zip(TEXT_SIZES, ("Small", "Normal", "Large", "Larger"), strict=True))
 LAST_MAP = "Last used"
-MAP_TIP = "Colour map at every start; the panel View changes it until the window is closed"
+MAP_TIP = "Colour map at every start; the View panel changes it until the window is closed"
 THEMES = (
     ("system", "System", "The desktop's light or dark theme"),
     ("light", "Light", "Dark text on light panels"),
