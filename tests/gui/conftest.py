@@ -207,7 +207,8 @@ def qapp() -> Iterator[QApplication]:
 
     With the last style sheet Qt forgets to hear of the deletion of styled widgets that live on,
     lists of drop-downs for instance, and the second style sheet after that is given to deleted
-    ones. The application always has a style sheet; tests take it away, but for one widget.
+    ones. The application keeps another widget with one while it changes its own; tests take it
+    away, but for one widget.
     """
     made = prepare_qt()
     styled = QWidget()
