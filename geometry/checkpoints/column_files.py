@@ -192,7 +192,7 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
 def _number(text: str, *, comma: bool) -> float | None:
     """Return a finite number; ``comma`` is whether it may have a decimal comma."""
     text = text.replace(",", ".") if comma else text
-    if "_" in text:  # 12 is how Python reads 1_2
+    if "_" in text:  # Python reads 1_2 as 12
         return None
     try:
         number = float(text.replace("\N{MINUS SIGN}", "-"))

@@ -6,5 +6,5 @@ VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.mo
 #: Files that belong to a vocabulary.
 BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
-#: All that there may be.
+#: All files from which a tokenizer may be built, and the configuration.
 FILES = ("tokenizer.json", *BESIDE, *VOCABULARIES)

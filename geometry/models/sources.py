@@ -14,6 +14,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
+from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.architecture import UnknownArchitecture, find_architecture
 from geometry.models.catalogue import (
@@ -27,7 +28,6 @@ from geometry.models.catalogue import (
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.model import PositionalModel
-from geometry.models.tokens import FILES
 
 if TYPE_CHECKING:
     from geometry.hub.checkpoint import HubCheckpoint

@@ -13,7 +13,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, parse_json, read_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
 from geometry.checkpoints.stores import LocalFile
-from geometry.checkpoints.tokenizer_files import BESIDE, VOCABULARIES
+from geometry.checkpoints.tokenizer_files import FILES, VOCABULARIES
 from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer
 
 #: Characters of a text: five times those that 4,096 positions take. Splitting as many takes less
@@ -169,10 +169,6 @@ def _byte_alphabet() -> dict[str, int]:
 
 _BYTES = _byte_alphabet()
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
-
-
-#: All files from which a tokenizer may be built, and the configuration.
-FILES = ("tokenizer.json", *BESIDE, *VOCABULARIES)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

@@ -239,7 +239,9 @@ class Application(QObject):
     @property
     def idle(self) -> bool:
         """Whether nothing is running and everything is painted."""
-        return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
+        if self.session.jobs or not all(p.is_settled for p in self.window.built_panels.values()):
+            return False
+        return self.session.model is None or self.window.grid.idle
 
     def _theme(self) -> Theme:
         return theme_of(self._qt, self.settings.theme, self.settings.text_size)

@@ -14,7 +14,7 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 
 INTERVAL_MS = 80
-"""Interval of updates during a drag."""
+"""Interval of updates while a range is dragged, or the steps of a training change."""
 
 
 class Panel(QWidget):
@@ -75,6 +75,11 @@ class Panel(QWidget):
 
     def set_in_front(self, in_front: bool) -> None:
         """Set whether the panel is the visible one of its tabs."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no drawing of it is put off."""
+        return True
 
     def take_focus(self) -> None:
         """Give the focus to the main control."""

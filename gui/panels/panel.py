@@ -240,9 +240,9 @@ class ResultPanel(Panel):
         self.strip.againRequested.connect(self._on_button)
         self.words = WordsPage()
         self.words.button.clicked.connect(self._on_button)
-        # Between drawings of what changes with each frame, such as a training's step: painting the
-        # panel as well would cost the viewport a third of its frames.
-        self._rest, self._waits = QTimer(self, interval=INTERVAL_MS, singleShot=True), False
+        # The time between two drawings of what may change with each frame, such as a training's
+        # step: painting the panel as well would cost the viewport a third of its frames.
+        self._rest, self._draws_later = QTimer(self, interval=INTERVAL_MS, singleShot=True), False
         self._rest.timeout.connect(self._on_rested)
         self._builder = QTimer(self, interval=0, singleShot=True)
         self._builder.timeout.connect(self._make_content)
@@ -354,18 +354,18 @@ class ResultPanel(Panel):
         self.choices = choices
         self.choicesChanged.emit()
         self._show_choices()
-        self._waits = in_turn and self._rest.isActive()
-        if self._ready is not None and not self._waits:
+        self._draws_later = in_turn and self._rest.isActive()
+        if self._ready is not None and not self._draws_later:
             self._draw()
             if in_turn:
                 self._rest.start()
         self.ask()
 
     def _on_rested(self) -> None:
-        if self._waits and self._ready is not None:
+        if self._draws_later and self._ready is not None:
             self._draw()
             self._rest.start()
-        self._waits = False
+        self._draws_later = False
 
     def _follow_model(self) -> None:
         self._followed = model = self.session.model
@@ -663,11 +663,13 @@ class ResultPanel(Panel):
             self._set_playing(False)
             if isinstance(self.content, PanelBody):
                 self.content.leave()
-        if in_front is not self._in_front and self._guide is not None:
-            self.guideRequested.emit(self._guide if in_front else None)
+        changed, guide = in_front is not self._in_front, self._guide
         self._in_front = in_front
         if in_front:
             self._catch_up()
+        if changed and guide is not None and guide is self._guide:  # a new one has been told
+            self.guideRequested.emit(guide if in_front else None)
+        if in_front:
             self.watched.emit()
         else:
             self.others.ask(asking=False)
@@ -707,10 +709,15 @@ class ResultPanel(Panel):
         self.others.close()
         self.playback.stop()
         self._rest.stop()
+        self._builder.stop()
         self._grid.stop()
         if isinstance(self.content, PanelBody):
             self.content.stop()
         super().release()
+
+    @property
+    def is_settled(self) -> bool:
+        return not self._draws_later
 
     def take_focus(self) -> None:
         if isinstance(self.content, PanelBody):

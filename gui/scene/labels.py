@@ -112,7 +112,8 @@ class Coverage:
     Parameters
     ----------
     curve
-        (m, 2) pixels of the points; those on the lines between them count as well.
+        (m, 2) pixels of the points, hardly more than :data:`MOST_COUNTED`; those on the lines
+        between them count as well.
     size, cell
         The view's size, and that of the cells to which boxes are rounded, in pixels.
     """
@@ -120,7 +121,6 @@ class Coverage:
     def __init__(self, curve: np.ndarray, size: tuple[int, int], cell: float) -> None:
         self._cell = cell
         self._shape = (int(size[0] / cell) + 1, int(size[1] / cell) + 1)
-        curve = curve[:: max(1, len(curve) // MOST_COUNTED)]
         between = min(max(1, MOST_COUNTED // max(1, len(curve))), MOST_BETWEEN)
         shares = np.arange(between)[:, None, None] / between
         along = (curve[:-1] + shares * (curve[1:] - curve[:-1])).reshape(-1, 2)

@@ -194,7 +194,7 @@ class CurveAligner:
             self._kept[key] = found
             self._refresh()
 
-        import scipy  # noqa: F401 (not first on two threads: see MainWindow._build_panels)
+        import scipy  # noqa: F401, before a thread imports its modules: see the window's panels
 
         self._jobs.start(SLOT, function, keep, self._on_failed)
 

@@ -150,7 +150,7 @@ class QtJobs(QObject):
     def deliver(self, slot: str, patience_ms: int) -> None:
         """Deliver a slot's result now, not in the event loop, if it is done within the time.
 
-        Only used before the window is first shown.
+        Only used before the event loop runs.
         """
         if slot in self._latest:
             wait([self._latest[slot]], patience_ms / 1000)

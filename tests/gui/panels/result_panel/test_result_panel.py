@@ -231,27 +231,32 @@ def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_t
     assert len(hand_jobs.started) == 1
 
 
-def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch):
+@pytest.mark.parametrize("behind_a_tab", [False, True])
+def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch, behind_a_tab):
     panel, drawn = opened.panel, []
+
+    def show(seen):
+        (panel.set_in_front if behind_a_tab else panel.setVisible)(seen)
+
     draw = panel.content.draw
     monkeypatch.setattr(panel.content, "draw", lambda view: (drawn.append(view.theme), draw(view)))
-    panel.hide()
+    show(False)
     panel.set_theme(DARK)
     panel.set_theme(LIGHT)
     panel.set_theme(DARK)
     assert not drawn
-    panel.show()
+    show(True)
     assert drawn == [DARK]
     assert panel.content.theme is DARK
-    panel.hide()
-    panel.show()
+    show(False)
+    show(True)
     assert drawn == [DARK]  # nothing has changed meanwhile
     # A theme that was chosen while there was no result is that of the next one.
     FAILURES.append(HelixscopeError("No sum.", ""))
     panel.configure(column=1)
-    panel.hide()
+    show(False)
     panel.set_theme(LIGHT)
-    panel.show()
+    show(True)
     assert panel.content.theme is LIGHT
 
 
