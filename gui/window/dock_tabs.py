@@ -299,6 +299,9 @@ class GroupBar(QWidget):
             button.clicked.connect(slot)
             row.addWidget(button)
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.accept()  # Qt's bar below would change the dock in front
+
     def show_docks(self, titles: Mapping[str, str], front: str) -> None:
         """Show the groups of docks, which are given with their titles."""
         groups: dict[str, tuple[str, ...]] = {}
@@ -385,7 +388,7 @@ class _Tabs(QTabBar):
             self.maximizeRequested.emit(at)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # Qt's would change tabs, and so build one panel after another
+        event.accept()  # Qt's would change tabs, and so build one panel after another
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         at = self.tabAt(event.pos())

@@ -1,8 +1,8 @@
 """The tabs under the viewport in the real window: built when seen, floated, closed, found again."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QContextMenuEvent, QWheelEvent
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
@@ -164,14 +164,16 @@ def test_a_tab_is_closed_by_the_middle_button_or_its_menu(window, bar):
 
 def test_the_wheel_opens_no_panel(window, bar, settle):
     click_panel(window, bar, "shape")
-    at = QPointF(tab(bar, "Shape"))
-    event = QWheelEvent(
-        at, bar.tabs.mapToGlobal(at), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton, NONE,
-        Qt.ScrollPhase.NoScrollPhase, False,
-    )  # fmt: skip
-    QApplication.sendEvent(bar.tabs, event)
     settle()
-    assert is_front(window, "shape")
+    middle = bar.height() // 2
+    rooms = [QPoint(part.rect().right() - 1, middle) for part in (bar.tabs, bar)]
+    for at in (tab(bar, "Shape"), *rooms, bar.buttons["close"].geometry().center()):
+        place = bar.mapTo(window, at)
+        for way in (120, -120):
+            # From the window: an event that is sent to the tabs is not passed on to their parents.
+            QTest.wheelEvent(window.windowHandle(), place, QPoint(0, way))
+            settle()
+            assert is_front(window, "shape"), at
 
 
 def test_a_bar_that_covers_no_tabs_now_stays_hidden_when_qt_resizes_its_own(bar):
