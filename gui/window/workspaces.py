@@ -330,11 +330,21 @@ class Maximized:
             dock.visibilityChanged.disconnect(self._soon.start)
 
     def _on_toggled(self) -> None:
-        """Put the others back when the maximised panels have been closed: nothing would be left."""
-        if self.layout is not None and self._kept and all(dock.isHidden() for dock in self._kept):
-            self.restore()
-            for dock in self._kept:
-                dock.hide()
+        """Put the others back when no maximised panel is left in the window."""
+        if self.layout is None or not self._kept:
+            return
+        if not all(dock.isHidden() or dock.isFloating() for dock in self._kept):
+            return
+        closed = [dock for dock in self._kept if dock.isHidden()]
+        floating = {dock: dock.pos() for dock in self._kept if dock not in closed}
+        self.restore()  # also of those that float
+        for dock in closed:
+            dock.hide()
+        for dock, place in floating.items():
+            size = dock.size()
+            dock.setFloating(True)
+            dock.resize(size)  # not as large as the window
+            dock.move(place)
 
 
 def _centre(window: HostWindow) -> QWidget:

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog
+from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
 from gui.panels.table import PANELS
 from gui.window.focus_navigation import in_front
@@ -207,6 +207,11 @@ def maximise(window, name, settle):
     assert not window.viewport.isVisible()
 
 
+def button(dock, sign):
+    buttons = dock.titleBarWidget().findChildren(QToolButton)
+    return next(one for one in buttons if one.text() == sign)
+
+
 def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
     application, window, workspaces, settle, tmp_path
 ):
@@ -269,6 +274,21 @@ def test_a_maximised_panel_that_is_closed_gives_the_others_their_places(
     qtbot.waitUntil(window.viewport.isVisible)
     settle()
     assert fronts(window) == SIDE - {"inspector"}
+
+
+def test_a_maximised_panel_that_is_floated_leaves_the_others_in_the_window(
+    window, workspaces, settle, qtbot
+):
+    dock = window.docks["inspector"]
+    size = dock.size()
+    maximise(window, "inspector", settle)
+    QTest.mouseClick(button(dock, "↗"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(window.viewport.isVisible)
+    settle()
+    assert dock.isFloating()
+    assert dock.size() == size
+    assert fronts(window) == SIDE
+    assert workspaces.maximized.layout is None
 
 
 def test_side_panels_go_and_come_back(window, workspaces, settle):
