@@ -44,12 +44,15 @@ class DockTabs(QObject):
         The bar of the central widget.
     maximize
         Called with a dock to maximise, or to bring back.
+    put_back
+        Called before the panels are put away, to bring back what a maximised one hides.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
         super().__init__(window)
         self._window, self._docks = window, docks
         self.maximize: Callable[[QDockWidget], None] = lambda dock: None
+        self.put_back: Callable[[], None] = lambda: None
         self._latest: dict[str, str] = {}  # The dock that was in front last, by group
         self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
         self._open = True
@@ -86,6 +89,7 @@ class DockTabs(QObject):
 
     def close(self) -> None:
         """Put all docked panels away."""
+        self.put_back()
         self._put_away = tuple(
             name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
         )

@@ -124,8 +124,9 @@ def build_parts(
     window.workspaces = Workspaces(
         window, window.lesson_player, window.commands.menus["Workspaces"]
     )
-    window.results.tabs.maximize = window.workspaces.maximized.toggle
     maximized = window.workspaces.maximized
+    window.results.tabs.maximize = maximized.toggle
+    window.results.tabs.put_back = maximized.bring_view
     window.lesson_player.put_back = maximized.restore
     window.lesson_player.is_covered = lambda: maximized.layout is not None
     _build_recent_menu(window)

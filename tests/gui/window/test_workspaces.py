@@ -291,6 +291,27 @@ def test_a_maximised_panel_that_is_floated_leaves_the_others_in_the_window(
     assert workspaces.maximized.layout is None
 
 
+def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
+    window, workspaces, settle, qtbot
+):
+    window.bring("norms")
+    window.docks["training"].close()
+    settle()
+    height = window.docks["norms"].height()
+    shown = {name for name in PANELS if not window.docks[name].isHidden()}
+    maximise(window, "norms", settle)
+    command = window.commands.by_name["panels_below"]
+    command.trigger()
+    qtbot.waitUntil(window.viewport.isVisible)
+    settle()
+    assert fronts(window) == SIDE
+    command.trigger()
+    settle()
+    assert fronts(window) == SIDE | {"norms"}
+    assert {name for name in PANELS if not window.docks[name].isHidden()} == shown
+    assert window.docks["norms"].height() == pytest.approx(height, abs=2)
+
+
 def test_side_panels_go_and_come_back(window, workspaces, settle):
     window.docks["view"].hide()
     settle()
