@@ -128,7 +128,7 @@ def build_parts(
     window.results.tabs.maximize = maximized.toggle
     window.results.tabs.put_back = maximized.bring_view
     window.lesson_player.put_back = maximized.restore
-    window.lesson_player.is_covered = lambda: maximized.layout is not None
+    window.lesson_player.is_covered = lambda: maximized.hides(window.docks[LESSON])
     _build_recent_menu(window)
     window.status_bar = StatusBar(session, theme)
     window.setStatusBar(window.status_bar)

@@ -268,6 +268,7 @@ class Maximized:
         self.layout: Layout | None = None
         self._state = QByteArray()
         self._kept: tuple[QDockWidget, ...] = ()
+        self._hidden: tuple[QDockWidget, ...] = ()
         # Later: a panel that begins to float, also under a drag, is hidden for a moment.
         self._soon = QTimer(window, interval=0, singleShot=True)
         self._soon.timeout.connect(self._on_toggled)
@@ -287,11 +288,12 @@ class Maximized:
         self.layout, self._state = take_layout(window), window.saveState()
         kept = () if dock is None else (dock, *window.tabifiedDockWidgets(dock))
         self._kept = kept
+        docked = [other for other in window.docks.values() if not other.isFloating()]
+        self._hidden = tuple(other for other in docked if other not in kept)
         window.setUpdatesEnabled(False)
         try:
-            for other in window.docks.values():
-                if other not in kept and not other.isFloating():
-                    other.hide()
+            for other in self._hidden:
+                other.hide()
             if dock is not None:
                 dock.show()
                 dock.raise_()
@@ -317,6 +319,10 @@ class Maximized:
                     dock.raise_()
         finally:
             window.setUpdatesEnabled(True)
+
+    def hides(self, dock: QDockWidget) -> bool:
+        """Return whether a dock is hidden while another, or the 3D view, is maximised."""
+        return self.layout is not None and dock in self._hidden
 
     def bring_view(self) -> None:
         """Put all back if the 3D view is hidden by a maximised panel."""

@@ -312,6 +312,23 @@ def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
     assert window.docks["norms"].height() == pytest.approx(height, abs=2)
 
 
+def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximised_view(
+    window, workspaces, settle, qtbot
+):
+    window.lesson_player.open()
+    window.docks["lesson"].setFloating(True)
+    settle()
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    settle()
+    assert fronts(window) == {"lesson"}
+    window.docks["lesson"].close()
+    qtbot.waitUntil(lambda: not window.lesson_player.on)
+    settle()
+    assert fronts(window) == SIDE
+    assert workspaces.maximized.layout is None
+
+
 def test_side_panels_go_and_come_back(window, workspaces, settle):
     window.docks["view"].hide()
     settle()
