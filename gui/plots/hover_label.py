@@ -33,6 +33,7 @@ class HoverLabel(PlainLabel):
         if point is None or not text:
             self.hide()
             return
+        self.ensurePolished()  # the style sheet has its font
         room = int(area.width()) - PADDING
         lines = (self._elided(line, room) for line in text.split("\n"))
         shown = visible_lines("\n".join(lines))

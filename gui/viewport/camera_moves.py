@@ -49,6 +49,11 @@ class CameraMoves:
         return self._path[1] if self.easing and self._path is not None else None
 
     @property
+    def restoring(self) -> bool:
+        """Whether the camera is moving to a saved pose."""
+        return self.easing and self._is_saved
+
+    @property
     def going_round(self) -> bool:
         """Whether the camera turns once around."""
         return self._round.state() == QVariantAnimation.State.Running

@@ -261,15 +261,19 @@ class ViewCamera(QObject):
             framing, self._framing = self._framing, None
             if isinstance(framing, Place):
                 self._followed, self._follows = self._session.positions, framing.follows
-            pose = framing.pose if isinstance(framing, Place) else self._pose_of(framing)
-            if self._moves.easing:
-                self._moves.halt()
-                self._antialiasing.rest()
-            pose.apply(camera)
+                self._set_pose(framing.pose)
+            elif not self._moves.restoring:
+                self._set_pose(self._pose_of(framing))
         self._interactor.renderer.ResetCameraClippingRange()
         if self._scene.state is not None and self._at != where(camera):
             self._at = where(camera)
             self.moved.emit()
+
+    def _set_pose(self, pose: CameraPose) -> None:
+        if self._moves.easing:
+            self._moves.halt()
+            self._antialiasing.rest()
+        pose.apply(self._interactor.camera)
 
     def keep_size(self, before: QSize) -> None:
         """Keep the curve as large as possible when the view is resized."""
