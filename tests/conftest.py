@@ -43,11 +43,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: tests of the window wait much of their time."""
-    return 1 + (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
     """Let workers report tests whose captured output UTF-8 cannot represent."""

@@ -121,16 +121,19 @@ def described_settings(settings):
     )
 
 
-def assert_first_layout(window):
-    """The docks are where they are first, for the bytes of Qt that 0.1 wrote are not read."""
+def assert_first_layout(window, *, results):
+    """The docks are where they are first, for the bytes of Qt that 0.1 wrote are not read.
+
+    ``results`` is whether the panels of results are open.
+    """
     for dock in DOCKS:
         widget = window.docks[dock.name]
         assert window.dockWidgetArea(widget) == dock.area
         assert not widget.isFloating()
         if dock.area != BOTTOM:
             assert widget.isHidden() is dock.closed
-    # The result panels are open or closed together.
-    assert len({window.docks[d.name].isHidden() for d in DOCKS if d.area == BOTTOM}) == 1
+    shown = {not window.docks[dock.name].isHidden() for dock in DOCKS if dock.area == BOTTOM}
+    assert shown == {results}
 
 
 def without_bytes(said):
@@ -285,7 +288,7 @@ def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_s
     shown, chosen = described_work(window.work.take(file)), expected["work"]["panels"]
     assert_same_view(shown, expected["work"])
     assert_same_choices(shown["panels"], chosen, session.model)
-    assert_first_layout(window)
+    assert_first_layout(window, results=bool(expected["work"]["panel"]))
     kept = [one["key"] for one in expected["work"]["bookmarks"]]
     assert [one.key for one in session.bookmarks] == kept
     for panel in chosen:
@@ -346,7 +349,7 @@ def test_a_window_starts_with_the_settings(name, start_application, remembered, 
     application = start_application("sample", settings=remembered(name), wait=False)
     wait_until_shown(application)
     expected, session = EXPECTED["settings"][name], application.session
-    assert_first_layout(application.window)
+    assert_first_layout(application.window, results=False)
     assert application.settings.theme == expected["settings"]["theme"]
     # What was just opened is the first of what was opened lately; tests have no network.
     wanted = without(expected["settings"]["session"], "recent", "offline")
