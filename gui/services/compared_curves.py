@@ -71,7 +71,8 @@ class ComparedCurves:
         self._question_of, self._ask, self._changed = question_of, ask, changed
         self._asking = False
         self._curves = compared_curves(session, slot, question_of)
-        self._listening, self._others = Listening(), Listening()
+        self._listening = Listening()
+        self._others: dict[int, tuple[Session, Listening]] = {}
         events = session.events
         self._listening.to(events.compared, self._follow)
         for signal in (events.hidden_curves, events.compared_colors, events.model):
@@ -81,7 +82,9 @@ class ComparedCurves:
     def close(self) -> None:
         """Stop listening."""
         self._listening.stop()
-        self._others.stop()
+        for _, listening in self._others.values():
+            listening.stop()
+        self._others.clear()
 
     @property
     def curves(self) -> tuple[ComparedCurve, ...]:
@@ -107,15 +110,24 @@ class ComparedCurves:
         )
 
     def _follow(self) -> None:
-        self._others.stop()
-        for compared in self._session.compared:
-            events = compared.session.events
-            follow = partial(self._on_changed, compared.key, compared.session)
-            for signal in (events.model, events.positions, events.dragging, events.components):
-                self._others.to(signal, follow)
-            self._others.to(events.answers, self._on_answers_changed)
-            self._ask_about(compared.key, compared.session)
+        here = {compared.key: compared.session for compared in self._session.compared}
+        for key, (session, listening) in tuple(self._others.items()):
+            if here.get(key) is not session:
+                listening.stop()
+                del self._others[key]
+        for key, session in here.items():
+            if key not in self._others:
+                self._others[key] = session, self._listening_to(key, session)
+            self._ask_about(key, session)
         self._show()
+
+    def _listening_to(self, key: int, session: Session) -> Listening:
+        events, listening = session.events, Listening()
+        follow = partial(self._on_changed, key, session)
+        for signal in (events.model, events.positions, events.dragging, events.components):
+            listening.to(signal, follow)
+        listening.to(events.answers, self._on_answers_changed)
+        return listening
 
     def _on_changed(self, key: int, other: Session) -> None:
         # Nothing is asked or drawn with every tick of a drag, nor in a hidden panel.

@@ -253,9 +253,14 @@ class Comparing:
 
     def clear(self) -> None:
         """Remove all models but the open one."""
+        if not self._keepers:
+            return
         with self.step("closing the others"):
             for key in tuple(self._keepers):
-                self.remove(key)
+                self._let_go(key)
+            self._arrange([MAIN])
+            self._share_colors()
+            self.marks.narrow()
 
     def move(self, key: int, step: int) -> None:
         """Move a model by some places in the grid, at most to its ends."""
