@@ -338,8 +338,8 @@ def test_a_view_that_is_resized_while_the_camera_moves_is_framed_in_its_new_size
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
-def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewport, settle):
-    """Half-way it is flat, so its points at rest cannot be found from those that are shown."""
+def mirror_half_way(viewport, settle):
+    """Let the curve turn to its components' true directions, of which one is mirrored, half-way."""
     session, ease = viewport.session, viewport._turn_ease._ease
     session.keep_turned = True
     session.turn = np.diag([1.0, -1.0, 1.0])
@@ -347,6 +347,11 @@ def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewpor
     session.keep_turned = False
     session.turn = np.eye(3)
     ease.setCurrentTime(ease.duration() // 2)
+
+
+def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewport, settle):
+    """Half-way it is flat, so its points at rest cannot be found from those that are shown."""
+    mirror_half_way(viewport, settle)
     assert np.linalg.matrix_rank(viewport.scene.displayed, tol=1e-6) == 2
     viewport.camera.view("xy")
     settle()
@@ -358,13 +363,7 @@ def test_a_view_chosen_while_the_curve_is_mirrored_shows_the_whole_curve(viewpor
 
 
 def test_a_point_focused_while_the_curve_turns_comes_to_the_middle(viewport, settle):
-    session, ease = viewport.session, viewport._turn_ease._ease
-    session.keep_turned = True
-    session.turn = np.diag([1.0, -1.0, 1.0])
-    settle()
-    session.keep_turned = False
-    session.turn = np.eye(3)
-    ease.setCurrentTime(ease.duration() // 2)
+    mirror_half_way(viewport, settle)
     viewport.camera.focus_on(100)
     settle()
     scene = viewport.scene
