@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QRect, QSize, Signal
+from PySide6.QtCore import QPoint, QRect, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -54,6 +54,10 @@ class ViewGrid(QWidget):
         self._joined: set[int] = set()
         self._left: dict[int, tuple[Outlook, bool]] = {}
         self._laid_out: tuple[object, ...] = ()
+        # A view's first showing sets up its OpenGL: one for each turn of the event loop.
+        self._to_show: list[GridCell] = []
+        self._next = QTimer(self, interval=0)
+        self._next.timeout.connect(self._show_next)
         self.bar = GridBar(session)
         self.bar.addRequested.connect(add)
         self.bar.clearRequested.connect(comparing.clear)
@@ -102,7 +106,9 @@ class ViewGrid(QWidget):
     @property
     def idle(self) -> bool:
         """Whether everything visible is drawn and nothing moves."""
-        return all(one.idle or one.session.model is None for one in self.viewports)
+        return not self._to_show and all(
+            one.idle or one.session.model is None for one in self.viewports
+        )
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
@@ -128,6 +134,7 @@ class ViewGrid(QWidget):
     def release(self) -> None:
         """Stop listening and release all views; called by the owner on closing."""
         self._listening.stop()
+        self._next.stop()
         self.bar.release()
         self.strip.release()
         for cell in self.cells.values():
@@ -143,6 +150,7 @@ class ViewGrid(QWidget):
 
     def _add_cell(self, viewport: Viewport, key: int) -> None:
         cell = self.cells[key] = GridCell(viewport, key, main=key == MAIN)
+        cell.hide()  # so that not the layout shows it, but _show_next
         cell.mainRequested.connect(lambda: self._comparing.make_main(key))
         cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
         cell.closeRequested.connect(lambda: self._comparing.remove(key))
@@ -221,12 +229,21 @@ class ViewGrid(QWidget):
                 cell.hide()
         for at, key in enumerate(shown):
             self._layout.addWidget(self.cells[key], at // columns, at % columns)
-            self.cells[key].show()
+        self._to_show = [cell for cell in self.shown_cells if cell.isHidden()]
+        if not self._next.isActive():
+            self._show_next()
         for line in range(max(self._layout.rowCount(), self._layout.columnCount())):
             rows = math.ceil(len(shown) / columns)
             self._layout.setRowStretch(line, int(line < rows))
             self._layout.setColumnStretch(line, int(line < columns))
         self.strip.setVisible(len(shown) > 1)
+
+    def _show_next(self) -> None:
+        if self._to_show:
+            self._to_show.pop(0).show()
+            self._next.start()
+        else:
+            self._next.stop()
 
     def _cell_at(self, at: QPoint | None) -> GridCell | None:
         """Return the view at a point of the screen."""

@@ -127,6 +127,19 @@ def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
 
 
+def test_views_of_models_opened_together_are_shown_one_at_a_time(
+    application, grid, settle, short, long
+):
+    comparing = application.controller.comparing
+    keys = [comparing.add(source) for source in (short, long, short)]
+    shown = [grid.cells[key].isVisible() for key in keys]
+    assert shown == [True, False, False], "the others wait for the event loop"
+    settle()
+    assert all(cell.isVisible() for cell in grid.shown_cells)
+    areas = [cell.geometry() for cell in grid.shown_cells]
+    assert not any(a.intersects(b) for a in areas for b in areas if a is not b)
+
+
 def test_each_view_spans_its_own_range_and_the_one_bar_names_the_ends(
     application, grid, beside, settle, short
 ):
