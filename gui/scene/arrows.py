@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scene.hud import Box, Lines2D, Text2D, moved, union
+from gui.style.theme import SMALL
 
 if TYPE_CHECKING:
     import pyvista as pv
@@ -17,7 +18,7 @@ LENGTH, HEAD = 30.0, 5.0
 LABEL_GAP = 3.0
 """Gap between an arrow's tip and its label, in logical pixels."""
 REACH = (66.0, 48.0)
-"""Half the width and height of the arrows' backing, in logical pixels."""
+"""Half the width and height of the arrows' backing, in logical pixels, with the smallest font."""
 TOUCH = 12.0
 """An arrow's end is under the mouse up to this distance, in logical pixels."""
 SHORTEST = 8.0
@@ -31,6 +32,8 @@ class ComponentArrows:
     ----------
     hovered
         The arrow whose end is highlighted: 0 to 2, or None.
+    reach
+        Half the width and height of their backing, in logical pixels.
     """
 
     def __init__(self, renderer: pv.Renderer) -> None:
@@ -39,7 +42,8 @@ class ComponentArrows:
         for text in self.labels:
             text.place(0, 0, "centre", middle=True)
         self.hovered: int | None = None
-        self._colors, self._size = ("#000000", "#000000"), 1
+        self.reach = REACH
+        self._colors, self._size = ("#000000", "#000000"), SMALL
         self._tips = np.zeros((0, 2))
         self._boxes: list[Box] = []
         self._area: Box = (0.0, 0.0, 0.0, 0.0)
@@ -58,6 +62,7 @@ class ComponentArrows:
         """Set the labels' colour, that of a hovered one, and their logical size."""
         self._drawn = None
         self._colors, self._size = (color, highlight), size
+        self.reach = (REACH[0] * size / SMALL, REACH[1] * size / SMALL)
 
     def hide(self) -> None:
         """Hide arrows and labels."""
@@ -133,7 +138,7 @@ class ComponentArrows:
             for text, style in zip(self.labels, styles, strict=True):
                 text.style(*style)
         self._place(words, self._tips, directions, scale, dpi)
-        reach = np.array(REACH) * scale * length / LENGTH
+        reach = np.array(self.reach) * scale * length / LENGTH
         (left, bottom), (right, top) = (origin - reach).tolist(), (origin + reach).tolist()
         self._area = union([(left, bottom, right, top), *self._boxes])
 

@@ -247,8 +247,8 @@ class ColorBar2D:
     """
 
     WIDTH, HEIGHT, GAP, STEPS = 8, 120, 6, 64
-    LINE = 16
-    """Height of a line of text, in logical pixels."""
+    LINE = 1.45
+    """Height of a line of text, as a multiple of the font's size."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
         self._renderer = renderer
@@ -274,9 +274,14 @@ class ColorBar2D:
     def style(self, text: str, muted: str, size: int) -> None:
         """Set the colours of the texts and their size in logical pixels."""
         self.title.style(text, size)
-        self._style = (muted, size)
+        self._style, self._corner = (muted, size), None
         for one in (self.low, self.high, *self.names):
             one.style(muted, size)
+
+    @property
+    def _line(self) -> float:
+        """Height of a line of text, in logical pixels."""
+        return self.LINE * self._style[1]
 
     def show(
         self,
@@ -314,7 +319,7 @@ class ColorBar2D:
     def rows(self, between: tuple[float, float], scale: float) -> int:
         """Return for how many categories there is room; see :meth:`place`."""
         below, above = self._around(scale)
-        return max(int((between[1] - above - between[0] - below) / (self.LINE * scale)), 1)
+        return max(int((between[1] - above - between[0] - below) / (self._line * scale)), 1)
 
     def boxes(self, dpi: int) -> list[Box]:
         """Return the pixels of the title, and those of the bar with its texts, if shown."""
@@ -353,7 +358,7 @@ class ColorBar2D:
         if self._corner == (right, middle, *between, scale):
             return
         self._corner = (right, middle, *between, scale)
-        width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, self.LINE))
+        width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, self._line))
         below, above = self._around(scale)
         lowest, highest = between[0] + below, between[1] - above
         wanted = len(self._legend) * line if self._legend else scale * self.HEIGHT
@@ -372,7 +377,7 @@ class ColorBar2D:
 
     def _around(self, scale: float) -> tuple[float, float]:
         """Return the height of the texts below the bar, and of those above it."""
-        gap, line = self.GAP * scale, self.LINE * scale
+        gap, line = self.GAP * scale, self._line * scale
         return gap + 0.6 * line, gap + 2 * line
 
     def _place_legend(self, right: float, top: float, line: float, scale: float) -> None:

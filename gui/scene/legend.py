@@ -6,12 +6,14 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D
 
-from gui.scene.hud import Box, Text2D
+from gui.scene.hud import MIN_FONT_SIZE, Box, Text2D
 from gui.state.colors import legible, lookup_table
-from gui.style.theme import GRID, SMALL
+from gui.style.theme import GRID
 
-WIDTH, HEIGHT, LINE, STEPS = 28, 6, 18, 28
-"""Of a strip, the height of a line in logical pixels, and the colours of a strip."""
+WIDTH, HEIGHT, STEPS = 28, 6, 28
+"""Of a strip, in logical pixels, and its number of colours."""
+LINE = 1.6
+"""Height of a line, as a multiple of the font's size."""
 
 
 class CurveLegend:
@@ -21,13 +23,13 @@ class CurveLegend:
         self._renderer = renderer
         self._entries: tuple[tuple[str, str], ...] = ()
         self._lines: list[tuple[_Strip, Text2D]] = []
-        self._color, self._background = "#000000", "#ffffff"
+        self._color, self._background, self._size = "#000000", "#ffffff", MIN_FONT_SIZE
 
-    def style(self, color: str, background: str) -> None:
-        """Set the colours of the names and of what is behind them, ``#rrggbb``."""
-        self._color, self._background = color, background
+    def style(self, color: str, size: int, background: str) -> None:
+        """Set the colour and size of the names, and the colour behind them."""
+        self._color, self._background, self._size = color, background, size
         for _, text in self._lines:
-            text.style(color, SMALL)
+            text.style(color, size)
         self._color_strips()
 
     def show(self, entries: tuple[tuple[str, str], ...]) -> None:
@@ -37,7 +39,7 @@ class CurveLegend:
         self._entries = entries
         while len(self._lines) < len(entries):
             self._lines.append((_Strip(self._renderer), Text2D(self._renderer)))
-            self._lines[-1][1].style(self._color, SMALL)
+            self._lines[-1][1].style(self._color, self._size)
         for number, (strip, text) in enumerate(self._lines):
             if number < len(entries):
                 text.write(entries[number][0])
@@ -54,7 +56,7 @@ class CurveLegend:
         """Place it between two pixels from the left; return the pixels that it covers."""
         boxes = []
         for number, (strip, text) in enumerate(self._lines[: len(self._entries)]):
-            middle = top - (number + 0.5) * LINE * scale
+            middle = top - (number + 0.5) * LINE * self._size * scale
             strip.place(left, middle, scale)
             beside = left + (WIDTH + GRID) * scale
             text.place(beside, middle, middle=True)

@@ -77,7 +77,7 @@ class Marks:
         self._hover_ring.style(theme.hover, width)
         self._edges.style(theme.text, width + 2 * EDGE * scale)
         self._halos.style(background, width + 2 * (EDGE + HALO) * scale)
-        self.labels.style(theme.text, TEXT - 1, background)
+        self.labels.style(theme.text, theme.px(TEXT - 1), background)
         self.labels.leaders.style(theme.muted, scale)
         self._style_rims()
 

@@ -16,7 +16,7 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.scene.arrows import LENGTH, REACH, ComponentArrows
+from gui.scene.arrows import LENGTH, ComponentArrows
 from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
 from gui.scene.legend import CurveLegend
@@ -183,7 +183,7 @@ class HelixScene:
         if self._compact:
             return pose
         x, y = self._arrows_corner(width, self.plotter.render_window.GetDPI())
-        left, top = x - REACH[0] * self._scale, y + REACH[1] * self._scale
+        left, top = x - self.arrows.reach[0] * self._scale, y + self.arrows.reach[1] * self._scale
         seen = self._seen(points, pose)
         if not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
             return pose
@@ -336,11 +336,12 @@ class HelixScene:
         for name in ("faint", "faint points"):
             self._actors[name].mapper.SetScalarVisibility(False)
             self._actors[name].prop.color = theme.faint
-        self._bar.style(theme.text, theme.muted, SMALL)
-        self._caption.style(theme.muted, SMALL)
+        size = theme.px(SMALL)
+        self._bar.style(theme.text, theme.muted, size)
+        self._caption.style(theme.muted, size)
         self._plates.style(background)
-        self._legend.style(theme.text, background)
-        self.arrows.style_labels(theme.text, theme.accent, SMALL)
+        self._legend.style(theme.text, size, background)
+        self.arrows.style_labels(theme.text, theme.accent, size)
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
@@ -476,10 +477,10 @@ class HelixScene:
     def _arrows_corner(self, width: float, dpi: int) -> tuple[float, float]:
         """Return where the arrows begin: in the lower right, above a caption that extends there."""
         s = self._scale
-        x = width - (REACH[0] + GRID) * s
+        x = width - (self.arrows.reach[0] + GRID) * s
         caption = self._caption.box(dpi)
-        under = caption[3] if caption[2] > x - REACH[0] * s else 0.0
-        return x, under + (REACH[1] + GRID) * s
+        under = caption[3] if caption[2] > x - self.arrows.reach[0] * s else 0.0
+        return x, under + (self.arrows.reach[1] + GRID) * s
 
     def _lay_out(self) -> None:
         state, s = self._state, self._scale
@@ -508,14 +509,16 @@ class HelixScene:
         margin = 2 * GRID * s
         if self._compact:
             room = width - margin - 2 * COMPACT_CORNER[0] * s
-            self._caption.write(broken("\n".join(state.caption[MODEL_LINES:]), room / s))
+            self._caption.write(
+                broken("\n".join(state.caption[MODEL_LINES:]), room / s, self.theme.px(SMALL))
+            )
         self._place_caption(width, dpi)
         taken = [padded(self._caption.box(dpi), s)] if self._caption.text else []
         legend = self._legend.place(margin, height - 0.75 * margin, width - margin, s, dpi)
         self._corner = (width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s)
         if not self._compact:
             self._corner = self._arrows_corner(width, dpi)
-            between = (self._corner[1] + (REACH[1] + GRID) * s, height - GRID * s)
+            between = (self._corner[1] + (self.arrows.reach[1] + GRID) * s, height - GRID * s)
             rows = min(self._bar.rows(between, s), MOST_LEGEND)
             if rows != self._rows:
                 self._rows = rows
@@ -547,9 +550,9 @@ def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
 
 
 @lru_cache(maxsize=64)
-def broken(text: str, width: float) -> str:
-    """Break lines of the smallest font that are wider than ``width`` logical pixels."""
-    letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
+def broken(text: str, width: float, size: int) -> str:
+    """Break lines of a font's size that are wider than ``width``, both in logical pixels."""
+    letters = max(round(width / (LETTER * size)), FEWEST_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
 
 

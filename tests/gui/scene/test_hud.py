@@ -54,6 +54,19 @@ def test_a_long_title_and_the_bar_have_boxes_of_their_own(bar):
     assert rest[0] == min(text.box(72)[0] for text in bar.names)
 
 
+@pytest.mark.parametrize("size", [11, 14, 24])
+def test_lines_of_text_are_as_far_apart_as_their_font_needs(bar, size):
+    bar.style("#000000", "#888888", size)
+    bar.show("Position", ("0", "9"), TABLE)
+    bar.place(290, 200, (10, 390), 1.0)
+    assert bar.title.box(72)[1] >= bar.high.box(72)[3]
+    bar.show("kind", ("", ""), TABLE, [(name, TABLE[0]) for name in ("(noun)", "(verb)", "(jot)")])
+    bar.place(290, 200, (10, 390), 1.0)
+    boxes = [text.box(72) for text in (bar.title, *bar.names)]
+    for above, below in zip(boxes, boxes[1:], strict=False):
+        assert above[1] >= below[3], "no line covers the one below it"
+
+
 def test_without_values_there_is_no_bar(bar):
     bar.show("Token", ("", ""), TABLE)
     bar.place(290, 200, (10, 390), 1.0)

@@ -63,3 +63,15 @@ def test_a_small_window_holds_it_and_no_choice_is_cut_off(application, wait_unti
     ]
     assert cut == []
     assert window.viewport.width() >= 480
+
+
+def test_captions_in_the_view_grow_with_it(application):
+    scene = application.window.viewport.scene
+    below, lines = {}, {}
+    for size in (min(TEXT_SIZES), max(TEXT_SIZES)):
+        application.choose_text_size(size)
+        QApplication.processEvents()
+        below[size] = scene.margins((1000, 1000)).bottom
+        lines[size] = scene.arrows.reach[1]
+    assert below[max(TEXT_SIZES)] > 1.2 * below[min(TEXT_SIZES)]
+    assert lines[max(TEXT_SIZES)] > 1.2 * lines[min(TEXT_SIZES)]
