@@ -5,7 +5,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QWidget
 
+from gui.export.film_dialog import FilmDialog, FilmOptions, FilmProgress, TurntableDialog
 from gui.export.save_picture import PictureDialog, PictureOptions
+from gui.export.turntable import Turn
+from gui.panels.compare.columns import STANDARD, ColumnChooser
 from gui.window.dialogs import about_dialog, shortcuts_dialog
 from gui.window.docks import DOCKS
 
@@ -69,6 +72,10 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
         shortcuts_dialog(window),
         about_dialog(window),
         PictureDialog(PictureOptions(), window.size(), window),
+        FilmDialog(FilmOptions(), window.size(), 40, window),
+        TurntableDialog(FilmOptions(), Turn(), window.size(), window.size(), (1, 2, 3), window),
+        FilmProgress("Save turntable", "turn.mp4", 90, window),
+        ColumnChooser(STANDARD, window),
     ]
     for dialog in made:
         dialog.show()
@@ -76,6 +83,7 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
         dialog.close()
         dialog.deleteLater()
     assert {"Settings", "Keyboard shortcuts", "Palette", "Keyboard and mouse reference"} <= {*found}
+    assert {dialog.windowTitle() for dialog in made} <= {*found}
     assert {name: some for name, some in found.items() if some} == {}
 
 
