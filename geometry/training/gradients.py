@@ -47,21 +47,27 @@ class Gradients:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def compute(self, tokens: torch.Tensor) -> float:
+    def compute(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> float:
         """Set ``grad`` of the parameters to a batch's gradient; return the mean loss.
 
         Parameters
         ----------
-        tokens : (batch, n_positions) int64
+        tokens : (batch, window) int64
+        starts : (batch,) int64
+            Position of each window's first token; 0 for all if None.
 
         Returns
         -------
         Nats per predicted token.
         """
+        import torch
+
         for parameter in self._parameters:
             parameter.grad = None
         mean = 0.0
-        for n_windows, loss, gradients in self._shares(tokens):
+        if starts is None:
+            starts = torch.zeros(len(tokens), dtype=torch.int64)
+        for n_windows, loss, gradients in self._shares(tokens, starts):
             weight = n_windows / len(tokens)
             mean += weight * loss
             for parameter, gradient in zip(self._parameters, gradients, strict=True):
@@ -71,19 +77,23 @@ class Gradients:
                     parameter.grad.add_(gradient, alpha=weight)
         return mean
 
-    def _shares(self, tokens: torch.Tensor) -> Iterable[_Share]:
+    def _shares(self, tokens: torch.Tensor, starts: torch.Tensor) -> Iterable[_Share]:
         import torch
 
         if self._pool is None:
-            return (self._share(tokens.to(self._device)),)
-        return self._pool.map(self._share, torch.split(tokens, max(1, _SHARE // tokens.shape[1])))
+            return (self._share(tokens.to(self._device), starts.to(self._device)),)
+        size = max(1, _SHARE // tokens.shape[1])
+        return self._pool.map(self._share, torch.split(tokens, size), torch.split(starts, size))
 
-    def _share(self, tokens: torch.Tensor) -> _Share:
+    def _share(self, tokens: torch.Tensor, starts: torch.Tensor) -> _Share:
         import torch
 
+        positions = starts[:, None] + torch.arange(tokens.shape[1], device=starts.device)
         with self._precision():
-            # transformers shifts the labels: the last position has none, and so gets no gradient.
-            loss = self._network(input_ids=tokens, labels=tokens, use_cache=False).loss
+            # transformers shifts the labels: the last token of a window has none.
+            loss = self._network(
+                input_ids=tokens, labels=tokens, position_ids=positions, use_cache=False
+            ).loss
         # Not backward(), with which threads would add to the same tensors.
         return len(tokens), loss.item(), torch.autograd.grad(loss, self._parameters)
 

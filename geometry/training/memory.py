@@ -46,15 +46,13 @@ class Memory:
         """Return the tensors of :mod:`geometry.history.record`."""
         steps = np.asarray(self.steps, np.int64)
         shape = (len(steps), settings.positions, settings.width)
-        tensors: dict[str, npt.NDArray[Any]] = {
+        return {
             "steps": steps,
             "tokens": steps * settings.tokens_per_step,
             "losses": np.asarray(self.losses, np.float32),
             "positions": np.asarray(self.tables, np.float16).reshape(shape),
+            "decays": np.asarray(self.decays, np.float64),
         }
-        if not settings.factored:  # no row of a product decays alone
-            tensors["decays"] = np.asarray(self.decays, np.float64)
-        return tensors
 
     @classmethod
     def of_tensors(cls, tensors: dict[str, npt.NDArray[Any]]) -> Memory:
@@ -62,7 +60,7 @@ class Memory:
         return cls(
             tensors["steps"].tolist(),
             [float(loss) for loss in tensors["losses"]],
-            tensors.get("decays", np.ones(len(tensors["steps"]))).tolist(),
+            tensors["decays"].tolist(),
             list(tensors["positions"]),
         )
 

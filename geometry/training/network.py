@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from geometry.training.settings import TrainingSettings
@@ -45,48 +44,17 @@ def new_network(settings: TrainingSettings, end: int) -> Any:
         network.loss_type = "ForCausalLM"  # otherwise transformers guesses it and logs a message
         # Noise as large as the other weights' would take long to decay.
         torch.nn.init.normal_(network.transformer.wpe.weight, std=settings.position_std)
-        if settings.factored:
-            _factor(network.transformer.wpe, settings)
     return network
-
-
-def _factor(embedding: Any, settings: TrainingSettings) -> None:
-    """Replace P by a product of two matrices, whose entries begin with P's standard deviation."""
-    import torch
-    from torch.nn.utils.parametrize import register_parametrization
-
-    class Product(torch.nn.Module):
-        def forward(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-            return rows @ columns
-
-        def right_inverse(self, P: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            d_model = P.shape[1]
-            std = math.sqrt(settings.position_std / math.sqrt(d_model))
-            return torch.randn_like(P) * std, P.new_empty(d_model, d_model).normal_(std=std)
-
-    register_parametrization(embedding, "weight", Product(), unsafe=True)
-
-
-def model_weights(network: Any) -> dict[str, torch.Tensor]:
-    """Return the weights by their names in GPT-2, without factors."""
-    weights = dict(network.named_parameters())
-    factors = [name for name in weights if ".parametrizations." in name]
-    for name in factors:
-        del weights[name]
-    if factors:
-        weights["transformer.wpe.weight"] = network.transformer.wpe.weight
-    return weights
 
 
 def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW:
     """Create AdamW with decay of all matrices, including P and the token embeddings."""
     import torch
 
-    positions = list(network.transformer.wpe.parameters())
-    own = {id(weight) for weight in positions}
-    others = [weight for weight in network.parameters() if id(weight) not in own]
+    P = network.transformer.wpe.weight
+    others = [weight for weight in network.parameters() if weight is not P]
     groups = [
-        {"params": positions, "weight_decay": position_decay(settings)},
+        {"params": [P], "weight_decay": position_decay(settings)},
         {
             "params": [one for one in others if one.dim() >= 2],
             "weight_decay": settings.weight_decay,
@@ -97,7 +65,7 @@ def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW
 
 
 def position_decay(settings: TrainingSettings) -> float:
-    """Return the weight decay of P, or of its factors."""
+    """Return the weight decay of P."""
     own = settings.position_decay
     return settings.weight_decay if own is None else own
 

@@ -18,8 +18,14 @@ from geometry.training.network import (
     new_optimizer,
     position_decay,
 )
+from geometry.training.position_rows import PositionRows
 from geometry.training.run_folder import RunFolder
-from geometry.training.schedule import learning_rate, snapshot_steps, window_length
+from geometry.training.schedule import (
+    learning_rate,
+    positions_in_use,
+    snapshot_steps,
+    window_length,
+)
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.state import read_state, write_state
 from geometry.training.text import Corpus
@@ -150,7 +156,9 @@ class _Run:
         if bfloat16 is None:
             bfloat16 = bfloat16_is_faster(device)
         self._gradients = Gradients(self._network, device, bfloat16=bfloat16)
-        kept = read_state(place.work, self._network, self._optimizer)
+        table = self._network.transformer.wpe.weight
+        self._rows = PositionRows(table, self._optimizer, settings)
+        kept = read_state(place.work, self._network, self._optimizer, self._rows)
         self._memory, self._step, self._decay = kept or (Memory(), 0, 1.0)
         place.go_on_from(self._step)
 
@@ -181,9 +189,12 @@ class _Run:
         rate = learning_rate(self._settings, self._step)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
+        in_use = positions_in_use(self._settings, self._step)
+        self._rows.join(in_use)
         length = window_length(self._settings, self._step)
-        windows = torch.from_numpy(self._windows.at(self._step, length))
-        value = self._gradients.compute(windows)
+        windows = self._windows.at(self._step, length)
+        starts = self._windows.starts(self._step, len(windows), in_use - length + 1)
+        value = self._gradients.compute(torch.from_numpy(windows), torch.from_numpy(starts))
         if not np.isfinite(value):
             raise TrainingError(
                 f"The loss is not a number at step {self._step:,}.",
@@ -193,6 +204,7 @@ class _Run:
             self._keep(0, value)
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._settings.clip)
         self._optimizer.step()
+        self._rows.keep_few_directions()
         self._decay *= 1 - rate * position_decay(self._settings)
         self._step += 1
         return value
@@ -204,7 +216,7 @@ class _Run:
     def _write_state(self) -> None:
         write_state(
             self._place.work, self._settings, self._network, self._optimizer,
-            self._memory, self._step, self._decay,
+            self._rows, self._memory, self._step, self._decay,
         )  # fmt: skip
 
     def _write_model(self) -> None:

@@ -14,7 +14,6 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.whole_files import not_written, parts_in, writing
 from geometry.training.keeping import atomically, write_json
-from geometry.training.network import model_weights
 from geometry.training.settings import TrainingError, TrainingSettings
 
 _ABOUT = "training.json"
@@ -115,7 +114,7 @@ class RunFolder:
         # The token embeddings are also the output matrix, and stored once.
         weights = {
             name: weight.detach().to("cpu", dtype).contiguous()
-            for name, weight in model_weights(network).items()
+            for name, weight in network.named_parameters()
         }
         config = {
             **network.config.to_diff_dict(),

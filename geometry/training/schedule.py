@@ -19,11 +19,17 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     return settings.learning_rate * share
 
 
-def window_length(settings: TrainingSettings, step: int) -> int:
-    """Return the tokens of a step's windows, from 0: they grow slowly at first."""
-    first, last = settings.first_window or settings.positions, settings.positions
+def positions_in_use(settings: TrainingSettings, step: int) -> int:
+    """Return the number of positions in use at a step, from 0: it grows slowly at first."""
+    first, last = settings.first_positions or settings.positions, settings.positions
     done = min(1.0, step / (settings.growth * settings.steps))
-    return first + round((last - first) * math.pow(done, 1.5))
+    return first + round((last - first) * done**2)
+
+
+def window_length(settings: TrainingSettings, step: int) -> int:
+    """Return the tokens of a step's windows, from 0."""
+    in_use = positions_in_use(settings, step)
+    return in_use if in_use == settings.positions else min(in_use, settings.window or in_use)
 
 
 def snapshot_steps(settings: TrainingSettings) -> tuple[int, ...]:

@@ -38,16 +38,19 @@ class TrainingSettings:
         At the end of the warm-up, and at the end as a share of that.
     warm_up
         Steps over which the learning rate rises from zero.
-    first_window, growth
-        Tokens of the first windows, and the share of the steps over which they grow to all
-        positions; 0 for windows of all positions from the first step.
+    first_positions, growth
+        Positions in use at first, and the share of the steps over which they grow to all; 0 for all
+        positions from the first step.
+    window
+        Most tokens of a window while the positions in use grow; 0 for as many as these. Shorter
+        windows are at varying positions, so that what is learned depends on distances [1]_.
+    components
+        Directions about their mean row in which P varies, from when more positions are in use than
+        a window has, or all; 0 for all directions.
     weight_decay
         Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
-    factored
-        Whether P is trained as a product of two matrices. The decay of both is a penalty on the sum
-        of P's singular values, which leaves it few directions [1]_.
     position_decay
-        Weight decay of P, or of its factors; that of the other matrices if None.
+        Weight decay of P; that of the other matrices if None.
     std, position_std
         Standard deviations of the initial weights, and of the initial P.
     clip
@@ -64,7 +67,8 @@ class TrainingSettings:
 
     References
     ----------
-    .. [1] N. Srebro, J. Rennie and T. Jaakkola, "Maximum-margin matrix factorization", NeurIPS 2004
+    .. [1] S. Kiyono, S. Kobayashi, J. Suzuki and K. Inui, "SHAPE: Shifted absolute position
+       embedding for transformers", EMNLP 2021
     """
 
     positions: int = 512
@@ -77,10 +81,11 @@ class TrainingSettings:
     learning_rate: float = 3e-3
     final_rate: float = 0.05
     warm_up: int = 100
-    first_window: int = 0
+    first_positions: int = 0
     growth: float = 0.85
+    window: int = 0
+    components: int = 0
     weight_decay: float = 0.3
-    factored: bool = False
     position_decay: float | None = None
     std: float = 0.02
     position_std: float = 0.002
@@ -96,12 +101,13 @@ class TrainingSettings:
         for name in ("learning_rate", "std", "position_std", "clip"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise TrainingError(f"The {_words(name)} must be above 0.")
-        for name in ("final_rate", "warm_up", "first_window", "weight_decay", "seed"):
+        for name in ("final_rate", "warm_up", "components", "weight_decay", "seed"):
             self._at_least(name, 0)
         if self.position_decay is not None:
             self._at_least("position_decay", 0)
-        if not (self.first_window == 0 or 2 <= self.first_window <= self.positions):
-            raise TrainingError(f"The first window must be 2 to {self.positions:,} tokens, or 0.")
+        for name, what in (("first_positions", "first positions"), ("window", "window")):
+            if not (getattr(self, name) == 0 or 3 <= getattr(self, name) <= self.positions):
+                raise TrainingError(f"The {what} must be 3 to {self.positions:,}, or 0.")
         if not 0 < self.growth <= 1:
             raise TrainingError("The growth must be above 0 and at most 1.")
         if not SMALLEST_VOCABULARY <= self.vocabulary <= LARGEST_VOCABULARY:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.training.keeping import atomically
 from geometry.training.memory import Memory
+from geometry.training.position_rows import PositionRows
 from geometry.training.settings import TrainingError, TrainingSettings
 
 if TYPE_CHECKING:
@@ -21,16 +22,18 @@ def write_state(
     settings: TrainingSettings,
     network: Any,
     optimizer: torch.optim.AdamW,
+    rows: PositionRows,
     memory: Memory,
     step: int,
     decay: float,
 ) -> None:
-    """Write the weights, the optimizer's state, the snapshots of P and the number of steps."""
+    """Write weights, the optimizer's state, rows in use, snapshots of P and the number of steps."""
     import torch
     from safetensors.torch import save
 
     tensors = {f"memory.{name}": torch.from_numpy(value)
                for name, value in memory.tensors(settings).items()}  # fmt: skip
+    tensors |= {f"rows.{name}": value for name, value in rows.tensors().items()}
     tensors["decay"] = torch.tensor(decay, dtype=torch.float64)
     for name, weight in network.named_parameters():
         tensors[f"weight.{name}"] = weight.detach()
@@ -42,9 +45,9 @@ def write_state(
 
 
 def read_state(
-    folder: Path, network: Any, optimizer: torch.optim.AdamW
+    folder: Path, network: Any, optimizer: torch.optim.AdamW, rows: PositionRows
 ) -> tuple[Memory, int, float] | None:
-    """Restore a network and its optimizer.
+    """Restore a network, its optimizer and the rows in use.
 
     Returns
     -------
@@ -79,6 +82,10 @@ def read_state(
                     "step": torch.tensor(float(step), device=weight.device),
                     **{name: value.to(weight.device) for name, value in averages.items()},
                 }
+        rows.restore(
+            {name.removeprefix("rows."): value
+             for name, value in tensors.items() if name.startswith("rows.")}
+        )  # fmt: skip
         return memory, step, float(tensors["decay"])
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
         raise TrainingError(

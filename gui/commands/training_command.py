@@ -45,19 +45,20 @@ def train(
     position_decay: Annotated[
         float | None, typer.Option(help="Weight decay of positions; default: as for matrices.")
     ] = None,
-    factored: Annotated[
-        bool,
-        typer.Option("--factored", help="Train the position table as a product of two matrices."),
-    ] = False,
-    first_window: Annotated[
-        int,
-        typer.Option(
-            help="Length of the first windows, which grow to all positions; 0: full length."
-        ),
-    ] = _USUAL.first_window,
+    first_positions: Annotated[
+        int, typer.Option(help="Positions in use at first, which grow to all; 0: all.")
+    ] = _USUAL.first_positions,
     growth: Annotated[
-        float, typer.Option(help="Share of the steps during which windows grow.")
+        float, typer.Option(help="Share of the steps during which the positions in use grow.")
     ] = _USUAL.growth,
+    window: Annotated[
+        int,
+        typer.Option(help="Longest window of text while positions grow; 0: as many as positions."),
+    ] = _USUAL.window,
+    components: Annotated[
+        int,
+        typer.Option(help="Directions in which positions vary once windows are shorter; 0: all."),
+    ] = _USUAL.components,
     position_std: Annotated[
         float, typer.Option(help="Standard deviation of the initial positions.")
     ] = _USUAL.position_std,
@@ -97,9 +98,10 @@ def train(
         warm_up=warm_up,
         weight_decay=weight_decay,
         position_decay=position_decay,
-        factored=factored,
-        first_window=first_window,
+        first_positions=first_positions,
         growth=growth,
+        window=window,
+        components=components,
         position_std=position_std,
         seed=seed,
         snapshots=snapshots,

@@ -11,11 +11,16 @@ from geometry.training.gradients import Gradients
 from geometry.training.keeping import atomically
 from geometry.training.network import (
     bfloat16_is_faster,
-    model_weights,
     new_network,
     new_optimizer,
 )
-from geometry.training.schedule import learning_rate, snapshot_steps, window_length
+from geometry.training.position_rows import PositionRows
+from geometry.training.schedule import (
+    learning_rate,
+    positions_in_use,
+    snapshot_steps,
+    window_length,
+)
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokens
@@ -262,13 +267,107 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_windows_grow_to_all_positions():
-    settings = TrainingSettings(positions=256, steps=1000, first_window=24, growth=0.8)
+def test_positions_in_use_grow_to_all():
+    settings = TrainingSettings(positions=256, steps=1000, first_positions=24, growth=0.8)
+    in_use = [positions_in_use(settings, step) for step in range(1000)]
+    assert (in_use[0], in_use[799], in_use[800], in_use[-1]) == (24, 255, 256, 256)
+    assert in_use == sorted(in_use)
+    assert in_use[400] == 24 + 232 / 4
+    assert [window_length(settings, step) for step in range(1000)] == in_use
+    assert {positions_in_use(TrainingSettings(), step) for step in (0, 10, 5999)} == {512}
+
+
+def test_windows_are_short_until_all_positions_are_in_use():
+    settings = TrainingSettings(
+        positions=256, steps=1000, first_positions=24, growth=0.8, window=50
+    )
+    in_use = [positions_in_use(settings, step) for step in range(1000)]
     lengths = [window_length(settings, step) for step in range(1000)]
-    assert (lengths[0], lengths[799], lengths[800], lengths[-1]) == (24, 256, 256, 256)
-    assert lengths == sorted(lengths)
-    assert lengths[400] == round(24 + 232 * 0.5**1.5)
-    assert {window_length(TrainingSettings(), step) for step in (0, 10, 5999)} == {512}
+    assert lengths[:800] == [min(count, 50) for count in in_use[:800]]
+    assert set(lengths[801:]) == {256}
+
+
+def test_short_windows_are_anywhere_and_half_of_them_at_the_end():
+    windows = Windows(np.arange(1000, dtype=np.uint16), 32, 4, seed=3)
+    starts = np.stack([windows.starts(step, 12, 7) for step in range(300)])
+    assert np.array_equal(starts[5], windows.starts(5, 12, 7))
+    assert (starts[:, :6] == 6).all()
+    assert np.bincount(starts[:, 6:].ravel()) == pytest.approx(300 * 6 / 7, rel=0.2)
+    assert (windows.starts(0, 4, 1) == 0).all()
+
+
+def test_a_token_is_read_at_the_position_of_its_window():
+    """Only rows of positions that are read get a gradient, but for each window's last."""
+    network = new_network(replace(TINY, positions=20), 0)
+    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
+    gradients.compute(torch.randint(257, (2, 4)), torch.tensor([3, 12]))
+    gradients.close()
+    learned = network.transformer.wpe.weight.grad.norm(dim=1) > 0
+    assert learned.nonzero().ravel().tolist() == [3, 4, 5, 12, 13, 14]
+
+
+def rows_of(settings):
+    """A network, its optimizer after a step, and the rows in use."""
+    network = new_network(settings, 0)
+    optimizer = new_optimizer(network, settings)
+    torch.square(network.transformer.wpe.weight - 1).sum().backward()
+    optimizer.step()
+    P = network.transformer.wpe.weight
+    return P, optimizer, PositionRows(P, optimizer, settings)
+
+
+def test_a_row_that_joins_is_a_copy_of_the_one_before_but_the_last():
+    P, optimizer, rows = rows_of(replace(TINY, positions=16, first_positions=5))
+    before = P.detach().clone()
+    rows.join(5)
+    assert torch.equal(P, before)
+    rows.join(9)
+    assert torch.equal(P[4:8], before[3].expand(4, -1)), "4 was the last in use"
+    assert torch.equal(P[:4], before[:4])
+    assert torch.equal(P[8:], before[8:])
+    averages = optimizer.state[P]
+    assert (averages["exp_avg"][4:8] == 0).all()
+    assert torch.equal(averages["exp_avg_sq"][4:8], averages["exp_avg_sq"][3].expand(4, -1))
+    rows.join(16)
+    assert torch.equal(P[8:15], before[3].expand(7, -1))
+    assert torch.equal(P[15], before[15]), "nothing is ever predicted from it"
+
+
+def test_rows_stay_in_the_directions_they_had_when_windows_became_shorter():
+    settings = replace(TINY, positions=30, width=16, first_positions=8, window=12, components=3)
+    P, optimizer, rows = rows_of(settings)
+    with torch.no_grad():
+        P.normal_()
+    whole = P.detach().clone()
+    rows.join(12)
+    rows.keep_few_directions()
+    joined = P.detach().clone()
+    assert torch.equal(joined[:7], whole[:7]), "windows are as long as the positions in use"
+    rows.join(20)
+    rows.keep_few_directions()
+    used = P.detach()[1:19]
+    kept = used - used.mean(dim=0)
+    assert torch.linalg.matrix_rank(kept, atol=1e-4).item() == 3
+    assert torch.equal(P[0], joined[0])
+    assert torch.equal(P[19:], joined[19:])
+    again = PositionRows(P, optimizer, settings)
+    again.restore({name: value.clone() for name, value in rows.tensors().items()})
+    with torch.no_grad():
+        P += torch.randn_like(P)
+    changed = P.detach().clone()
+    rows.keep_few_directions()
+    first = P.detach().clone()
+    with torch.no_grad():
+        P.copy_(changed)
+    again.keep_few_directions()
+    assert torch.equal(P, first)
+    directions = torch.linalg.svd(kept, full_matrices=False)[2][:3]
+    moved = first[1:19] - used
+    assert torch.allclose(
+        moved - moved.mean(dim=0),
+        (moved - moved.mean(dim=0)) @ directions.T @ directions,
+        atol=1e-4,
+    )
 
 
 def test_shorter_windows_are_the_text_and_as_many_tokens():
@@ -282,43 +381,3 @@ def test_shorter_windows_are_the_text_and_as_many_tokens():
     ends = np.concatenate([windows.at(step, 10)[:, [0, -1]] for step in range(300)])
     assert (ends.min(), ends.max()) == (0, 999), "from the first token to the last"
     assert np.array_equal(windows.at(2, 32), windows.at(2))
-
-
-def test_factors_make_the_first_positions_and_the_model_has_their_product():
-    settings = replace(TINY, positions=512, width=64, factored=True, position_decay=0.7)
-    network = new_network(settings, 0)
-    P = network.transformer.wpe.weight
-    assert P.std().item() == pytest.approx(0.002, rel=0.1)
-    weights, plain = model_weights(network), model_weights(new_network(TINY, 0))
-    assert weights.keys() == plain.keys()
-    assert torch.equal(weights["transformer.wpe.weight"], P)
-    decays = {group["weight_decay"]: len(group["params"])
-              for group in new_optimizer(network, settings).param_groups}  # fmt: skip
-    assert decays[0.7] == 2
-    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
-    gradients.compute(torch.randint(257, (4, 8)))
-    gradients.close()
-    rows, columns = network.transformer.wpe.parameters()
-    assert (rows.grad.norm(dim=1) > 0).tolist() == [True] * 7 + [False] * 505
-    assert columns.grad.norm() > 0
-
-
-def test_the_decay_of_factors_leaves_few_directions():
-    """Fitted to a table of noise and three directions, a product keeps these alone."""
-    generator = torch.Generator().manual_seed(0)
-    wanted = torch.randn(40, 3, generator=generator) @ torch.randn(3, 16, generator=generator)
-    wanted += 0.1 * torch.randn(40, 16, generator=generator)
-    left = {}
-    for factored in (False, True):
-        settings = replace(TINY, positions=40, width=16, factored=factored, position_decay=0.02)
-        network = new_network(settings, 0)
-        wpe = network.transformer.wpe
-        optimizer = torch.optim.SGD(wpe.parameters(), lr=0.02, weight_decay=1.0)
-        for _ in range(3000):
-            optimizer.zero_grad()
-            torch.square(wpe.weight - wanted).sum().div(2).backward()
-            optimizer.step()
-        left[factored] = torch.linalg.svdvals(wpe.weight.detach())
-    assert (left[True][:3] > 1).all()
-    assert left[True][3] < 1e-3
-    assert left[False][3] > 0.1

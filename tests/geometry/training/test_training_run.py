@@ -11,12 +11,15 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+from geometry.history.last_position import last_position
 from geometry.history.record import read_history
 from geometry.models.sources import open_source
 from geometry.training.gradients import Gradients
 from geometry.training.run import TrainingProgress, train
 from geometry.training.settings import TrainingError, TrainingSettings
 from tests.geometry.training_text import SMALL, write_text
+
+GROWING = replace(SMALL, first_positions=6, growth=0.7, window=9, components=3, position_decay=1.0)
 
 WRITTEN = [
     "config.json", "history.safetensors", "model.safetensors", "tokenizer.json",
@@ -135,7 +138,7 @@ def test_the_seed_is_all_that_chance_has(trained, text, tmp_path):
     assert not np.array_equal(weights(tmp_path / "other")[P], weights(trained)[P])
 
 
-def interrupt(text: Path, out: Path, step: int) -> None:
+def interrupt(text: Path, out: Path, step: int, settings: TrainingSettings = SMALL) -> None:
     """Train, and press Ctrl+C when a step is done."""
 
     def on_progress(progress: TrainingProgress) -> None:
@@ -143,7 +146,31 @@ def interrupt(text: Path, out: Path, step: int) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(text, out, SMALL, on_progress=on_progress)
+        train(text, out, settings, on_progress=on_progress)
+
+
+@pytest.fixture(scope="module")
+def grown(text, tmp_path_factory) -> Path:
+    """A model whose positions were few at first."""
+    out = tmp_path_factory.mktemp("grown") / "model"
+    assert train(text, out, GROWING)
+    return out
+
+
+def test_positions_grow_in_few_directions_and_the_last_is_never_trained(grown):
+    P = weights(grown)["transformer.wpe.weight"]
+    rows = P[1:-1] - P[1:-1].mean(axis=0)
+    values = np.linalg.svd(rows, compute_uv=False)
+    assert values[GROWING.components] < 1e-4 * values[0] < values[GROWING.components - 1]
+    assert last_position(read_history(grown / "history.safetensors")).departure < 0.01
+
+
+@pytest.mark.parametrize("step", [3, 9, 20])
+def test_positions_go_on_growing_after_an_interruption(grown, text, tmp_path, step):
+    out = tmp_path / "out"
+    interrupt(text, out, step, GROWING)
+    assert train(text, out, GROWING)
+    assert_same_model(out, grown)
 
 
 @pytest.mark.parametrize("step", [1, 7, 11, 23])
