@@ -55,7 +55,7 @@ class PositionRows:
     def keep_few_directions(self) -> None:
         """Project all rows but the first and the last onto their first components.
 
-        These are of the rows in use when windows became shorter than that.
+        These are of the rows in use when they became more than a short window has.
         """
         import torch
 
@@ -67,7 +67,9 @@ class PositionRows:
             if self._mean is None or self._directions is None:
                 self._mean = rows.mean(dim=0)
                 centred = rows - self._mean
-                self._directions = torch.linalg.svd(centred, full_matrices=False)[2][:count].contiguous()
+                self._directions = torch.linalg.svd(centred, full_matrices=False)[2][
+                    :count
+                ].contiguous()
             rows.copy_(self._mean + (rows - self._mean) @ self._directions.T @ self._directions)
 
     def tensors(self) -> dict[str, torch.Tensor]:

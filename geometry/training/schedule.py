@@ -23,13 +23,13 @@ def positions_in_use(settings: TrainingSettings, step: int) -> int:
     """Return the number of positions in use at a step, from 0: it grows slowly at first."""
     first, last = settings.first_positions or settings.positions, settings.positions
     done = min(1.0, step / (settings.growth * settings.steps))
-    return first + round((last - first) * done**2)
+    return first + round((last - first) * done**1.5)
 
 
 def window_length(settings: TrainingSettings, step: int) -> int:
-    """Return the tokens of a step's windows, from 0."""
+    """Return the tokens of a step's windows, from 0: of every second one all positions in use."""
     in_use = positions_in_use(settings, step)
-    return in_use if in_use == settings.positions else min(in_use, settings.window or in_use)
+    return min(in_use, settings.window) if settings.window and step % 2 else in_use
 
 
 def snapshot_steps(settings: TrainingSettings) -> tuple[int, ...]:

@@ -42,11 +42,11 @@ class TrainingSettings:
         Positions in use at first, and the share of the steps over which they grow to all; 0 for all
         positions from the first step.
     window
-        Most tokens of a window while the positions in use grow; 0 for as many as these. Shorter
-        windows are at varying positions, so that what is learned depends on distances [1]_.
+        Tokens of the windows of every second step, at varying positions, so that what is learned
+        depends on distances [1]_; 0 for none. The others have all positions in use.
     components
         Directions about their mean row in which P varies, from when more positions are in use than
-        a window has, or all; 0 for all directions.
+        a short window has, or all; 0 for all directions.
     weight_decay
         Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
     position_decay

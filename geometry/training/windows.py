@@ -39,14 +39,9 @@ class Windows:
         return np.stack([self._window(index) for index in range(first, first + self._batch)])
 
     def starts(self, step: int, count: int, places: int) -> np.ndarray[Any, Any]:
-        """Return the first positions of a step's windows, (count,) int64, below ``places``.
-
-        Half of the windows are at the last place: the positions there are in few others.
-        """
+        """Return the first positions of a step's windows, (count,) int64, below ``places``."""
         generator = np.random.default_rng((self._seed, step, count, places))
-        starts = generator.integers(places, size=count)
-        starts[: count // 2] = places - 1
-        return starts
+        return generator.integers(places, size=count)
 
     def _shorter(self, step: int, length: int) -> np.ndarray[Any, Any]:
         count = self._batch * self._positions // length

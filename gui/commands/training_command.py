@@ -53,11 +53,11 @@ def train(
     ] = _USUAL.growth,
     window: Annotated[
         int,
-        typer.Option(help="Longest window of text while positions grow; 0: as many as positions."),
+        typer.Option(help="Length of every second step's windows, at varying positions; 0: none."),
     ] = _USUAL.window,
     components: Annotated[
         int,
-        typer.Option(help="Directions in which positions vary once windows are shorter; 0: all."),
+        typer.Option(help="Directions in which positions vary beyond a short window; 0: all."),
     ] = _USUAL.components,
     position_std: Annotated[
         float, typer.Option(help="Standard deviation of the initial positions.")
