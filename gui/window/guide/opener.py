@@ -32,9 +32,9 @@ class GuideOpener:
         """Show what the guide says of the panel in use, or its first page."""
         made = self._made()
         if made is not None:
-            title = self._panel_in_use()
-            made.go(made.guide.about_panel(title))
+            title = self._panel_in_use()  # before another window is shown
             made.showNormal() if made.isMinimized() else made.show()
+            made.go(made.guide.about_panel(title))  # a page is laid out only where it is shown
             made.raise_()
             made.activateWindow()
 

@@ -91,6 +91,11 @@ class GuidePage(QTextBrowser):
         block = document.findBlockByNumber(number)
         return round(document.documentLayout().blockBoundingRect(block).top())
 
+    def _place(self) -> tuple[int, int]:
+        """Return which block is at the top, and how many pixels of it are above."""
+        number = self.cursorForPosition(QPoint(MARGIN, MARGIN // 2)).blockNumber()
+        return number, self.verticalScrollBar().value() - self._top(number)
+
     def highlight(self, words: Sequence[str]) -> None:
         """Mark all places of some words; none without words."""
         self._words = tuple(words)
@@ -111,20 +116,20 @@ class GuidePage(QTextBrowser):
         self._theme = theme
         if self._page is None:
             return
-        number = self.cursorForPosition(QPoint(MARGIN, MARGIN // 2)).blockNumber()
-        below = self.verticalScrollBar().value() - self._top(number)
+        number, below = self._place()
         self._write()
         self._scroll_to(number, below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit pictures into the width."""
+        """Fit pictures into the width; what is at the top stays there."""
+        document, (number, below) = self.document(), self._place()
         super().resizeEvent(event)
-        document = self.document()
         for name in self._images:
             url = QUrl(name)
             document.addResource(document.ResourceType.ImageResource, url, self._fitted(name))
         if self._images:
             document.markContentsDirty(0, document.characterCount())
+        self.verticalScrollBar().setValue(self._top(number) + below)
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Return a picture of the guide; nothing else is loaded, from nowhere."""

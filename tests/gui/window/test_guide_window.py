@@ -217,6 +217,31 @@ def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     assert DARK.text in shown.page.toHtml()
 
 
+def test_f1_shows_the_heading_at_the_top_however_often_it_is_pressed(window, qtbot):
+    window.focus_on("lookback")
+    for elsewhere in (None, "the-curve.md#selecting-positions", START):
+        if elsewhere is not None:
+            window.guide.shown.go(elsewhere)
+            window.guide.shown.close()
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F1)
+        shown = window.guide.shown
+        qtbot.waitExposed(shown)
+        assert address(shown) == "panels.md#look-back"
+        assert first_block(shown) == "Look back"
+        heading = shown.page.cursorRect()
+        assert 0 <= heading.top() < 3 * heading.height()
+
+
+def test_another_width_keeps_the_place(shown, qtbot):
+    shown.go("panels.md#kernels")
+    for width in (700, 1200, 900):
+        shown.resize(width, 600)
+        qtbot.waitUntil(lambda width=width: shown.width() == width)
+        assert first_block(shown) == "Kernels"
+
+
 def test_f1_over_a_tab_opens_the_guide_at_the_panel_of_its_group(window, qtbot):
     (tabs,) = (bar.tabs for bar in window.findChildren(GroupBar) if bar.isVisible())
     window.viewport.interactor.setFocus()
