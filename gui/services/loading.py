@@ -222,6 +222,15 @@ def has_versions(model: PositionalModel) -> bool:
     return address is not None and not model.commit.startswith(address.revision)
 
 
+def whole_name(source: str) -> str:
+    """Return the name of a source where it may be mistyped: an id of the Hub with its owner."""
+    from geometry.hub.address import parse_address
+    from geometry.models.computed import is_computed
+
+    address = None if is_computed(source) else parse_address(source)
+    return short_name(source) if address is None else str(address)
+
+
 def short_name(source: str) -> str:
     """Return the name of a source in messages: that of the model, its folder or its file.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.plain_text import visible
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
-from gui.services.loading import short_name
+from gui.services.loading import whole_name
 from gui.state.values import Notice
 
 ONLINE = "Turn off “Work offline” in the File menu and try again."
@@ -52,7 +52,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     if isinstance(error, HubError):
         # Problems that have to be fixed elsewhere first can be retried as well.
         retry = error.retryable or isinstance(error, AccessDenied)
-        if not source or short_name(source) not in text:
+        if not source or whole_name(source) not in text:
             text = f"{what}: {_inside(text)}"
     if isinstance(error, WholeDownload):
         text = str(error)

@@ -16,6 +16,7 @@ from gui.services.loading import (
     has_versions,
     load,
     short_name,
+    whole_name,
 )
 from gui.state.session import Session
 from gui.state.values import Notice
@@ -187,7 +188,7 @@ class Opening:
     def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
         self._session.change(opening="", transfer=None)
         self._failed = wanted
-        name = short_name(wanted.source)
+        name = whole_name(wanted.source)
         self._on_error(error, f"{name} could not be opened", wanted.source)
         if instead is not None:
             self._start(OpenRequest(instead))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox
 
-from gui.services.loading import short_name
+from gui.services.loading import whole_name
 from gui.widgets.label import message_box
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SaveQuestion:
         """
         if not self._window.work.changes.any:
             return True
-        text = f"Save the changes to {self._file} before opening {short_name(source)}?"
+        text = f"Save the changes to {self._file} before opening {whole_name(source)}?"
         return self._ask(text, "Unsaved changes can be restored with Undo.")
 
     @property

@@ -174,10 +174,10 @@ def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
     controller = Controller(session, hand_jobs, opener=broken)
     controller.open("a/model")
     hand_jobs.deliver_all()
-    assert session.notice.text == "model could not be opened: KeyError: 'wpe'"
+    assert session.notice.text == "a/model could not be opened: KeyError: 'wpe'"
     assert "error in Helixscope" in session.notice.advice
     assert "KeyError" in session.notice.details
-    assert "model could not be opened" in caplog.text
+    assert "a/model could not be opened" in caplog.text
 
 
 def test_an_unknown_architecture_offers_its_tables(

@@ -398,6 +398,6 @@ def test_a_start_asks_nobody_and_reopens_what_was_fetched_or_says_why_not(
     again.close()
     settings._set("model/last", MEDIUM)
     window = start().window
-    assert window.notice_bar.text.startswith("gpt2-medium could not be opened: ")
+    assert window.notice_bar.text.startswith(f"{MEDIUM} could not be opened: ")
     assert window.notice_bar.retry_button.isVisible()
     assert window.empty_state.isVisible()

@@ -269,6 +269,13 @@ def test_opening_something_else_over_changed_work_asks(
     qtbot.waitUntil(lambda: shown(opened) == (TITLE if answer == Answer.Save else CHANGED))
 
 
+def test_an_id_of_the_hub_is_named_whole(opened, asked):
+    opened.session.selection = (5,)
+    questions = asked(Answer.Cancel)
+    opened.controller.open("openai-comunity/gpt2")
+    assert questions == ["Save the changes to talk.helix before opening openai-comunity/gpt2?"]
+
+
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wait_until_idle):
     from geometry.models.catalogue import CatalogueEntry

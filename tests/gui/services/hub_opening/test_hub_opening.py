@@ -171,7 +171,7 @@ def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub
     controller.open(GPT2, positions=(3, 40))
     assert session.model is None
     said = session.notice.text
-    assert said.startswith("gpt2 could not be opened: 127.0.0.1:")
+    assert said.startswith(f"{GPT2} could not be opened: 127.0.0.1:")
     assert "unavailable or overloaded" in said
     assert (session.notice.source, session.notice.retry, session.notice.whole) == (GPT2, True, 0)
     assert (session.opening, session.transfer, session.status) == ("", None, "Ready")

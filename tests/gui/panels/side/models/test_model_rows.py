@@ -8,7 +8,7 @@ from geometry.measures.synthetic import SyntheticCurve
 from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
 from gui.panels.side.models.model_line import identity, matches
 from gui.panels.side.models.model_rows import MAX_RECENT, list_groups, source_title
-from gui.services.loading import remembered_name, short_name
+from gui.services.loading import remembered_name, short_name, whole_name
 from gui.state.session import Session
 from gui.state.values import ModelRow
 
@@ -167,6 +167,20 @@ def test_a_short_name_for_each_source(source, title):
 )
 def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
     assert short_name(source) == name
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("openai-comunity/gpt2", "openai-comunity/gpt2"),
+        ("https://huggingface.co/openai-community/gpt2/tree/main", "openai-community/gpt2"),
+        ("someone/theirs@v1", "someone/theirs@v1"),
+        ("/home/x/checkpoints/run 7/", "run 7"),
+        ("sinusoidal:8x8", "sinusoidal-8x8"),
+    ],
+)
+def test_an_id_that_may_be_mistyped_is_named_whole(source, name):
+    assert whole_name(source) == name
 
 
 def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
