@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -109,7 +109,11 @@ class CompareBody(PanelBody):
         self.table.set_theme(theme)
 
     def take_focus(self) -> None:
+        """Focus what is overlaid, and open its list: it shows what there is to choose."""
         self.aligned.what.setFocus()
+        if self.aligned.isEnabled():
+            # Once the panel is laid out, or the list would not be below its box.
+            QTimer.singleShot(0, self.aligned.what, self.aligned.what.showPopup)
 
     def choose_columns(self) -> None:
         """Show the dialog of the columns; the table follows it."""

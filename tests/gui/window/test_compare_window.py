@@ -74,6 +74,14 @@ def test_models_beside_the_open_one_have_their_lines_and_more_come_by_the_button
     assert {question.rows[0].positions for question in asked} == {(1, 180)}
 
 
+def test_overlaying_a_curve_begins_with_the_list_of_them(application, table, qtbot):
+    box = application.window.panels["compare"].content.aligned.what
+    application.window.commands.by_name["lay_over"].trigger()
+    qtbot.waitUntil(box.view().isVisible)
+    assert box.itemText(1) == "bare"
+    box.hidePopup()
+
+
 def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
     application, table, qtbot, settle
 ):
