@@ -135,6 +135,7 @@ WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
 FROM_TOP = 72
 """Distance from the window's top to the palette, in pixels."""
 NOTHING = "No matches."
+A_PROJECT = "This is a project: open it with Open project… in the File menu."
 _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
@@ -213,9 +214,14 @@ class Palette(QFrame):
         if (first := self.list.topLevelItem(0)) is not None:
             self.list.setCurrentItem(first)
         self.list.setVisible(bool(found))
+        self.nothing.setText(self._nothing(text))
         self.nothing.setVisible(not found)
         self.list.setFixedHeight(ROW_HEIGHT * min(len(found), ROWS) + 4)
         self.adjustSize()
+
+    def _nothing(self, text: str) -> str:
+        """Return what to say of a text without matches."""
+        return NOTHING
 
     def _run(self, row: QTreeWidgetItem | None) -> None:
         if row is not None:
@@ -262,6 +268,9 @@ class AddPalette(Palette):
 
     def _meant(self, text: str) -> list[Item]:
         return sources_meant(text, None, self._add)
+
+    def _nothing(self, text: str) -> str:
+        return A_PROJECT if is_work(text.strip()) else NOTHING
 
 
 def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:

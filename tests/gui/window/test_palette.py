@@ -8,7 +8,16 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.window.palette import AddPalette, Item, Palette, matching, positions_meant, sources_meant
+from gui.window.palette import (
+    A_PROJECT,
+    NOTHING,
+    AddPalette,
+    Item,
+    Palette,
+    matching,
+    positions_meant,
+    sources_meant,
+)
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
@@ -181,6 +190,15 @@ def test_a_typed_formula_is_opened_or_shown_beside(application, palette, wait_un
     QApplication.processEvents()
     wait_until_idle(application)
     assert [one.name for one in application.session.compared] == ["sinusoidal-40x8"]
+
+
+def test_a_project_is_not_added_but_opened(window):
+    palette = AddPalette(window, lambda source: None)
+    for text, said in (("/home/x/talk.helix", A_PROJECT), ("qwertz", NOTHING)):
+        palette.field.setText(text)
+        assert not palette.nothing.isHidden()
+        assert palette.nothing.text() == said
+    palette.deleteLater()
 
 
 def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
