@@ -59,13 +59,13 @@ def expected(verdict: Verdict) -> str:
 
 
 def worth(verdict: Verdict) -> str:
-    """Return a checked claim's outcome, its number, and what random tables have, in a line."""
+    """Return what a claim measures, its number, outcome, and what random tables have."""
     assert verdict.outcome is not None
     said = f"{SIGNS[verdict.outcome]} {long(verdict.outcome, verdict.null)}"
-    found = f"{said}: {verdict.claim.quantity}: "
+    found = f"{verdict.claim.quantity}: "
     if verdict.value is None:
-        return f"{found}{(verdict.why_null or '').rstrip('.')}."
-    found += f"{measured(verdict)}, expected {expected(verdict)}."
+        return f"{found}{said}: {(verdict.why_null or '').rstrip('.')}."
+    found += f"{measured(verdict)}, expected {expected(verdict)}: {said}."
     if (null := verdict.null) is None:
         return found
     return f"{found} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."

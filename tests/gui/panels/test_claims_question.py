@@ -140,9 +140,10 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
     by_chance = null_of("frames", "random rotations", [0.0])
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"
-    assert worth(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)).startswith(
-        "≈ holds, as by chance: "
-    )
+    said = worth(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance))
+    assert said.startswith(CLAIMS[0].quantity), "first what is judged"
+    assert ": 0, expected " in said
+    assert ": ≈ holds, as by chance. " in said
     assert (sign(waiting), sign(yes)) == ("…", "✓" if yes.outcome == "holds" else "≈")
     figure = ledger_figure("MiniLM", ledger.verdicts)
     written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
