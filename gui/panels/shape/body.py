@@ -75,7 +75,12 @@ COLUMNS = (
         + ", ".join(f"{k} for {CURVES[name]}" for name, k in FREE.items()),
         62,
     ),
-    Column("Turns", "Turns from the first to the last shown position", 44),
+    Column(
+        "Turns",
+        "Turns of the fitted curve from the first to the last shown position; – for curves that do "
+        "not describe the positions",
+        44,
+    ),
     Column("Radius", "Radius at the middle of the range, in the table’s units", 50),
     Column(
         "Drift",
@@ -85,7 +90,17 @@ COLUMNS = (
     Column("Climb", "Distance along the axis per turn, in the table’s units", 48),
 )
 TIP = "Click to show this curve in 3D and its distances in the plot"
-CONDITIONS_TIP = "The rule's conditions for a helix, and the values of these positions"
+CONDITIONS_TIPS = (
+    "A condition of the rule for a helix: B, the balanced turning share, is twice the variance "
+    "along the smaller axis of an even turning, over all variance. It is 1 for a circle, 0 for a "
+    "line; at most 5 % of smooth random curves reach the bound. Without the climb: over the "
+    "variance without the straight line through the positions",
+    "A condition of the rule for a helix: the turns from the first to the last position at which B "
+    "is largest. With fewer, a turning cannot be told from half of a slower wave. The turns of the "
+    "fitted helix are in the table; the loops below it are a median, for any curve",
+    "A condition of the rule for a helix: the variance along the climb, over the largest variance "
+    "of any other direction outside the plane of the turning. A circle has less than 1",
+)
 NULL_TIP = (
     "The balanced turning share B of random curves of this size: each bar covers 90 % of them; "
     "the line marks these positions. The random curves are "
@@ -127,7 +142,7 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
         (found.b >= SMOOTH[0] or steep, even),
         (
             found.turns >= FEWEST_TURNS,
-            f"turns ≥ {FEWEST_TURNS:g}: {format_number(found.turns, 2)}",
+            f"turns at the largest B ≥ {FEWEST_TURNS:g}: {format_number(found.turns, 2)}",
         ),
         (ratio is not None and ratio >= CLIMBS, f"climb over spread ≥ {CLIMBS:g}: {climb}"),
     )
@@ -296,8 +311,8 @@ class ShapeNumbers(QWidget):
         self.table.chosen.connect(lambda row, _: self.chosen.emit(list(NAMES)[row]))
         reasons = QWidget()
         flow = FlowRow(reasons)
-        for line in self.conditions:
-            line.setToolTip(wrapped(CONDITIONS_TIP))
+        for line, tip in zip(self.conditions, CONDITIONS_TIPS, strict=True):
+            line.setToolTip(wrapped(tip))
             flow.addWidget(line)
         self.rough = {
             key: label("", "small") for key in ("turning_angle", "high_frequency", "loops")

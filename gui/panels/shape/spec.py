@@ -580,7 +580,7 @@ def rough_parts(shape: Shape) -> dict[str, str]:
     return {
         "turning_angle": f"Turning angle {format_number(rough.turning_angle, 1)}° per step",
         "high_frequency": f"roughness {format_percent(rough.high_frequency_energy, 4)}",
-        "loops": f"{format_number(rough.loops, 2)} loops",
+        "loops": f"loops {format_number(rough.loops, 2)} (median)",
     }
 
 

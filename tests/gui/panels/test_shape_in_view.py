@@ -195,7 +195,7 @@ def test_the_numbers_are_those_of_the_shown_components_and_saved_with_the_angles
     assert texts(stage.panel) == [
         f"Turning angle {found.turning_angle:.1f}° per step",
         f"roughness {100 * found.high_frequency_energy:.4f}\N{NO-BREAK SPACE}%",
-        f"{found.loops:.2f} loops",
+        f"loops {found.loops:.2f} (median)",
     ]
     tips = [
         line.toolTip().replace("\n", " ") for line in stage.panel.content.numbers.rough.values()
