@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QPushButton,
@@ -71,8 +71,9 @@ class LayerNormBody(PanelBody):
         self.tokens.hovered.connect(self.hoverRequested)
         self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
         self.errors = QWidget()
-        tokens = (self.tokens, 3, Qt.AlignmentFlag.AlignTop)
-        hbox((self.plots, 6), tokens, parent=self.errors, spacing=GRID)
+        # As many rows as there is room for: what the table leaves is below it.
+        tokens = vbox((self.tokens, 1), 0)
+        hbox((self.plots, 6), (tokens, 3), parent=self.errors, spacing=GRID)
         self.form = InterferenceForm(theme)
         self.form.changed.connect(self._take_sums)
         self.sums = InterferenceView(self.form, theme)

@@ -11,10 +11,13 @@ from geometry.claims.report import describe
 from geometry.models.sources import open_source
 from gui.panels import kit
 from gui.panels.kit import usable
+from gui.panels.layernorm.body import LayerNormBody
 from gui.panels.layernorm.question import LayerNormOf
 from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
-from gui.style.theme import format_number
+from gui.state.session import Session
+from gui.style.theme import LIGHT, format_number
+from gui.widgets.position_rows import Row
 from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.interference_stage import give_tokens
 from tests.gui.result_stage import LEFT, named
@@ -198,6 +201,19 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     QTest.mouseClick(page.buttons["errors"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
     made.close()
+
+
+def test_tokens_use_the_height_of_the_panel_and_begin_at_its_top(qtbot, dress):
+    dress(LIGHT)
+    body = LayerNormBody(Session(), LIGHT)
+    qtbot.addWidget(body)
+    body.tokens.set_rows(Row(k, ("of", str(k), "0.2")) for k in range(20))
+    for height, seen in ((300, 300), (700, 420)):
+        body.resize(900, height)
+        body.show()
+        qtbot.waitUntil(lambda height=height: body.errors.height() == height)
+        body.errors.layout().activate()
+        assert (body.tokens.y(), body.tokens.height()) == (0, seen)
 
 
 def test_a_version_is_shown_on_its_page_tokens_select_positions_and_what_is_hovered_is_told(
