@@ -226,7 +226,7 @@ def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessD
 def _where_a_token_goes() -> str:
     return (
         f"set HF_TOKEN to an access token ({without_login(endpoint())}/settings/tokens) or run "
-        "`hf auth login`."
+        "“hf auth login”."
     )
 
 

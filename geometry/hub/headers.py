@@ -40,7 +40,7 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise AccessDenied(
             "This machine's access token is damaged: it contains invalid characters.",
-            "Set HF_TOKEN again, or run `hf auth login`.",
+            "Set HF_TOKEN again, or run “hf auth login”.",
         )
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -68,5 +68,5 @@ def _token() -> str | None:
         why = "it is not text"
     raise AccessDenied(
         f"This machine's access token cannot be read: {why}.",
-        "Set HF_TOKEN, or run `hf auth login`.",
+        "Set HF_TOKEN, or run “hf auth login”.",
     )

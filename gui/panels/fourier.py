@@ -68,7 +68,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     """Spectra over position, waves of the strongest directions, phase shifts of heads."""
 
     name = "fourier"
-    formula = "Σᵢ Pᵢ e^(−iωi)"
+    formula = "Σₙ Pₙ e^(−iωn)"
     meaning = "· frequencies over position"
     explanation = (
         "The amplitude of each frequency in the columns of P over the shown range, and the "

@@ -101,7 +101,10 @@ class Finding:
     @property
     def mark(self) -> str:
         """The outcome's mark and words."""
-        return f"{SIGNS[self.outcome]} {short(self.outcome, self.null)}"
+        words = short(self.outcome, self.null)
+        if self.outcome == "as any smooth curve" and self.null.name == "walk":
+            words = f"as {random_name(self.null)}"  # which are not smooth
+        return f"{SIGNS[self.outcome]} {words}"
 
     def __str__(self) -> str:
         return f"{self.mark}: {self.text}"

@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QTabWidget, QVBoxLayout, QWidget
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
+from gui.panels.table import GROUPS
 from gui.services.loading import has_versions
 from gui.services.undo import Undo
 from gui.viewport.central_widget import CentralWidget
@@ -185,6 +187,10 @@ def _build_panel_menu(window: MainWindow) -> None:
         if dock.group != group:
             menu.insertSeparator(first)
             group = dock.group
+            if len(GROUPS.get(group, ())) > 1:
+                title = QAction(group, menu)  # a style sheet draws no title of a section
+                title.setEnabled(False)
+                menu.insertAction(first, title)
         action.setText(f"{dock.title}\t{dock.key}" if dock.key else dock.title)
         menu.insertAction(first, action)
     menu.insertSeparator(first)

@@ -205,8 +205,8 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     """A row for each claim, which opens its panel."""
 
     name = "claims"
-    formula = "Claims"
-    meaning = "made in articles about positional embeddings"
+    formula = "✓ ≈ ✗"
+    meaning = "claims of articles about positional embeddings"
     explanation = (
         "Every claim of the articles about matrices, with the quantity measured for it, the bound "
         "implied by its wording, and the null: the range that covers 90 % of random tables, such "
@@ -229,7 +229,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
                     "Show the claims that hold, but would hold for any smooth curve too",
                 ),
                 Option("fails", "Do not hold", "Show the claims that do not hold for this model"),
-                Option("out", "N/a", "Show the claims that do not apply to this kind of table"),
+                Option("out", "n/a", "Show the claims that do not apply to this kind of table"),
                 Option("unknown", "Undetermined", "Show the claims that cannot be decided"),
             ),
         ),

@@ -68,6 +68,7 @@ COLUMNS = (
 SIDES = ("queries", "keys")
 SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
 TOO_POOR = "not shown in 3D: R² is below 0.5"
+UNTRACKED = "not tracked at this N: R² is below 0.5"
 NOT_SHOWN = "not shown in 3D: the shown components are not among the fitted ones"
 
 
@@ -92,6 +93,11 @@ View = AnyView[Choices, LookedBack]
 def _movable(view: View) -> bool:
     result = view.result
     return isinstance(result, OfPositions) and can_be_shown(result, view.scope.components)
+
+
+def _drawable(view: View) -> bool:
+    carried = _carried(view)
+    return carried is not None and carried.clear
 
 
 class LookBackPanel(PanelSpec[Choices, LookedBack]):
@@ -175,7 +181,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             text="Show in 3D",
             tip="Draw where the motion maps each position as a small point, with lines to some "
             "targets; only where R² is at least 0.5",
-            works=_movable,
+            works=_drawable,
         ),
     )
     claims = {
@@ -460,11 +466,18 @@ def _plot(
         [*curves, *others],
         [Rule(float(lag), "x", style="solid")] if lines and lag <= last and not of_report else [],
         stretch=stretch,
-        readings=[line.reading(_at(result, lag)) for line in lines]
+        readings=[_line_reading(line, _at(result, lag)) for line in lines]
         or [Reading(_no_angles(result))],
         scrubs="lag",
         scrub_tip=SCRUB_TIP,
     )
+
+
+def _line_reading(line: Line, place: int) -> Reading:
+    """Return a line's entry; without an angle there it says why."""
+    reading = line.reading(place)
+    untracked = line.unit == "°" and not np.isfinite(line.values[place])
+    return replace(reading, text=UNTRACKED if not line.dashed else "") if untracked else reading
 
 
 def _beside_random(view: View, fits: Plot) -> Plot:
@@ -476,6 +489,8 @@ def _beside_random(view: View, fits: Plot) -> Plot:
         # The nulls are of all lags, the result of a report only of the first ones.
         found = replace(null, curves=null.curves[:, lags - 1])
         band = null_band(lags.astype(np.float64), found.band, view.theme, BANDS[name])
+        if name == "walk":
+            band = replace(band, color=view.theme.usual)
         low, _, high = null.at(lag - 1).band
         bands.append(replace(band, middle=None))
         readings.append(band.reading(f"{format_number(low)}–{format_number(high)}"))

@@ -25,8 +25,8 @@ THEMES = (
     ("dark", "Dark", "Light text on dark panels"),
 )
 RANGES = (
-    ("typical", "Without outliers", "Without position 0, and without outliers at either end"),
-    ("from 1", "1 to the last", "Without position 0, which is an outlier in many models"),
+    ("typical", "No outliers", "Without position 0, and without outliers at either end"),
+    ("from 1", "1–last", "Without position 0, which is an outlier in many models"),
     ("all", "All", "All positions"),
 )
 

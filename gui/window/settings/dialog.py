@@ -35,7 +35,7 @@ FORCED_TIP = (
 )
 NO_TOKEN = (
     "No access token was found. Public models do not need one; for gated and private models, set "
-    "the variable HF_TOKEN or run `hf auth login` in a terminal."
+    "the variable HF_TOKEN or run “hf auth login” in a terminal."
 )
 
 
@@ -111,7 +111,7 @@ class SettingsDialog(QDialog):
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
         close.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
-        self.defaults = buttons.addButton("Reset", QDialogButtonBox.ButtonRole.ResetRole)
+        self.defaults = buttons.addButton("Reset appearance", QDialogButtonBox.ButtonRole.ResetRole)
         self.defaults.setAutoDefault(False)
         self.defaults.setToolTip(wrapped(RESET_TIP))
         self.defaults.clicked.connect(self.appearance.reset)

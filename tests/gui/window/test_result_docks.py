@@ -145,6 +145,14 @@ def test_a_tab_is_the_title_and_a_window_has_one_and_what_is_closed_is_in_the_me
     qtbot.waitUntil(dock.isVisible)
 
 
+def test_the_menu_of_panels_names_the_groups(window):
+    actions = window.commands.menus["Panels"].actions()
+    texts = [action.text().partition("\t")[0] for action in actions]
+    at = texts.index("Spaces")
+    assert texts[at + 1] == "Spectra"
+    assert not actions[at].isEnabled()
+
+
 def test_a_tab_is_closed_by_the_middle_button_or_its_menu(window, bar):
     click_panel(window, bar, "capture")
     QTest.mouseClick(bar.tabs, Qt.MouseButton.MiddleButton, NONE, tab(bar, "Spaces"))

@@ -472,6 +472,7 @@ def test_the_token_is_looked_for_again_and_off_the_gui_thread(make, cache, hand_
     assert dialog.token.text() == ""
     hand_jobs.deliver(TOKEN)
     assert dialog.token.text() == NO_TOKEN
+    assert "`" not in NO_TOKEN, "Markdown is not rendered there"
     dialog.close()
     dialog.show()
     hand_jobs.deliver(TOKEN)
@@ -542,6 +543,7 @@ def test_the_appearance_is_chosen_stored_and_reset(dialog, settings, session):
     again = Settings(settings._file).new_session()
     assert (again.colormap, again.first_range) == ("viridis", "all")
     settings.text_size = 15
+    assert dialog.defaults.text() == "Reset appearance"
     click(dialog.defaults)
     assert asked == ["dark", 15, 13]
     assert (settings.colormap, settings.first_range) == ("", "typical")

@@ -275,9 +275,16 @@ def test_a_random_walk_looks_back_as_any_smooth_curve(stage, panel, write_table)
     stage.open(write_table(walk, "walk"))
     panel.configure(lag=1)
     assert panel.spec.finding(panel.view()).outcome == "as any smooth curve"
-    assert panel.header.finding.text().startswith("≈ as any smooth curve: ")
+    assert panel.header.finding.text().startswith("≈ as random walks: R²")
+    smooth, walks = part(panel, "R²").bands
+    assert smooth.color != walks.color, "they can be told apart"
+    assert walks.color in {reading.color for reading in part(panel, "R²").readings}
     panel.configure(lag=120)
     assert panel.spec.finding(panel.view()).outcome == "does not hold"
+    box = panel.controls.widgets["in_view"]
+    assert box.isEnabled() == (panel.result.turned.found.r2["screw"][119] >= 0.5)
+    for reading in part(panel, "Angle").readings:
+        assert reading.text not in ("–", "–°")
 
 
 def test_other_spaces_have_no_random_curves(panel):
