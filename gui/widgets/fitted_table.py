@@ -1,15 +1,21 @@
-"""A table as wide as its panel: one column stretches, and others leave where there is no room."""
+"""A table as wide as its panel: columns are as wide as their texts, one takes what is left.
+
+Others leave where there is no room.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.style.theme import GRID
 from gui.widgets.position_rows import MOVES, TitledRows, rows_style, set_up_rows
+
+KEPT = 0.25
+"""Share of the width that the other columns leave to the stretched one, at least."""
 
 
 class FittedTable(QTableView):
@@ -26,7 +32,8 @@ class FittedTable(QTableView):
     stretched
         The column that takes what the others leave.
     widths
-        Of the others, in steps of the grid.
+        Least widths of the others, in steps of the grid. What they need beyond that they get in
+        this order, as far as there is room.
     room
         Least width of the table at which a column is shown, in pixels.
     """
@@ -42,6 +49,7 @@ class FittedTable(QTableView):
     ) -> None:
         super().__init__()
         self._room = room
+        self._least = {column: width * GRID for column, width in widths.items()}
         rows.setParent(self)
         self.setModel(rows)
         self.setAccessibleName(name)
@@ -53,8 +61,9 @@ class FittedTable(QTableView):
         titles = self.horizontalHeader()
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
-        for column, width in widths.items():
-            self.setColumnWidth(column, width * GRID)
+        self._fit_columns()
+        rows.modelReset.connect(self._fit_columns)
+        rows.dataChanged.connect(self._fit_columns)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in MOVES:
@@ -67,3 +76,19 @@ class FittedTable(QTableView):
         super().resizeEvent(event)
         for column, room in self._room.items():
             self.setColumnHidden(column, event.size().width() < room)
+        self._fit_columns()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        titles = self.horizontalHeader()
+        shown = {c: width for c, width in self._least.items() if not self.isColumnHidden(c)}
+        spare = round((1 - KEPT) * self.viewport().width()) - sum(shown.values())
+        for column, least in shown.items():
+            needed = max(self.sizeHintForColumn(column), titles.sectionSizeHint(column))
+            more = max(min(needed - least, spare), 0)
+            self.setColumnWidth(column, least + more)
+            spare -= more

@@ -32,7 +32,7 @@ _COLUMNS = (
     Column("Tolerance", "Whether the two values agree within the tolerance", left=True),
     Column("Source", "The paper that reports it", left=True),
 )
-_WIDTHS = {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 33}
+_WIDTHS = {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 24}
 _ROOM = {SOURCE: 760, WITHIN: 520}
 """Least width of the table at which a column is shown, in pixels."""
 

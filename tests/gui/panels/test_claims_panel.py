@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.claims.group_claims import GROUP_CLAIMS
+from geometry.claims.published import PUBLISHED, Compared
 from geometry.evidence.null import OUTCOMES
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
+from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, NULL, OUTCOME, ClaimsTable
 from gui.panels.claims.words import comma_separated, counts, word
@@ -53,6 +55,22 @@ def windowed(application, wait_until_idle):
     wait_until_idle(application)
     panel = application.window.panels["claims"]
     return SimpleNamespace(window=application.window, panel=panel, table=panel.content.table)
+
+
+def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
+    dress(LIGHT)
+    table, published = ClaimsTable(LIGHT), PublishedTable(LIGHT)
+    table.show_verdicts([Verdict(claim) for claim in CLAIMS])
+    published.show_compared(tuple(Compared(one, one.value) for one in PUBLISHED))
+    for one, width, columns in ((table, 1800, range(2, 6)), (published, 900, range(1, 4))):
+        qtbot.addWidget(one)
+        one.resize(width, 300)
+        one.show()
+        qtbot.waitExposed(one)
+        for column in columns:
+            assert one.columnWidth(column) >= one.sizeHintForColumn(column), column
+        one.resize(500, 300)
+        assert one.columnWidth(CLAIM if one is table else QUANTITY) >= 100
 
 
 def test_rows_have_room_for_both_lines_of_larger_texts(claims):
