@@ -205,8 +205,8 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     """A row for each claim, which opens its panel."""
 
     name = "claims"
-    formula = "✓ ≈ ✗"
-    meaning = "claims of articles about positional embeddings"
+    formula = "Claims"
+    meaning = "of articles about positional embeddings"
     explanation = (
         "Every claim of the articles about matrices, with the quantity measured for it, the bound "
         "implied by its wording, and the null: the range that covers 90 % of random tables, such "
