@@ -98,10 +98,10 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert shown.conditions[0].text() == f"✓ B ≥ 0.5: {of_gpt2.evidence.b:.3f}"
     turns = f"✓ turns at the largest B ≥ 1.25: {of_gpt2.evidence.turns:.2f}"
     assert shown.conditions[1].text() == turns
-    for line, words in zip(
+    for one, words in zip(
         shown.conditions, ("balanced turning share", "B is largest", "along the climb"), strict=True
     ):
-        assert words in line.toolTip()
+        assert words in one.toolTip().replace("\n", " ")
     assert shown.rough["loops"].text() == f"loops {of_gpt2.rough.loops:.2f} (median)"
     low, _, high = of_gpt2.nulls["process"].band
     assert shown.random.text().startswith(f"B of random curves: smooth {low:.2f}–{high:.2f} · ")

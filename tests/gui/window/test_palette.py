@@ -194,7 +194,7 @@ def test_a_typed_formula_is_opened_or_shown_beside(application, palette, wait_un
 
 def test_a_project_is_not_added_but_opened(window):
     palette = AddPalette(window, lambda source: None)
-    for text, said in (("/home/x/talk.helix", A_PROJECT), ("qwertz", NOTHING)):
+    for text, said in (("/home/x/talk.helix", A_PROJECT), ("q w e r t z", NOTHING)):
         palette.field.setText(text)
         assert not palette.nothing.isHidden()
         assert palette.nothing.text() == said

@@ -257,7 +257,7 @@ SAID = ({
         "almost nothing is lost in the sum",
     ),
     "clip-size": (
-        "The sum has 32 numbers", "The plots below show the strongest directions of the positions",
+        "The sum has 32 numbers", "The plots show the strongest directions of the positions",
     ),
 })  # fmt: skip
 
