@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -99,7 +100,8 @@ def columns_of(numbers: Mapping[str, np.ndarray]) -> dict[str, list[object]]:
         if array.ndim == 1:
             columns[name] = array.tolist()
         else:
-            across = array.reshape(len(array), -1).T
+            # Not -1: a table without rows has columns too.
+            across = array.reshape(len(array), math.prod(array.shape[1:])).T
             columns |= {f"{name}_{i}": column.tolist() for i, column in enumerate(across, start=1)}
     return columns
 

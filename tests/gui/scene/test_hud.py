@@ -1,5 +1,7 @@
 """Texts over the scene."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import pyvista as pv
@@ -63,7 +65,7 @@ def test_lines_of_text_are_as_far_apart_as_their_font_needs(bar, size):
     bar.show("kind", ("", ""), TABLE, [(name, TABLE[0]) for name in ("(noun)", "(verb)", "(jot)")])
     bar.place(290, 200, (10, 390), 1.0)
     boxes = [text.box(72) for text in (bar.title, *bar.names)]
-    for above, below in zip(boxes, boxes[1:], strict=False):
+    for above, below in pairwise(boxes):
         assert above[1] >= below[3], "no line covers the one below it"
 
 
