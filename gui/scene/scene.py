@@ -176,18 +176,28 @@ class HelixScene:
         turned = [part @ turn.T for part in parts if len(part)]
         return [part for part in turned if _extent(part) <= LARGEST_BESIDE * _extent(shown)]
 
-    def framing(self, points: np.ndarray, direction: np.ndarray, up: np.ndarray) -> CameraPose:
-        """Return the pose with points in view from a direction, off the texts where possible."""
-        width, height = self._size
-        pose = fitted(points, direction, up, width / height, self.margins())
+    def framing(
+        self,
+        points: np.ndarray,
+        direction: np.ndarray,
+        up: np.ndarray,
+        size: tuple[int, int] | None = None,
+    ) -> CameraPose:
+        """Return the pose with points in view from a direction, off the texts where possible.
+
+        ``size`` is as in :meth:`margins`.
+        """
+        width, height = size = self._size if size is None else size
+        margins = self.margins(size)
+        pose = fitted(points, direction, up, width / height, margins)
         if self._compact:
             return pose
         x, y = self._arrows_corner(width, self.plotter.render_window.GetDPI())
         left, top = x - self.arrows.reach[0] * self._scale, y + self.arrows.reach[1] * self._scale
-        seen = self._seen(points, pose)
+        seen = self._seen(points, pose, size)
         if not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
             return pose
-        beside = replace(self.margins(), right=min(1 - left / width, MOST_KEPT))
+        beside = replace(margins, right=min(1 - left / width, MOST_KEPT))
         apart = fitted(points, direction, up, width / height, beside)
         parallel = bool(self.plotter.camera.GetParallelProjection())
         farther = _reach(apart, parallel=parallel) / _reach(pose, parallel=parallel)
@@ -373,15 +383,14 @@ class HelixScene:
         )
         return _projection(matrix, (width, height))
 
-    def _seen(self, points: np.ndarray, pose: CameraPose) -> np.ndarray:
-        """Return the (m, 2) pixels of points from a pose."""
+    def _seen(self, points: np.ndarray, pose: CameraPose, size: tuple[int, int]) -> np.ndarray:
+        """Return the (m, 2) pixels of points from a pose, in a view of some size."""
         camera = vtkCamera()
         camera.SetViewAngle(VIEW_ANGLE)
         camera.SetParallelProjection(self.plotter.camera.GetParallelProjection())
         pose.apply(camera)
-        width, height = self._size
-        matrix = camera.GetCompositeProjectionTransformMatrix(width / height, -1.0, 1.0)
-        return _projection(matrix, (width, height)).to_screen(points)[0]
+        matrix = camera.GetCompositeProjectionTransformMatrix(size[0] / size[1], -1.0, 1.0)
+        return _projection(matrix, size).to_screen(points)[0]
 
     @property
     def _size(self) -> tuple[int, int]:

@@ -100,6 +100,16 @@ class CameraPose:
         camera.SetViewUp(*self.up)
         camera.SetParallelScale(self.parallel_scale)
 
+    def is_near(self, other: CameraPose) -> bool:
+        """Return whether another pose is the same but for rounding, such as a VTK camera's."""
+        slack = 1e-6 * float(np.linalg.norm(other.position - other.focal_point))
+        return (
+            np.allclose(self.position, other.position, rtol=0, atol=slack)
+            and np.allclose(self.focal_point, other.focal_point, rtol=0, atol=slack)
+            and np.allclose(self.up, other.up, rtol=0, atol=1e-6)
+            and abs(self.parallel_scale - other.parallel_scale) <= 1e-6 * other.parallel_scale
+        )
+
     def towards(self, other: CameraPose, fraction: float) -> CameraPose:
         """Interpolate to another pose, in distance and direction separately."""
         focal = _mix(self.focal_point, other.focal_point, fraction)
@@ -131,10 +141,14 @@ def where(camera: Camera) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A camera pose, and whether it follows the curve when that outgrows the view."""
+    """A camera pose, and whether it follows the curve when that outgrows the view.
+
+    A ``framed`` one is where the app has framed the curve, not moved by the user since.
+    """
 
     pose: CameraPose
     follows: bool
+    framed: bool = False
 
 
 def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float) -> CameraPose:

@@ -59,18 +59,17 @@ class CameraMoves:
         return self._round.state() == QVariantAnimation.State.Running
 
     def go_to(self, target: CameraPose, *, saved: bool = False) -> None:
-        """Move to a pose from the current one; :meth:`change_path` leaves a saved one alone."""
+        """Move to a pose from the current one; a saved one is not changed on the way."""
         self.halt()
         self._path = (CameraPose.of(self._interactor.camera), target)
         self._is_saved = saved
         self._antialiasing.move()
         self._ease.start()
 
-    def change_path(self, change: Callable[[CameraPose], CameraPose]) -> None:
-        """Change the poses between which the camera is moving, if it is."""
+    def redirect(self, target: CameraPose) -> None:
+        """Move to another pose in the time that is left, if the camera is moving to one."""
         if self._path is not None and self.easing:
-            start, end = self._path
-            self._path = change(start), end if self._is_saved else change(end)
+            self._path = self._path[0], target
 
     def jump(self, pose: CameraPose) -> None:
         """Go to a pose at once: keys held down make a motion of many small steps."""

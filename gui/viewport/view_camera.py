@@ -57,6 +57,11 @@ class ViewCamera(QObject):
         self._antialiasing, self._draw = antialiasing, draw
         self._painted = False
         self._framing: str | Place | None = SIDE
+        self._framed: CameraPose | None = None  # As the app has framed the curve last
+        self._size = QSize()  # In which the camera's pose has been used last
+        # Where the camera was put otherwise, and in which size; and what followed for the present
+        # size. As all sizes follow from the first, the same size has always the same pose.
+        self._put: tuple[CameraPose, QSize, CameraPose] | None = None
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
@@ -70,7 +75,8 @@ class ViewCamera(QObject):
     @property
     def place(self) -> Place:
         """The camera's place, for :meth:`return_to`."""
-        return Place(self._pose, self._follows)
+        pose = self._pose
+        return Place(pose, self._follows, self._is_framed(pose))
 
     @property
     def outlook(self) -> Outlook | None:
@@ -98,6 +104,7 @@ class ViewCamera(QObject):
         """Return to an earlier place, which was used with the session's current range."""
         self._followed = self._session.positions
         self._follows = place.follows
+        self._framed = place.pose if place.framed else None
         self._moves.go_to(place.pose, saved=True)  # whatever size the view will have
 
     def look(self, outlook: Outlook, *, follows: bool) -> None:
@@ -261,10 +268,12 @@ class ViewCamera(QObject):
             framing, self._framing = self._framing, None
             if isinstance(framing, Place):
                 self._followed, self._follows = self._session.positions, framing.follows
+                self._framed = framing.pose if framing.framed else None
                 self._set_pose(framing.pose)
             elif not self._moves.restoring:
                 self._set_pose(self._pose_of(framing))
         self._interactor.renderer.ResetCameraClippingRange()
+        self._size = self._interactor.size()
         if self._scene.state is not None and self._at != where(camera):
             self._at = where(camera)
             self.moved.emit()
@@ -275,23 +284,49 @@ class ViewCamera(QObject):
             self._antialiasing.rest()
         pose.apply(self._interactor.camera)
 
-    def keep_size(self, before: QSize) -> None:
-        """Keep the curve as large as possible when the view is resized."""
-        if not self._painted or self._scene.state is None or before.isEmpty():
+    def keep_size(self) -> None:
+        """Keep the curve as large as possible when the view has been resized.
+
+        What the app has framed is framed again; where the user was, is the same place relative to
+        the framed curve.
+        """
+        if not self._painted or self._scene.state is None or self._moves.restoring:
             return
+        if self._interactor.size().isEmpty():
+            return
+        aim = self._aim
+        if self._is_framed(aim):
+            pose = self._framing_from(aim.position - aim.focal_point, aim.up)
+        else:
+            if self._put is None or not aim.is_near(self._put[2]):
+                self._put = aim, self._size, aim
+            start, size, _ = self._put
+            pose = self._resized(start, size)
+            self._put = start, size, pose
+        self._size = self._interactor.size()
+        if self._moves.easing:
+            self._moves.redirect(pose)
+        else:
+            pose.apply(self._interactor.camera)
+
+    def _resized(self, pose: CameraPose, before: QSize) -> CameraPose:
+        """Return the pose in the present size that corresponds to one in another size."""
+        now = self._interactor.size()
+        if before.isEmpty() or before == now:
+            return pose
         (points, _), aspect = self._at_rest(), before.width() / before.height()
+        if self._scene.compact:
+            return Outlook.of(pose, points, aspect).at(points, self._aspect)
+        margins = self._scene.margins(self._pixels(before)), self._scene.margins(self._pixels(now))
+        return resized(pose, points, aspect, self._aspect, margins)
+
+    def _pixels(self, size: QSize) -> tuple[int, int]:
         ratio = self._interactor.devicePixelRatioF()
-        old = (before.width() * ratio, before.height() * ratio)
-        new = (self._interactor.width() * ratio, self._interactor.height() * ratio)
-        margins = self._scene.margins(old), self._scene.margins(new)
+        return round(size.width() * ratio), round(size.height() * ratio)
 
-        def fit(pose: CameraPose) -> CameraPose:
-            if self._scene.compact:
-                return Outlook.of(pose, points, aspect).at(points, self._aspect)
-            return resized(pose, points, aspect, self._aspect, margins)
-
-        self._moves.change_path(fit)
-        fit(self._pose).apply(self._interactor.camera)
+    def _is_framed(self, pose: CameraPose) -> bool:
+        """Return whether a pose is that in which the app has framed the curve."""
+        return self._framed is not None and pose.is_near(self._framed)
 
     def fit_again(self) -> None:
         """Frame the curve before the next frame, unless the user has zoomed or shifted the view."""
@@ -337,5 +372,8 @@ class ViewCamera(QObject):
         points, _ = self._at_rest()
         if self._scene.compact:
             # Beside others all are framed from any direction, so that they turn alike.
-            return framed(points, direction, up, self._aspect)
-        return self._scene.framing(points, direction, up)
+            self._framed = framed(points, direction, up, self._aspect)
+        else:
+            size = self._pixels(self._interactor.size())
+            self._framed = self._scene.framing(points, direction, up, size)
+        return self._framed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.scene.scene import HelixScene
@@ -200,8 +200,8 @@ class Viewport(QWidget):
             return True
         elif kind == QEvent.Type.DevicePixelRatioChange:  # moved to a denser screen
             self.refresh()
-        elif isinstance(event, QResizeEvent):
-            self.camera.keep_size(event.oldSize())
+        elif kind == QEvent.Type.Resize:
+            self.camera.keep_size()
         return False
 
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
