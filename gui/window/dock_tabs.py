@@ -24,6 +24,7 @@ from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 from gui.window.docks import DockTitle
+from gui.window.layout import place_of
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""
@@ -57,7 +58,8 @@ class DockTabs(QObject):
         self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
         self._open = True
         self._put_away: tuple[str, ...] = ()
-        self._height = 0  # Of the panels below the viewport, as they were put away
+        # Of the window's height that the panels below the viewport had as they were put away
+        self._share = FIRST_SHARE
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
         self._connect(self.closed_bar)
@@ -94,8 +96,9 @@ class DockTabs(QObject):
             name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
         )
         for dock in self._docks.values():
-            if not (dock.isFloating() or dock.visibleRegion().isEmpty()):
-                self._height = dock.height()
+            below = self._is_below(dock) and not dock.isFloating()
+            if below and not dock.visibleRegion().isEmpty():
+                self._share = place_of(self._window, dock).height() / self._window.height()
         for name in self._put_away:
             self._docks[name].hide()
         self._settle()
@@ -116,10 +119,16 @@ class DockTabs(QObject):
             self._docks[front].show()
             self._docks[front].raise_()
         self.settle()
-        below = Qt.DockWidgetArea.BottomDockWidgetArea
-        if front in self._docks and self._window.dockWidgetArea(self._docks[front]) is below:
-            height = self._height or round(FIRST_SHARE * self._window.height())
+        if front in self._docks and self._is_below(self._docks[front]):
+            height = round(self._share * self._window.height())
             self._window.resizeDocks([self._docks[front]], [height], Qt.Orientation.Vertical)
+
+    def _is_below(self, dock: QDockWidget) -> bool:
+        return self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.BottomDockWidgetArea
+
+    def forget_height(self) -> None:
+        """Open the panels as high as at first."""
+        self._share = FIRST_SHARE
 
     def show(self, name: str) -> None:
         """Show a dock in front of the others."""

@@ -111,6 +111,17 @@ def drop_dragged_dock() -> None:
     if isinstance(dragged, QDockWidget):
         at = QPointF(QCursor.pos())
         release = QMouseEvent(
+def place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
+    """Return the place of a docked panel in the window, with the tabs that it shares it with."""
+    place = dock.geometry()
+    if window.tabifiedDockWidgets(dock):
+        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            titles = [bar.tabText(at) for at in range(bar.count())]
+            if bar.isVisible() and dock.windowTitle() in titles:
+                place = place.united(bar.geometry())
+    return place
+
+
             QEvent.Type.MouseButtonRelease, dragged.mapFromGlobal(at), at,
             Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
         )  # fmt: skip

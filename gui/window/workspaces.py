@@ -160,6 +160,7 @@ class Workspaces(QObject):
         self._end_lesson()
         if self.current in WORKSPACES:
             self._layouts.pop(self.current, None)
+        self._window.results.tabs.forget_height()
         self._arrange(self._layouts.get(self.current))
         if goes_on:
             self._lessons.open()
