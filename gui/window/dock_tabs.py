@@ -46,7 +46,7 @@ class DockTabs(QObject):
     maximize
         Called with a dock to maximise, or to bring back.
     put_back
-        Called before the panels are put away, to bring back what a maximised one hides.
+        Called before panels are put away or shown, to bring back what a maximised one hides.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
@@ -133,6 +133,8 @@ class DockTabs(QObject):
     def show(self, name: str) -> None:
         """Show a dock in front of the others."""
         dock = self._dock(name)
+        if dock.isHidden():
+            self.put_back()
         if name in self._docks and not (self.is_open or dock.isFloating()):
             self.open(name)
         dock.show()
@@ -152,8 +154,13 @@ class DockTabs(QObject):
         self.update()
 
     def toggle(self) -> None:
-        """Put the panels away, or bring them back."""
-        self.close() if self.is_open else self.open()
+        """Put the panels away, or bring them back, also from behind what is maximised."""
+        if self.is_open:
+            self.close()
+            return
+        self.put_back()
+        if not self.is_open:
+            self.open()
 
     # ---- tabs ----
 
@@ -165,7 +172,8 @@ class DockTabs(QObject):
         """Show title bars of docks without tabs, and the tabs of the others."""
         if self.is_open and not self._open:  # one was shown: it brings the others
             shown = next(n for n, dock in self._docks.items() if not dock.isHidden())
-            self.open(shown)
+            self.put_back()
+            self.show(shown) if self._open else self.open(shown)
             return
         self._open = self.is_open
         for dock in self._docks.values():

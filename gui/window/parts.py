@@ -128,7 +128,7 @@ def build_parts(
     )
     maximized = window.workspaces.maximized
     window.results.tabs.maximize = maximized.toggle
-    window.results.tabs.put_back = maximized.bring_view
+    window.results.tabs.put_back = maximized.restore
     window.lesson_player.put_back = maximized.restore
     window.lesson_player.is_covered = lambda: maximized.hides(window.docks[LESSON])
     _build_recent_menu(window)

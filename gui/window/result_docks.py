@@ -87,6 +87,8 @@ class ResultDocks:
             self.tabs.show(name)
             self.need(name)
         else:
+            if self._docks[name].isHidden():
+                self.tabs.put_back()  # there is no room beside what is maximised
             self._docks[name].show()
             self._docks[name].raise_()
 

@@ -225,11 +225,17 @@ class Workspaces(QObject):
     def toggle_side(self) -> None:
         """Hide the panels at both sides of the viewport, or show those that were hidden."""
         docks = self._window.docks
-        shown = [n for n in SIDE if not (docks[n].isHidden() or docks[n].isFloating())]
+        hides = bool(self._shown_at_sides())
+        self.maximized.restore()
+        shown = self._shown_at_sides()
         if shown:
-            self._side = tuple(shown)
+            self._side = shown
         for name in self._side:
-            docks[name].setVisible(not shown)
+            docks[name].setVisible(not hides)
+
+    def _shown_at_sides(self) -> tuple[str, ...]:
+        docks = self._window.docks
+        return tuple(n for n in SIDE if not (docks[n].isHidden() or docks[n].isFloating()))
 
     # ---- the menu ----
 

@@ -312,6 +312,56 @@ def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
     assert window.docks["norms"].height() == pytest.approx(height, abs=2)
 
 
+@pytest.mark.parametrize("name", ["models", "norms", None])
+@pytest.mark.parametrize("were_open", [True, False])
+def test_the_key_of_the_panels_below_shows_them_beside_the_view_whatever_is_maximised(
+    window, workspaces, settle, name, were_open
+):
+    if were_open or name == "norms":
+        window.bring("norms")
+        settle()
+    window.viewport.interactor.setFocus() if name is None else window.focus_on(name)
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    settle()
+    assert workspaces.maximized.layout is not None
+    QTest.keyClick(window, Qt.Key.Key_J, CTRL)
+    settle()
+    assert workspaces.maximized.layout is None
+    assert window.viewport.isVisible()
+    assert fronts(window) >= SIDE
+    # Those that fill the window are shown already, so they go.
+    assert window.results.tabs.is_open is (name != "norms")
+
+
+@pytest.mark.parametrize("name", ["norms", "positions"])
+def test_a_panel_wanted_while_another_is_maximised_brings_all_back(
+    window, workspaces, settle, name
+):
+    maximise(window, "inspector", settle)
+    window.focus_on(name)  # as the digits do
+    settle()
+    assert workspaces.maximized.layout is None
+    assert window.viewport.isVisible()
+    assert fronts(window) == SIDE | ({"norms"} if name == "norms" else set())
+
+
+def test_the_key_of_the_side_panels_ends_what_is_maximised(window, workspaces, settle):
+    command = window.commands.by_name["side_panels"]
+    maximise(window, "inspector", settle)
+    command.trigger()
+    settle()
+    assert window.viewport.isVisible()
+    assert not fronts(window)
+    command.trigger()
+    settle()
+    window.bring("norms")
+    settle()
+    maximise(window, "norms", settle)
+    command.trigger()
+    settle()
+    assert fronts(window) == SIDE | {"norms"}
+
+
 def test_panels_below_have_the_same_height_however_often_they_are_put_away(
     window, workspaces, settle
 ):
