@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -14,6 +14,8 @@ Direction = Literal["row", "column"]
 WindowState = Literal["normal", "maximised", "full screen"]
 Rectangle: TypeAlias = tuple[int, int, int, int]
 """Left, top, width, height in logical pixels."""
+Size: TypeAlias = tuple[int, int]
+"""Width and height in logical pixels."""
 
 LARGEST = 32_767
 """Largest coordinate and size in pixels: that of X11, more than four of the widest screens."""
@@ -65,6 +67,7 @@ class Layout:
     areas: Mapping[Area, Node] = field(default_factory=dict)  # Docks that are not hidden
     hidden: Mapping[str, Area] = field(default_factory=dict)
     floating: Mapping[str, Floating] = field(default_factory=dict)
+    window: Size | None = None  # For which the sizes are; None for those of any window
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,41 @@ def _strips(
     return strips
 
 
+# ---- windows of other sizes ----
+
+
+def in_window(layout: Layout, window: Size, narrow: Collection[str]) -> Layout:
+    """Return a layout whose places have the same shares of another window.
+
+    Parameters
+    ----------
+    window
+        The window's size.
+    narrow
+        Docks whose columns are as wide in any window.
+    """
+    if layout.window is None or layout.window == window:
+        return replace(layout, window=window)
+    before = layout.window
+    across, down = (new / old for new, old in zip(window, before, strict=True))
+
+    def scaled(node: Node, direction: Direction) -> Node:
+        stays = direction == "row" and all(name in narrow for name in docks_in(node))
+        factor = 1.0 if stays else across if direction == "row" else down
+        size = min(round(factor * node.size), LARGEST)
+        if isinstance(node, Tabs):
+            return replace(node, size=size)
+        return replace(
+            node, size=size, parts=tuple(scaled(part, node.direction) for part in node.parts)
+        )
+
+    areas = {
+        area: scaled(node, "row" if along(area) == "column" else "column")
+        for area, node in layout.areas.items()
+    }
+    return replace(layout, areas=areas, window=window)
+
+
 # ---- docks that a layout names and the window lacks, and the other way round ----
 
 
@@ -192,6 +230,7 @@ def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -
         areas,
         {name: area for name, area in layout.hidden.items() if name in homes},
         {name: one for name, one in layout.floating.items() if name in homes},
+        layout.window,
     )
 
 
@@ -240,7 +279,9 @@ def _beside(node: Node, name: str, order: Sequence[str], direction: Direction) -
 
 def pack_layout(layout: Layout) -> Fields:
     """Return a layout as a JSON object."""
+    window = {} if layout.window is None else {"window": list(layout.window)}
     return {
+        **window,
         **{area: _pack(node) for area, node in layout.areas.items()},
         "hidden": dict(layout.hidden),
         "floating": {
@@ -276,7 +317,8 @@ def unpack_layout(said: object) -> Layout:
     names = [name for node in areas.values() for name in docks_in(node)] + [*hidden, *floating]
     if len(names) > MOST_DOCKS or len(names) != len(set(names)):
         raise ValueError("a dock has two places, or there are too many docks")
-    return Layout(areas, hidden, floating)
+    window = _size(parts["window"]) if "window" in parts else None
+    return Layout(areas, hidden, floating, window)
 
 
 def pack_place(place: WindowPlace) -> Fields:
@@ -326,6 +368,13 @@ def _rectangle(said: object) -> Rectangle:
     left, top = (_pixels(one, -LARGEST) for one in said[:2])
     width, height = (_pixels(one, 1) for one in said[2:])
     return left, top, width, height
+
+
+def _size(said: object) -> Size:
+    if not isinstance(said, list) or len(said) != 2:
+        raise ValueError(f"{said!r} is no size")
+    width, height = (_pixels(one, 1) for one in said)
+    return width, height
 
 
 def _pixels(said: object, least: int) -> int:

@@ -21,10 +21,12 @@ from gui.state.layout import (
     Layout,
     Node,
     Rectangle,
+    Size,
     Tabs,
     WindowPlace,
     along,
     docks_in,
+    in_window,
     nested,
     settled,
 )
@@ -38,6 +40,8 @@ AREAS: Mapping[Area, Qt.DockWidgetArea] = {
 }  # fmt: skip
 _NAMES = {area: name for name, area in AREAS.items()}
 _ORIENTATIONS = {"row": Qt.Orientation.Horizontal, "column": Qt.Orientation.Vertical}
+NARROW = frozenset(dock.name for dock in DOCKS if dock.area != BOTTOM)
+"""Docks of controls, whose columns are as wide in any window."""
 LEAST_SEEN = 64
 """Pixels of a window's top edge that have to be on a screen, so that it can be moved."""
 
@@ -81,7 +85,12 @@ def take_layout(window: HostWindow) -> Layout:
     for area, names in shown.items():
         if names:
             areas[area] = nested(_groups(window, names), along(area))
-    return Layout(areas, hidden, floating)
+    return Layout(areas, hidden, floating, _size_of(window))
+
+
+def _size_of(window: QMainWindow) -> Size:
+    _, _, width, height = _bounded(window.rect())
+    return width, height
 
 
 def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]]:
@@ -102,15 +111,6 @@ def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]
     return found
 
 
-def drop_dragged_dock() -> None:
-    """Let go of a dock that is being dragged, before the layout changes.
-
-    Qt keeps pointers into the layout as long as the drag lasts.
-    """
-    dragged = QWidget.mouseGrabber()
-    if isinstance(dragged, QDockWidget):
-        at = QPointF(QCursor.pos())
-        release = QMouseEvent(
 def place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
     """Return the place of a docked panel in the window, with the tabs that it shares it with."""
     place = dock.geometry()
@@ -122,6 +122,15 @@ def place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
     return place
 
 
+def drop_dragged_dock() -> None:
+    """Let go of a dock that is being dragged, before the layout changes.
+
+    Qt keeps pointers into the layout as long as the drag lasts.
+    """
+    dragged = QWidget.mouseGrabber()
+    if isinstance(dragged, QDockWidget):
+        at = QPointF(QCursor.pos())
+        release = QMouseEvent(
             QEvent.Type.MouseButtonRelease, dragged.mapFromGlobal(at), at,
             Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
         )  # fmt: skip
@@ -209,8 +218,12 @@ def _lay_out(window: QMainWindow) -> None:
 
 
 def resize_docks(window: HostWindow, layout: Layout) -> None:
-    """Give docks their sizes: once more when panels are built, whose minimum sizes change them."""
+    """Give docks their shares of the window.
+
+    Once more when panels are built, whose minimum sizes change them.
+    """
     docks = window.docks
+    layout = in_window(layout, _size_of(window), NARROW)
     _lay_out(window)
     shown = {n for n, dock in docks.items() if not (dock.isHidden() or dock.isFloating())}
     for area, node in layout.areas.items():

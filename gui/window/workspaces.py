@@ -17,7 +17,7 @@ from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
 from gui.window.dock_tabs import FIRST_SHARE
-from gui.window.layout import apply_layout, drop_dragged_dock, take_layout
+from gui.window.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import LessonPlayer
 
@@ -314,13 +314,15 @@ class Maximized:
         if self.layout is None:
             return
         drop_dragged_dock()
-        window, self.layout = self._window, None
+        window, layout, self.layout = self._window, self.layout, None
         front = [dock for dock in window.docks.values() if not dock.visibleRegion().isEmpty()]
         window.setUpdatesEnabled(False)
         try:
             _centre(window).show()
             window.restore_docks(self._state)
             window.results.tabs.settle()
+            if layout.window != window.size().toTuple():
+                resize_docks(window, layout)
             for dock in front:
                 if not dock.isHidden():
                     dock.raise_()

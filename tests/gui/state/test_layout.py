@@ -15,6 +15,7 @@ from gui.state.layout import (
     Tabs,
     WindowPlace,
     docks_in,
+    in_window,
     nested,
     pack_layout,
     pack_place,
@@ -55,12 +56,35 @@ def layouts(draw):
             for name in names
             if homes[name] == "floating"
         },
+        draw(st.none() | st.tuples(LENGTHS, LENGTHS)),
     )
 
 
 @given(layouts())
 def test_a_layout_comes_back_from_json(layout):
     assert unpack_layout(json.loads(json.dumps(pack_layout(layout)))) == layout
+
+
+def test_a_layout_has_the_same_shares_of_another_window_but_for_columns_of_controls():
+    left = Split("column", (Tabs(("models",), "models", 300), Tabs(("view",), "view", 500)), 272)
+    right = Split("row", (Tabs(("norms",), "norms", 400), Tabs(("prompt",), "prompt", 240)), 640)
+    layout = Layout({"left": left, "right": right}, window=(1280, 800))
+    found = in_window(layout, (2560, 1200), {"models", "view", "prompt"})
+    assert found.window == (2560, 1200)
+    assert found.areas["left"] == Split(
+        "column", (Tabs(("models",), "models", 450), Tabs(("view",), "view", 750)), 272
+    )
+    assert found.areas["right"] == Split(
+        "row", (Tabs(("norms",), "norms", 800), Tabs(("prompt",), "prompt", 240)), 1280
+    )
+    below = Layout({"bottom": Tabs(("norms",), "norms", 500)}, window=(2560, 1440))
+    assert in_window(below, (1280, 720), ()).areas["bottom"].size == 250
+
+
+def test_a_layout_of_an_older_file_has_its_sizes_in_any_window():
+    old = unpack_layout({"bottom": {"tabs": ["norms"], "front": "norms", "size": 300}})
+    assert old.window is None
+    assert in_window(old, (2560, 1440), ()).areas == old.areas
 
 
 @given(RECTANGLES, st.sampled_from(["normal", "maximised", "full screen"]))
@@ -74,7 +98,7 @@ JSONS = st.recursive(
     lambda one: st.lists(one, max_size=3) | st.dictionaries(
         st.sampled_from([
             "left", "tabs", "front", "size", "row", "column", "hidden", "floating", "area",
-            "rectangle", "state", "models",
+            "rectangle", "state", "models", "window",
         ]),
         one, max_size=4,
     ),
