@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QCloseEvent,
-    QDragEnterEvent,
-    QDropEvent,
-    QKeyEvent,
-    QKeySequence,
-    QResizeEvent,
-)
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
 from gui.style.listening import Listening
@@ -43,7 +36,6 @@ if TYPE_CHECKING:
     from gui.window.save_work import WorkSaver
     from gui.window.settings.key_changer import KeyChanger
     from gui.window.settings.settings import Settings
-    from gui.window.shares import Shares
     from gui.window.side_by_side import SideBySide
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary
@@ -99,7 +91,6 @@ class MainWindow(HostWindow):
     keys: KeyChanger
     lesson_player: LessonPlayer
     workspaces: Workspaces
-    shares: Shares
     recent_menu: RecentMenu
     status_bar: StatusBar
     summary: Summary
@@ -260,11 +251,6 @@ class MainWindow(HostWindow):
 
     # ---- events ------------------------------------------------------------------------
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self.is_built:
-            self.shares.keep()
-
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         activation = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
@@ -314,7 +300,6 @@ class MainWindow(HostWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self.workspaces.maximized.stop()
-        self.shares.stop()
         self.listening.stop()
         self.guide.close()
         self.summary.release()

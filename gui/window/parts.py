@@ -38,7 +38,6 @@ from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
 from gui.window.settings.key_changer import KeyChanger
-from gui.window.shares import Shares
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
@@ -128,7 +127,6 @@ def build_parts(
         window, window.lesson_player, window.commands.menus["Workspaces"]
     )
     maximized = window.workspaces.maximized
-    window.shares = Shares(window, maximized)
     window.results.tabs.maximize = maximized.toggle
     window.results.tabs.put_back = maximized.restore
     window.lesson_player.put_back = maximized.restore

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
 from gui.panels.table import PANELS
 from gui.window.focus_navigation import in_front
-from gui.window.layout import place_of
 from gui.window.workspaces import WORKSPACES
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -385,34 +384,6 @@ def test_panels_below_have_the_same_height_however_often_they_are_put_away(
     window.bring("shape")
     settle()
     assert window.docks["shape"].height() == pytest.approx(first, abs=1)
-
-
-def test_panels_keep_their_shares_of_a_window_of_another_size(window, workspaces, settle):
-    def share():
-        return place_of(window, window.docks["norms"]).height() / window.height()
-
-    window.resize(1500, 1100)
-    window.bring("norms")
-    settle()
-    window.resizeDocks([window.docks["norms"]], [450], Qt.Orientation.Vertical)
-    settle()
-    before, column = share(), window.docks["models"].width()
-    press(window, 2)
-    settle()
-    window.resize(1280, 800)
-    settle()
-    panel = window.docks["norms"]
-    assert panel.width() == pytest.approx(window.width() / 2, abs=0.05 * window.width())
-    press(window, 1)
-    settle()
-    assert share() == pytest.approx(before, abs=0.02)
-    assert window.docks["models"].width() == pytest.approx(column, abs=4)
-    window.resize(1500, 1100)
-    settle()
-    assert share() == pytest.approx(before, abs=0.02)
-    press(window, 2)
-    settle()
-    assert panel.width() == pytest.approx(window.width() / 2, abs=0.05 * window.width())
 
 
 def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximised_view(
