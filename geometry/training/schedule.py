@@ -20,10 +20,10 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 
 def positions_in_use(settings: TrainingSettings, step: int) -> int:
-    """Return the number of positions in use at a step, from 0: it grows slowly at first."""
+    """Return the number of positions in use at a step, from 0: it grows evenly."""
     first, last = settings.first_positions or settings.positions, settings.positions
     done = min(1.0, step / (settings.growth * settings.steps))
-    return first + round((last - first) * done**1.5)
+    return first + round((last - first) * done)
 
 
 def window_length(settings: TrainingSettings, step: int) -> int:

@@ -127,3 +127,10 @@ def test_scenes(command, named, tmp_path, name):
     page = out.read_text("utf-8")
     assert f"<title>{html.escape(name)}</title>" in page
     assert "<img src=x" not in page
+
+
+def test_a_table_without_rows_has_its_columns(tmp_path):
+    path = tmp_path / "empty.csv"
+    write_numbers({"position": np.zeros(0), "components": np.zeros((0, 3))}, path)
+    names = "position,components_1,components_2,components_3"
+    assert path.read_text("utf-8").splitlines() == [names]

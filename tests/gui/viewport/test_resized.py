@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from gui.state.values import Notice
 from gui.window.dock_tabs import GroupBar
@@ -26,7 +27,7 @@ def title(window):
 def tab(window):
     """Maximise a panel below, or bring the others back."""
     bars = [bar for bar in window.findChildren(GroupBar) if bar.isVisible()]
-    (tabs,) = (bar.tabs for bar in bars if not bar.tabs.property("closed"))
+    tabs = next(bar.tabs for bar in bars if not bar.tabs.property("closed"))
     QTest.mouseDClick(tabs, LEFT, NONE, tabs.tabRect(0).center())
 
 
@@ -75,35 +76,56 @@ def press_f(viewport, settle):
     settle()
 
 
+@pytest.fixture
+def calm(viewport, settle):
+    """Wait until the view rests; a hidden one is never drawn."""
+
+    def wait():
+        settle() if viewport.isVisible() else QApplication.processEvents()
+
+    return wait
+
+
+def look(viewport):
+    """The view's size and pose."""
+    return viewport.interactor.size().toTuple(), pose(viewport)
+
+
 @pytest.mark.parametrize("change", GESTURES)
-def test_a_framed_view_is_framed_in_every_size(arranged, viewport, settle, change):
+def test_a_framed_view_is_framed_in_every_size(arranged, viewport, settle, calm, change):
     press_f(viewport, settle)
-    before = pose(viewport)
-    sizes = {viewport.interactor.size().toTuple()}
-    for _ in range(4):
+    compared, sizes = 0, {look(viewport)[0]}
+    for _ in range(6):
         change(arranged)
-        settle()
-        sizes.add(viewport.interactor.size().toTuple())
+        calm()
         if viewport.isVisible():
-            shown = pose(viewport)
-            assert viewport.camera.well_framed()
+            size, shown = look(viewport)
+            sizes.add(size)
             press_f(viewport, settle)
-            np.testing.assert_allclose(shown, pose(viewport), rtol=0, atol=1e-5)
-    np.testing.assert_allclose(pose(viewport), before, rtol=0, atol=1e-5)
+            if look(viewport)[0] == size:  # or panels have found their sizes only now
+                np.testing.assert_allclose(shown, pose(viewport), rtol=0, atol=1e-5)
+                compared += 1
+    assert compared >= 2
     assert len(sizes) > 1 or change in (title, tab)
 
 
 @pytest.mark.parametrize("change", GESTURES)
-def test_a_moved_view_comes_back_to_its_pose_with_its_size(
-    arranged, viewport, settle, qtbot, change
+def test_a_moved_view_has_the_same_pose_in_the_same_size(
+    arranged, viewport, settle, calm, qtbot, change
 ):
     middle = viewport.interactor.rect().center()
     drag(qtbot, viewport, middle, middle + QPoint(60, 25))
     drag(qtbot, viewport, middle, middle + QPoint(20, -10), keys=Qt.KeyboardModifier.ShiftModifier)
     wheel(viewport)
     settle()
-    before = pose(viewport)
-    for _ in range(6):
+    size, shown = look(viewport)
+    seen = {size: shown}
+    again = 0
+    for _ in range(8):
         change(arranged)
-        settle()
-    np.testing.assert_allclose(pose(viewport), before, rtol=0, atol=1e-5)
+        calm()
+        if viewport.isVisible():
+            size, shown = look(viewport)
+            again += size in seen
+            np.testing.assert_allclose(shown, seen.setdefault(size, shown), rtol=0, atol=1e-5)
+    assert again >= 2

@@ -376,14 +376,6 @@ def test_panels_below_have_the_same_height_however_often_they_are_put_away(
         QTest.keyClick(window.viewport.interactor, Qt.Key.Key_J, CTRL)
         settle()
         assert window.docks["shape"].height() == pytest.approx(first, abs=1)
-    window.resizeDocks([window.docks["shape"]], [first + 90], Qt.Orientation.Vertical)
-    settle()
-    assert window.docks["shape"].height() > first + 40
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_J, CTRL)
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_R, CTRL)
-    window.bring("shape")
-    settle()
-    assert window.docks["shape"].height() == pytest.approx(first, abs=1)
 
 
 def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximised_view(
