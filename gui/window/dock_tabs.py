@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -24,7 +24,6 @@ from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 from gui.window.docks import DockTitle
-from gui.window.layout import place_of
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""
@@ -98,7 +97,7 @@ class DockTabs(QObject):
         for dock in self._docks.values():
             below = self._is_below(dock) and not dock.isFloating()
             if below and not dock.visibleRegion().isEmpty():
-                self._share = place_of(self._window, dock).height() / self._window.height()
+                self._share = _place_of(self._window, dock).height() / self._window.height()
         for name in self._put_away:
             self._docks[name].hide()
         self._settle()
@@ -415,3 +414,14 @@ class _Tabs(QTabBar):
         at = self.tabAt(event.pos())
         if at >= 0:
             self.menuRequested.emit(at, event)
+
+
+def _place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
+    """Return the place of a docked panel in the window, with the tabs that it shares it with."""
+    place = dock.geometry()
+    if window.tabifiedDockWidgets(dock):
+        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            titles = [bar.tabText(at) for at in range(bar.count())]
+            if bar.isVisible() and dock.windowTitle() in titles:
+                place = place.united(bar.geometry())
+    return place

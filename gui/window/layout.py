@@ -111,17 +111,6 @@ def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]
     return found
 
 
-def place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
-    """Return the place of a docked panel in the window, with the tabs that it shares it with."""
-    place = dock.geometry()
-    if window.tabifiedDockWidgets(dock):
-        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            titles = [bar.tabText(at) for at in range(bar.count())]
-            if bar.isVisible() and dock.windowTitle() in titles:
-                place = place.united(bar.geometry())
-    return place
-
-
 def drop_dragged_dock() -> None:
     """Let go of a dock that is being dragged, before the layout changes.
 
