@@ -401,6 +401,8 @@ def _climb(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float]:
     smaller, (turns,) = balanced_turning(centred[None], turn_counts(m))
     if 2 * smaller[0] <= TURNING * np.square(centred).sum():
         return ramp(m) @ centred, None, 0.0
+    # Between the counts that were tried: a turn that does not close would tilt the line.
+    _, (turns,) = balanced_turning(centred[None], turns + np.linspace(-0.1, 0.1, 21))
     t = np.linspace(-1.0, 1.0, m)
     terms = np.column_stack([t, np.cos(np.pi * turns * t), np.sin(np.pi * turns * t), np.ones(m)])
     climb, cosine, sine, _ = np.linalg.lstsq(terms, centred, rcond=None)[0]

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 from vtkmodules.vtkRenderingCore import vtkCamera
@@ -195,6 +195,7 @@ def coil(turns, climb, seed, n_points=700):
     return points @ axes + 3.0, axes
 
 
+@example(turns=6.5, climb=0.375, seed=0, mirrored=False)  # between two counts of turns
 @given(
     turns=st.floats(1.5, 30), climb=st.floats(0.3, 2.5), seed=SEEDS, mirrored=st.booleans(),
 )  # fmt: skip
@@ -203,7 +204,7 @@ def test_a_coil_is_seen_from_its_side_a_little_tilted(turns, climb, seed, mirror
     points = points[::-1] if mirrored else points
     along = -axes[2] if mirrored else axes[2]
     direction, up = side_on(points)
-    assert np.degrees(np.arccos(direction @ along)) == pytest.approx(90 - TILT, abs=8)
+    assert np.degrees(np.arccos(direction @ along)) == pytest.approx(90 - TILT, abs=2)
     assert up @ direction == pytest.approx(0, abs=1e-9)
     right = np.cross(up, direction)
     # One of few turns stands, one of many lies, and both begin where reading does.
