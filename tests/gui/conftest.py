@@ -18,13 +18,14 @@ from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
+from gui.commands import qt_start
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
-from gui.style.theme import LIGHT, Theme, stylesheet
+from gui.style.theme import LIGHT, Theme
 from gui.viewport import antialiasing, camera_moves
 from gui.window.settings.settings import Settings
 from tests.gui.hand_jobs import HandJobs
@@ -219,9 +220,12 @@ def qapp() -> Iterator[QApplication]:
 
 @pytest.fixture
 def dress(qapp: QApplication) -> Iterator[Callable[[Theme], None]]:
-    """Give all widgets the style of a theme, until the test ends."""
-    yield lambda theme: qapp.setStyleSheet(stylesheet(theme))
+    """Give all widgets the style and font of a theme, until the test ends."""
+    font, palette = qapp.font(), qapp.palette()
+    yield lambda theme: qt_start.dress(qapp, theme)
     qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)
 
 
 @pytest.fixture
