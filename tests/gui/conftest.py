@@ -228,6 +228,14 @@ def dress(qapp: QApplication) -> Iterator[Callable[[Theme], None]]:
     qapp.setPalette(palette)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _font_is_as_before(qapp: QApplication) -> Iterator[None]:
+    """Leave the next module the font that this one found: a window sets its own."""
+    font = qapp.font()
+    yield
+    qapp.setFont(font)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings in a file of this test alone."""
