@@ -16,9 +16,10 @@ _IN_USE, _MEAN, _DIRECTIONS = "in use", "mean row", "directions"
 class PositionRows:
     """The rows of P that are trained so far.
 
-    A row that joins is a copy of the one before it, so that the curve goes on where it ends. The
-    last position in use is in no window but as its last token, which predicts nothing: its row
-    joins with the next ones.
+    A row that joins is a copy of the one before it, so that the curve goes on where it ends. When
+    rows vary in few directions, it goes on as it did so far: by the rotation and translation that
+    best take each row of the last short window to the next one. The last position in use is in no
+    window but as its last token, which predicts nothing: its row joins with the next ones.
 
     Parameters
     ----------
@@ -47,6 +48,10 @@ class PositionRows:
             return
         with torch.no_grad():
             self._P[first : in_use - 1] = self._P[first - 1]
+            if self._mean is not None and self._directions is not None:
+                last = self._P[first - self._settings.window + 1 : first]
+                ahead = continued((last - self._mean) @ self._directions.T, in_use - 1 - first)
+                self._P[first : in_use - 1] = self._mean + ahead @ self._directions
         averages = self._optimizer.state.get(self._P)
         if averages:
             averages["exp_avg"][first : in_use - 1] = 0.0
@@ -88,3 +93,38 @@ class PositionRows:
         if _MEAN in tensors:
             self._mean = tensors[_MEAN].to(self._P.device)
             self._directions = tensors[_DIRECTIONS].to(self._P.device)
+
+
+def continued(points: torch.Tensor, count: int) -> torch.Tensor:
+    """Continue a curve by the rigid motion that best takes each of its points to the next one.
+
+    Parameters
+    ----------
+    points : (n, k)
+        The curve.
+    count
+        The number of points to add.
+
+    Returns
+    -------
+    (count, k)
+        The points that follow the last one.
+
+    References
+    ----------
+    Kabsch, W. A discussion of the solution for the best rotation to relate two sets of vectors.
+    Acta Crystallographica A 34, 827-828, 1978.
+    """
+    import torch
+
+    start, end = points[:-1].double(), points[1:].double()
+    U, _, Vh = torch.linalg.svd((end - end.mean(0)).T @ (start - start.mean(0)))
+    signs = torch.ones(len(U), dtype=torch.float64, device=points.device)
+    signs[-1] = torch.linalg.det(U @ Vh).sign()
+    R = (U * signs) @ Vh
+    shift = end.mean(0) - R @ start.mean(0)
+    found, last = [], points[-1].double()
+    for _ in range(count):
+        last = R @ last + shift
+        found.append(last)
+    return torch.stack(found).to(points.dtype)

@@ -14,7 +14,7 @@ from geometry.training.network import (
     new_network,
     new_optimizer,
 )
-from geometry.training.position_rows import PositionRows
+from geometry.training.position_rows import PositionRows, continued
 from geometry.training.schedule import (
     learning_rate,
     positions_in_use,
@@ -367,6 +367,42 @@ def test_rows_stay_in_the_directions_they_had_when_windows_became_shorter():
         (moved - moved.mean(dim=0)) @ directions.T @ directions,
         atol=1e-4,
     )
+
+
+@pytest.mark.parametrize("mirrored", [1, -1], ids=["right-handed", "left-handed"])
+def test_a_helix_is_continued_as_it_is(mirrored):
+    angle = torch.arange(140, dtype=torch.float64) * 0.1
+    helix = torch.stack([angle.cos(), mirrored * angle.sin(), 0.3 * angle], dim=1)
+    turn = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64))[0]
+    curve = helix @ turn + torch.tensor([1.0, -2.0, 3.0])
+    assert torch.allclose(continued(curve[:60], 80), curve[60:], atol=1e-9)
+
+
+def test_a_circle_is_continued_without_mirroring_it():
+    """In a plane, a reflection fits as well as a rotation."""
+    angle = torch.arange(80, dtype=torch.float64) * 0.1
+    circle = torch.stack([angle.cos(), angle.sin(), torch.zeros(80)], dim=1)
+    assert torch.allclose(continued(circle[:40], 40), circle[40:], atol=1e-9)
+
+
+def test_a_row_that_joins_in_few_directions_continues_the_curve():
+    settings = replace(TINY, positions=40, width=16, first_positions=8, window=12, components=3)
+    P, optimizer, rows = rows_of(settings)
+    t = torch.arange(40) * 0.2
+    helix = torch.zeros(40, 16)
+    helix[:, 2:5] = torch.stack([t.cos(), t.sin(), 0.4 * t], dim=1)
+    rows.join(20)
+    with torch.no_grad():
+        P.copy_(helix)
+        P[19:] = 7.0
+        P[0] = 5.0  # position 0 is not on the curve
+    rows.keep_few_directions()
+    rows.join(30)
+    assert torch.allclose(P[19:29], helix[19:29], atol=1e-4)
+    assert (P[29:] == 7).all()
+    rows.join(40)
+    assert torch.allclose(P[29:39], helix[29:39], atol=1e-3)
+    assert (optimizer.state[P]["exp_avg"][19:39] == 0).all()
 
 
 def test_shorter_windows_are_the_text_and_as_many_tokens():
