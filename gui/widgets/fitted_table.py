@@ -50,6 +50,7 @@ class FittedTable(QTableView):
         super().__init__()
         self._room = room
         self._least = {column: width * GRID for column, width in widths.items()}
+        self._needed: dict[int, int] = {}
         rows.setParent(self)
         self.setModel(rows)
         self.setAccessibleName(name)
@@ -62,8 +63,8 @@ class FittedTable(QTableView):
         titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         titles.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
         self._fit_columns()
-        rows.modelReset.connect(self._fit_columns)
-        rows.dataChanged.connect(self._fit_columns)
+        rows.modelReset.connect(self._fit_anew)
+        rows.dataChanged.connect(self._fit_anew)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in MOVES:
@@ -80,15 +81,22 @@ class FittedTable(QTableView):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._fit_columns()
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit_anew()
+
+    def _fit_anew(self) -> None:
+        """Fit the columns to other texts or fonts; a resize keeps what the texts need."""
+        self._needed.clear()
+        self._fit_columns()
 
     def _fit_columns(self) -> None:
         titles = self.horizontalHeader()
         shown = {c: width for c, width in self._least.items() if not self.isColumnHidden(c)}
         spare = round((1 - KEPT) * self.viewport().width()) - sum(shown.values())
         for column, least in shown.items():
-            needed = max(self.sizeHintForColumn(column), titles.sectionSizeHint(column))
-            more = max(min(needed - least, spare), 0)
+            if column not in self._needed:
+                needed = max(self.sizeHintForColumn(column), titles.sectionSizeHint(column))
+                self._needed[column] = needed
+            more = max(min(self._needed[column] - least, spare), 0)
             self.setColumnWidth(column, least + more)
             spare -= more

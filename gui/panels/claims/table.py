@@ -120,18 +120,23 @@ class ClaimRows(TitledRows):
     """Verdicts as rows."""
 
     verdicts: tuple[Verdict, ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
     marks: Mapping[Outcome, QIcon] = {}
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
         """Set the verdicts; for the same claims, selection and scroll position are kept."""
         if [one.claim for one in verdicts] == [one.claim for one in self.verdicts]:
-            self.verdicts = verdicts
+            self._set(verdicts)
             last = self.index(len(verdicts) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
             return
         self.beginResetModel()
-        self.verdicts = verdicts
+        self._set(verdicts)
         self.endResetModel()
+
+    def _set(self, verdicts: tuple[Verdict, ...]) -> None:
+        # A table asks for its texts again and again: of all rows to fit its columns.
+        self.verdicts, self.cells = verdicts, tuple(map(_cells, verdicts))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
         return 0 if parent.isValid() else len(self.verdicts)
@@ -139,9 +144,10 @@ class ClaimRows(TitledRows):
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         """``UserRole`` is the line below a claim."""
         verdict, column = self.verdicts[index.row()], index.column()
+        cell = self.cells[index.row()][column]
         match role:
             case Role.DisplayRole:
-                return _cells(verdict)[column]
+                return cell
             case Role.UserRole:
                 return verdict.why_null or verdict.claim.quantity
             case Role.DecorationRole if column == OUTCOME:
@@ -149,7 +155,7 @@ class ClaimRows(TitledRows):
             case Role.ToolTipRole:
                 return wrapped(self._tip(verdict))
             case Role.AccessibleTextRole:
-                return f"{_cells(verdict)[column]}. {self._tip(verdict)}"
+                return f"{cell}. {self._tip(verdict)}"
             case Role.TextAlignmentRole:
                 return self.alignment(column)
         return None
