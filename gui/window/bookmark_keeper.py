@@ -23,6 +23,7 @@ from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
 from gui.state.work import Bookmark
 from gui.style.listening import Listening
+from gui.window.layout import share
 from gui.window.palette import Item
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ class BookmarkKeeper:
         if comes and all(one.isVisible() and not one.isFloating() for one in above):
             docks = [*above, dock]
             height = sum(one.height() for one in docks)
-            shares = [round(share * height) for share in SHARES]
-            window.resizeDocks(docks, shares, Qt.Orientation.Vertical)
+            sizes = {one: round(part * height) for one, part in zip(docks, SHARES, strict=True)}
+            share(window, sizes, Qt.Orientation.Vertical)
 
     def _load(self) -> None:
         if not self._loaded:

@@ -24,6 +24,7 @@ from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 from gui.window.docks import DockTitle
+from gui.window.layout import share
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""
@@ -120,7 +121,7 @@ class DockTabs(QObject):
         self.settle()
         if front in self._docks and self._is_below(self._docks[front]):
             height = round(self._share * self._window.height())
-            self._window.resizeDocks([self._docks[front]], [height], Qt.Orientation.Vertical)
+            share(self._window, {self._docks[front]: height}, Qt.Orientation.Vertical)
 
     def _is_below(self, dock: QDockWidget) -> bool:
         return self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.BottomDockWidgetArea

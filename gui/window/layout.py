@@ -206,6 +206,21 @@ def _lay_out(window: QMainWindow) -> None:
     layout.activate()
 
 
+def share(
+    window: QMainWindow, sizes: Mapping[QDockWidget, int], orientation: Qt.Orientation
+) -> None:
+    """Give docks their sizes, in pixels, as far as there is room.
+
+    A dock that was taken out of the window has none, for the moment.
+    """
+    there = {
+        dock: size
+        for dock, size in sizes.items()
+        if window.dockWidgetArea(dock) is not Qt.DockWidgetArea.NoDockWidgetArea
+    }
+    window.resizeDocks(list(there), list(there.values()), orientation)
+
+
 def resize_docks(window: HostWindow, layout: Layout) -> None:
     """Give docks their shares of the window.
 
@@ -220,7 +235,7 @@ def resize_docks(window: HostWindow, layout: Layout) -> None:
         if fronts and node.size:
             across = along(area) == "column"
             orientation = Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical
-            window.resizeDocks([docks[fronts[0]]], [node.size], orientation)
+            share(window, {docks[fronts[0]]: node.size}, orientation)
         _resize_parts(window, node, shown)
 
 
@@ -228,13 +243,12 @@ def _resize_parts(window: HostWindow, node: Node, shown: Collection[str]) -> Non
     """Set the sizes of a node's parts, from the outside to the inside."""
     if isinstance(node, Tabs):
         return
-    found, sizes = [], []
+    sizes = {}
     for part in node.parts:
         fronts = _fronts(part, shown)
         if fronts and part.size:
-            found.append(window.docks[fronts[0]])
-            sizes.append(part.size)
-    window.resizeDocks(found, sizes, _ORIENTATIONS[node.direction])
+            sizes[window.docks[fronts[0]]] = part.size
+    share(window, sizes, _ORIENTATIONS[node.direction])
     for part in node.parts:
         _resize_parts(window, part, shown)
 

@@ -19,7 +19,7 @@ from gui.services.lessons.course import Lessons
 from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
 from gui.window.docks import RIGHT
-from gui.window.layout import drop_dragged_dock
+from gui.window.layout import drop_dragged_dock, share
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -94,7 +94,7 @@ def make_room(window: HostWindow, lesson: QDockWidget) -> None:
         dock.hide()
     for name in BESIDE:
         window.docks[name].hide()
-    window.resizeDocks([lesson], [WIDTH], Qt.Orientation.Horizontal)
+    share(window, {lesson: WIDTH}, Qt.Orientation.Horizontal)
 
 
 def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
@@ -112,8 +112,8 @@ def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
 def share_column(window: HostWindow, lesson: QDockWidget, name: str) -> None:
     """Give a panel below the lesson its height, and the lesson the rest."""
     dock = window.docks[name]
-    room = [max(lesson.height() - BELOW[name], LEAST), BELOW[name]]
-    window.resizeDocks([lesson, dock], room, Qt.Orientation.Vertical)
+    room = {lesson: max(lesson.height() - BELOW[name], LEAST), dock: BELOW[name]}
+    share(window, room, Qt.Orientation.Vertical)
 
 
 log = logging.getLogger(__name__)

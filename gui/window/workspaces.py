@@ -17,7 +17,7 @@ from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
 from gui.window.dock_tabs import FIRST_SHARE
-from gui.window.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
+from gui.window.layout import apply_layout, drop_dragged_dock, resize_docks, share, take_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import LessonPlayer
 
@@ -207,8 +207,7 @@ class Workspaces(QObject):
         self._show()
         if self.current == TEACH:
             self._lessons.open()
-            lesson = window.docks[LESSON]
-            window.resizeDocks([lesson], [LESSON_WIDTH], Qt.Orientation.Horizontal)
+            share(window, {window.docks[LESSON]: LESSON_WIDTH}, Qt.Orientation.Horizontal)
 
     def _end_lesson(self) -> None:
         """End a lesson, which has arranged the window; its workspace stays."""

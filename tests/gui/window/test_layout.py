@@ -3,11 +3,11 @@
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from gui.state.layout import Layout, Tabs, WindowPlace
 from gui.window.docks import DOCKS, RIGHT
-from gui.window.layout import apply_layout, put, take_layout, take_place
+from gui.window.layout import apply_layout, put, share, take_layout, take_place
 
 H, V = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -175,3 +175,21 @@ def test_a_layout_that_changes_under_a_drag_lets_go_of_the_dock(
         wait_until_idle(application)
         assert not dock.isFloating()
         assert window.dockWidgetArea(dock) == RIGHT
+
+
+def test_a_dock_that_is_out_of_the_window_gets_no_share(qtbot, qtlog):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setCentralWidget(QWidget())
+    docks = [QDockWidget(title) for title in ("stays", "leaves")]
+    for dock in docks:
+        dock.setWidget(QWidget())
+        window.addDockWidget(RIGHT, dock)
+    window.resize(800, 600)
+    window.show()
+    qtbot.waitExposed(window)
+    window.removeDockWidget(docks[1])
+    docks[1].show()
+    share(window, dict.fromkeys(docks, 300), Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: docks[0].width() == 300)
+    assert not qtlog.records
