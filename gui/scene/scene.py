@@ -212,14 +212,20 @@ class HelixScene:
 
         ``size`` is the view's in pixels, if not the present one.
         """
-        if self._compact or self._state is None:
+        if self._state is None:
             return Margins()
         width, height = (max(side, 1) for side in size or self._size)
         s, dpi = self._scale, self.plotter.render_window.GetDPI()
         edge = max(EDGE * height, GRID * s)
         self._placed = None
+        if self._compact:
+            self._break_caption(self._state, width)
         self._place_caption(width, dpi)
         under = self._caption.box(dpi)[3] + GRID * s
+        if self._compact:
+            return (
+                Margins(bottom=min(under / height, MOST_KEPT)) if self._caption.text else Margins()
+            )
         left, _, right, _ = self._bar.box(dpi)
         beside = 3 * GRID * s + min(right - left, BAR_ROOM * s)
         return Margins(
@@ -517,10 +523,7 @@ class HelixScene:
         s = self._scale
         margin = 2 * GRID * s
         if self._compact:
-            room = width - margin - 2 * COMPACT_CORNER[0] * s
-            self._caption.write(
-                broken("\n".join(state.caption[MODEL_LINES:]), room / s, self.theme.px(SMALL))
-            )
+            self._break_caption(state, width)
         self._place_caption(width, dpi)
         taken = [padded(self._caption.box(dpi), s)] if self._caption.text else []
         legend = self._legend.place(margin, height - 0.75 * margin, width - margin, s, dpi)
@@ -536,6 +539,13 @@ class HelixScene:
             self._bar.place(width - margin, height / 2, between, s)
             taken += [padded(box, s) for box in self._bar.boxes(dpi)]
         return [*taken, *(padded(box, s) for box in legend)]
+
+    def _break_caption(self, state: SceneState, width: float) -> None:
+        """Write a compact view's caption in lines that end before its arrows."""
+        s = self._scale
+        room = width - 2 * GRID * s - 2 * COMPACT_CORNER[0] * s
+        lines = "\n".join(state.caption[MODEL_LINES:])
+        self._caption.write(broken(lines, room / s, self.theme.px(SMALL)))
 
     def _draw_arrows(self, state: SceneState, dpi: int) -> None:
         s, length = self._scale, COMPACT_ARROWS if self._compact else LENGTH

@@ -373,6 +373,26 @@ def test_a_view_of_no_size_has_margins(opened, stage):
     assert np.isfinite([found.left, found.right, found.bottom, found.top]).all()
 
 
+def test_a_small_view_is_framed_above_its_caption(opened, stage):
+    """As when another model is laid over one of several views."""
+    made = stage(LIGHT, (480, 220))
+    state = resolve_scene(opened)
+    words = 2 * "Overlay: another model, scaled, in positions 0 to 99, with a residual of 12 %. "
+    made.scene.compact = True
+    made.scene.show(state)
+    made.draw()
+    lowest = []
+    for shown in (state, replace(state, caption=(*state.caption[:2], words))):
+        made.scene.show(shown)
+        made.scene.pose_of("xz", made.scene.displayed).apply(made.plotter.camera)
+        made.draw()
+        lowest.append(made.scene.projection().to_screen(made.scene.displayed)[0][:, 1].min())
+    left, bottom, right, top = made.scene._caption.box(made.plotter.render_window.GetDPI())
+    assert top - bottom > 20
+    assert 0 < left < right < 480
+    assert lowest[0] < top < lowest[1]
+
+
 def test_a_parallel_view_is_framed_by_its_height(opened, stage, monkeypatch):
     """How far away its camera is says nothing about it."""
     opened.projection = "parallel"
