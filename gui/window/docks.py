@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QHBoxLayout,
+    QMainWindow,
+    QToolButton,
+    QWidget,
+)
 
 from gui.panels.base import Panel
 from gui.panels.table import GROUPS, PanelEntry
@@ -146,3 +153,18 @@ DOCKS = (
 """In the order of the menu."""
 KEYS = {dock.key: dock for dock in DOCKS if dock.key}
 """The dock of each digit."""
+
+
+def share(
+    window: QMainWindow, sizes: Mapping[QDockWidget, int], orientation: Qt.Orientation
+) -> None:
+    """Give docks their sizes, in pixels, as far as there is room.
+
+    A dock that was taken out of the window has none, for the moment.
+    """
+    there = {
+        dock: size
+        for dock, size in sizes.items()
+        if window.dockWidgetArea(dock) is not Qt.DockWidgetArea.NoDockWidgetArea
+    }
+    window.resizeDocks(list(there), list(there.values()), orientation)

@@ -30,7 +30,7 @@ from gui.state.layout import (
     nested,
     settled,
 )
-from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT
+from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, share
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -204,21 +204,6 @@ def _lay_out(window: QMainWindow) -> None:
     layout = window.layout()
     assert layout is not None
     layout.activate()
-
-
-def share(
-    window: QMainWindow, sizes: Mapping[QDockWidget, int], orientation: Qt.Orientation
-) -> None:
-    """Give docks their sizes, in pixels, as far as there is room.
-
-    A dock that was taken out of the window has none, for the moment.
-    """
-    there = {
-        dock: size
-        for dock, size in sizes.items()
-        if window.dockWidgetArea(dock) is not Qt.DockWidgetArea.NoDockWidgetArea
-    }
-    window.resizeDocks(list(there), list(there.values()), orientation)
 
 
 def resize_docks(window: HostWindow, layout: Layout) -> None:

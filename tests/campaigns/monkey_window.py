@@ -68,6 +68,8 @@ HARMLESS = (
 )
 """What may be printed: it comes from the machine, or from the monkey's own way to click."""
 PRINTED = "printed.txt"
+KINDS = "objects.jsonl"
+"""Python objects by class, one line for each measurement: what grows when there are more."""
 
 
 def _delayed_s() -> float:
@@ -202,7 +204,7 @@ class Child:
     def __init__(self, folder: Path, journal: TextIO, dumped: TextIO, begun: bool) -> None:
         start_log()
         logging.captureWarnings(True)
-        self._dumped = dumped
+        self._dumped, self._kinds = dumped, folder / KINDS
         self._qt = prepare_qt()
         self._qt.setQuitOnLastWindowClosed(False)
         QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
@@ -301,6 +303,10 @@ class Child:
             for one in QApplication.topLevelWidgets()
         )
         self._journal.write(f"windows: {dict(tops)}\n")
+        classes = map(type, gc.get_objects())
+        kinds = Counter(f"{one.__module__}.{one.__qualname__}" for one in classes)
+        with self._kinds.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(kinds) + "\n")
         status = Path("/proc/self/status").read_text("utf-8")
         rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return {
