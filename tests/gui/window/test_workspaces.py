@@ -425,6 +425,32 @@ def test_the_toolbar_runs_commands_and_can_be_hidden(window, settle, qtbot):
     assert QApplication.focusWidget() is None or not bar.isAncestorOf(QApplication.focusWidget())
 
 
+def test_buttons_leave_where_there_is_no_room_and_workspaces_stay(application, window, settle):
+    bar = window.toolbar
+
+    def shown(width, text_size=13):
+        application.choose_text_size(text_size)
+        window.resize(width, 800)
+        settle()
+        titles = [action.iconText() for action in bar.actions() if not action.isSeparator()]
+        buttons = [bar.widgetForAction(action) for action in bar.actions()]
+        assert all(button.isVisible() and button.width() for button in buttons if button), width
+        assert max(button.geometry().right() for button in buttons) < bar.width()
+        assert titles[-4:] == ["Explore", "Analyse", "Compare", "Teach"]
+        assert not bar.actions()[0].isSeparator()
+        return titles
+
+    everything = shown(1400)
+    assert {"xy", "Sphere", "Picture"} <= set(everything)
+    assert "xy" not in (narrow := shown(1150))
+    assert set(narrow) < set(everything)
+    larger = shown(1280, 17)
+    assert "Side" in larger
+    assert "xy" not in larger
+    assert shown(1280, 13) == shown(1400, 13) == everything
+    assert window.commands.by_name["view_xy"].isVisible()  # in the menu
+
+
 def test_a_hidden_toolbar_stays_hidden(window, workspaces, settle):
     window.viewport.interactor.setFocus()
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
