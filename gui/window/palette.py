@@ -45,11 +45,16 @@ class Item:
     key: str = ""  # Its shortcut; "" for none
 
 
+FUZZY = 3
+"""Letters of a word from which on it may have gaps."""
+
+
 def matching(items: Iterable[Item], text: str) -> list[Item]:
     """Return the items with all words of a text, best matches first.
 
     A word counts most at the beginning of the title, then at the beginning of one of its words,
-    then anywhere in it, and least in the kind. Case is ignored.
+    then anywhere in it, then in the kind, and least if only its letters are in the title in this
+    order, from the beginning of a word. Case is ignored.
     """
     words = text.lower().split()
     found = []
@@ -68,7 +73,10 @@ def _score(item: Item, word: str) -> int | None:
         return 1
     if word in title:
         return 2
-    return 3 if word in kind else None
+    if word in kind:
+        return 3
+    in_order = r"\b" + ".*".join(map(re.escape, word))
+    return 4 if len(word) >= FUZZY and re.search(in_order, title) else None
 
 
 def positions_meant(
