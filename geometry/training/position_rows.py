@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from geometry.measures.rigid_motion import fit_motion
+from geometry.pca.components import Array
 from geometry.training.schedule import positions_in_use
 from geometry.training.settings import TrainingSettings
 
@@ -49,8 +54,9 @@ class PositionRows:
         with torch.no_grad():
             self._P[first : in_use - 1] = self._P[first - 1]
             if self._mean is not None and self._directions is not None:
-                last = self._P[first - self._settings.window + 1 : first]
-                ahead = continued((last - self._mean) @ self._directions.T, in_use - 1 - first)
+                last = self._P[first - self._settings.window + 1 : first] - self._mean
+                curve = (last @ self._directions.T).cpu().numpy()
+                ahead = torch.from_numpy(continued(curve, in_use - 1 - first)).to(last)
                 self._P[first : in_use - 1] = self._mean + ahead @ self._directions
         averages = self._optimizer.state.get(self._P)
         if averages:
@@ -95,7 +101,7 @@ class PositionRows:
             self._directions = tensors[_DIRECTIONS].to(self._P.device)
 
 
-def continued(points: torch.Tensor, count: int) -> torch.Tensor:
+def continued(points: npt.ArrayLike, count: int) -> Array:
     """Continue a curve by the rigid motion that best takes each of its points to the next one.
 
     Parameters
@@ -107,24 +113,12 @@ def continued(points: torch.Tensor, count: int) -> torch.Tensor:
 
     Returns
     -------
-    (count, k)
+    (count, k) float64
         The points that follow the last one.
-
-    References
-    ----------
-    Kabsch, W. A discussion of the solution for the best rotation to relate two sets of vectors.
-    Acta Crystallographica A 34, 827-828, 1978.
     """
-    import torch
-
-    start, end = points[:-1].double(), points[1:].double()
-    U, _, Vh = torch.linalg.svd((end - end.mean(0)).T @ (start - start.mean(0)))
-    signs = torch.ones(len(U), dtype=torch.float64, device=points.device)
-    signs[-1] = torch.linalg.det(U @ Vh).sign()
-    R = (U * signs) @ Vh
-    shift = end.mean(0) - R @ start.mean(0)
-    found, last = [], points[-1].double()
+    curve = np.asarray(points, dtype=np.float64)
+    motion = fit_motion(curve[:-1], curve[1:])
+    found = [curve[-1]]
     for _ in range(count):
-        last = R @ last + shift
-        found.append(last)
-    return torch.stack(found).to(points.dtype)
+        found.append(motion.carry(found[-1]))
+    return np.array(found[1:])

@@ -46,7 +46,7 @@ class TrainingSettings:
         depends on distances [1]_; 0 for none. The others have all positions in use.
     components
         Directions about their mean row in which P varies, from when more positions are in use than
-        a short window has, or all; 0 for all directions.
+        a short window has, or all; rows that join later continue the curve. 0 for all directions.
     weight_decay
         Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
     position_decay

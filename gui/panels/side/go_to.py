@@ -57,7 +57,7 @@ class GoTo(QWidget):
         self._n_positions = 0
         self._shown: tuple[int, int | None] | None = None
         self.field = _Field()
-        self.field.setPlaceholderText("Go to 300 or 10-20")
+        self.field.setPlaceholderText("Go to 100 or 10-20")
         self.field.setAccessibleName("Go to position")
         self.field.stepped.connect(self.stepped)
         self.field.returnPressed.connect(self._on_return_pressed)

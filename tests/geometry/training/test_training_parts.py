@@ -369,20 +369,12 @@ def test_rows_stay_in_the_directions_they_had_when_windows_became_shorter():
     )
 
 
-@pytest.mark.parametrize("mirrored", [1, -1], ids=["right-handed", "left-handed"])
-def test_a_helix_is_continued_as_it_is(mirrored):
-    angle = torch.arange(140, dtype=torch.float64) * 0.1
-    helix = torch.stack([angle.cos(), mirrored * angle.sin(), 0.3 * angle], dim=1)
-    turn = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64))[0]
-    curve = helix @ turn + torch.tensor([1.0, -2.0, 3.0])
-    assert torch.allclose(continued(curve[:60], 80), curve[60:], atol=1e-9)
-
-
-def test_a_circle_is_continued_without_mirroring_it():
-    """In a plane, a reflection fits as well as a rotation."""
-    angle = torch.arange(80, dtype=torch.float64) * 0.1
-    circle = torch.stack([angle.cos(), angle.sin(), torch.zeros(80)], dim=1)
-    assert torch.allclose(continued(circle[:40], 40), circle[40:], atol=1e-9)
+@pytest.mark.parametrize("climb", [0.3, -0.3, 0.0], ids=["right", "left", "circle"])
+def test_a_curve_of_one_motion_is_continued_as_it_is(climb):
+    t = 0.1 * np.arange(140)
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
+    curve = np.column_stack([np.cos(t), np.sin(t), climb * t]) @ turn + [1.0, -2.0, 3.0]
+    np.testing.assert_allclose(continued(curve[:60], 80), curve[60:], atol=1e-9)
 
 
 def test_a_row_that_joins_in_few_directions_continues_the_curve():
