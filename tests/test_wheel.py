@@ -92,7 +92,7 @@ def test_the_installed_code_reports_on_the_bundled_model(run, installed, tmp_pat
     assert Path(printed.strip()).is_relative_to(installed)
     run("helixscope", "report", "sample", "--out", tmp_path / "found", "--no-figures", "--offline")
     found = json.loads((tmp_path / "found" / "report.json").read_text("utf-8"))
-    assert found["model"]["n_positions"] >= 512
+    assert found["model"]["n_positions"] >= 256
     assert found["missing"] == {}
 
 

@@ -170,8 +170,8 @@ class Comparing:
         source, table
             As for :meth:`gui.services.controller.Controller.open`.
         positions, components
-            Its range and components; if None, 1 to the last position and the open model's
-            components.
+            Its range, clipped to its table, and components; if None, 1 to the last position and the
+            open model's components.
         in_grid
             Whether it has a view of its own; otherwise only panels show it.
 
@@ -195,7 +195,7 @@ class Comparing:
             keeper = self._keep(key, source, in_grid=in_grid)
             keeper.session.components = components or session.components
             self._arrange([*self.keys, key])
-            keeper.opening.open(OpenRequest(source, table, positions))
+            keeper.opening.open(OpenRequest(source, table, positions, again=True))
         return key
 
     def add_all(self, sources: Iterable[str]) -> None:

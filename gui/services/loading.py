@@ -43,7 +43,8 @@ class OpenRequest:
     positions: tuple[int, int] | None = None  # Range to show first; that of first_range if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
-    # Whether it was open already: its range is clipped to a table that is shorter now.
+    # Whether it was open before, now or when it was saved: its range is clipped to a table that is
+    # shorter now.
     again: bool = False
 
 

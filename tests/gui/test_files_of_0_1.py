@@ -7,14 +7,18 @@ are the only ones here that know what its parts are called in the code.
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models import catalogue
+from geometry.models.catalogue import SAMPLE
 from geometry.models.computed import is_computed
 from gui.panels.kit import kept_controls, saved
 from gui.panels.table import PANELS
+from gui.services.work_files.reopening import OTHER
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.work import LATER as LATER_FIELDS
@@ -119,6 +123,16 @@ def described_settings(settings):
             "session": fields_of(settings.new_session(), *names),
         }
     )
+
+
+@pytest.fixture
+def sample_of_0_1(monkeypatch):
+    """The bundled model is the one of 0.1, of which most of the files are."""
+    entries = tuple(
+        replace(entry, folder="tests/fixtures/0.1-sample") if entry.id == SAMPLE else entry
+        for entry in catalogue.read_catalogue()
+    )
+    monkeypatch.setattr(catalogue, "read_catalogue", lambda: entries)
 
 
 def assert_first_layout(window, *, results):
@@ -276,6 +290,7 @@ def wait_until_shown(qtbot):
     return wait
 
 
+@pytest.mark.usefixtures("sample_of_0_1")
 @each("work")
 def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_shown):
     file = tmp_path / name
@@ -320,6 +335,7 @@ def test_what_came_later_is_as_at_first_in_a_window_that_had_other_choices(
         )
 
 
+@pytest.mark.usefixtures("sample_of_0_1")
 @each("bookmarks")
 def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_shown):
     settings = remembered(bookmarks=name)
@@ -342,6 +358,40 @@ def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wai
         assert {field: shown["session"][field] for field in saved["session"]} == saved["session"]
         same = ("source", "positions", "laying")
         assert [shown[part] for part in same] == [saved[part] for part in same]
+
+
+@pytest.mark.parametrize("name", ["beside.helix", "panels.helix", "training.helix"])
+def test_a_window_shows_the_work_of_another_bundled_model_as_far_as_that_has_it(
+    name, start_application, tmp_path, wait_until_shown
+):
+    """That of later releases has fewer positions, and another training."""
+    file = tmp_path / name
+    shutil.copyfile(FOLDER / "work" / name, file)
+    expected = EXPECTED["work"][name]["work"]
+    application = start_application(file, wait=False)
+    session = application.session
+    wait_until_shown(application)
+    last = session.model.n_positions - 1
+    assert session.notice.text == OTHER
+    assert session.positions == (expected["positions"][0], last)
+    said = expected["session"]["selection"]
+    assert session.selection == tuple(position for position in said if position <= last)
+    for field in ("color_by", "colormap", "outside", "projection", "prompt"):
+        assert getattr(session, field) == expected["session"][field]
+    assert len(session.compared) == len(expected["others"])
+
+
+def test_a_window_goes_to_bookmarks_of_another_bundled_model(
+    start_application, remembered, wait_until_shown
+):
+    application = start_application("sample", settings=remembered(bookmarks="one.zip"), wait=False)
+    wait_until_shown(application)
+    (one,) = application.window.bookmarks.all()
+    application.window.bookmarks.go_to(one.key)
+    wait_until_shown(application)
+    session = application.session
+    assert session.model.source == "sample"
+    assert session.positions == (1, session.model.n_positions - 1)
 
 
 @each("settings")

@@ -50,25 +50,24 @@ EXPECTED = {
     },
     "sample": {
         "holds":
-            "pca.not_a_line outlier.first outlier.last position.last_decays similarity.periodic "
-            "capture.weak capture.strong capture.first capture.first_is_mean "
-            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P "
-            "overlap.W_K_P overlap.W_Q_E overlap.W_K_E overlap.W_V_E overlap.W_O_E overlap.W_in_E "
-            "overlap.W_in_P layernorm.ruins_line kernels.averaged",
+            "pca.three pca.not_a_line shape.helix shape.turns outlier.first outlier.last "
+            "position.last_decays pca.fraying entries.waves entries.explained "
+            "similarity.periodic similarity.explained layernorm.sum_of_squares capture.strong "
+            "overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_Q_E overlap.W_K_E "
+            "overlap.W_V_E overlap.W_O_E lookback.heads heads.position_independent curve.curled "
+            "layernorm.ruins_line",
         "as any smooth curve":
-            "rows.unique pca.first_hundred layernorm.sum_of_squares layernorm.constant spectrum.P "
-            "read.direction",
+            "rows.unique layernorm.constant spectrum.P directions.context_waves "
+            "lookback.rotation lookback.angle read.norm read.direction",
         "does not hold":
-            "pca.three shape.helix pca.fraying pca.truncated steps.early entries.waves "
-            "norms.stable norms.early layernorm.orthogonal spectrum.E overlap.W_V_P "
-            "overlap.W_Q_P.folded overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E.diagonal "
-            "overlap.W_in_P.antidiagonal directions.sparse directions.few_entries "
-            "directions.disjoint directions.appended directions.context_waves "
+            "pca.truncated pca.first_hundred steps.early norms.stable norms.early "
+            "layernorm.orthogonal spectrum.E capture.weak capture.first capture.first_is_mean "
+            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.W_V_P overlap.W_Q_P.folded "
+            "overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
+            "overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal directions.sparse "
+            "directions.few_entries directions.disjoint directions.appended "
             "directions.frequencies decoding.position decoding.token lookback.everywhere "
-            "lookback.far lookback.rotation lookback.shift lookback.heads lookback.lags "
-            "heads.position_independent read.norm kernels.local",
-        "not applicable":
-            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+            "lookback.far lookback.shift lookback.lags kernels.local kernels.averaged",
     },
     "sinusoidal": {
         "holds":

@@ -137,13 +137,16 @@ def test_gpt2_turns_more_than_any_smooth_curve(gpt2_folder):
     assert turning_share(shuffled).remarkable is False
 
 
-@pytest.mark.parametrize(
-    ("source", "positions", "b"),
-    [("sample", (1, 510), 0.016), ("sinusoidal", (1, 1022), 0.108)],
-)
-def test_other_tables_do_not(source, positions, b):
-    found = turning_share(open_source(source).W_pos[positions[0] : positions[1] + 1])
-    assert found.b == pytest.approx(b, abs=5e-4)
+def test_the_bundled_model_is_a_helix_of_more_turns_than_gpt2():
+    found = turning_share(open_source("sample").W_pos[1:255])
+    assert (found.b, found.b_prime) == pytest.approx((0.577, 0.877), abs=5e-4)
+    assert found.turns == pytest.approx(2.15, abs=0.05)
+    assert (found.tier, found.kind) == (2, "helix")
+
+
+def test_the_sinusoidal_table_does_not():
+    found = turning_share(open_source("sinusoidal").W_pos[1:1023])
+    assert found.b == pytest.approx(0.108, abs=5e-4)
     assert found.remarkable is False
 
 

@@ -40,7 +40,7 @@ def test_minilm(minilm_folder):
 
 
 def test_the_bundled_model():
-    assert norm_profile(open_source("sample").W_pos).outliers == (0, 511)
+    assert norm_profile(open_source("sample").W_pos).outliers == (0, 255)
 
 
 def test_centred_rows_lose_their_mean():

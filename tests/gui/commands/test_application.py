@@ -109,9 +109,9 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
 def test_the_first_start_shows_the_bundled_model(start_application, settings):
     application = start_application(None, offline=True)
     session = application.session
-    assert (session.model.source, session.positions) == ("sample", (1, 510))
+    assert (session.model.source, session.positions) == ("sample", (1, 254))
     assert session.notice is None
-    assert application.window.viewport.scene.state.positions == (1, 510)
+    assert application.window.viewport.scene.state.positions == (1, 254)
     (line,) = application.window.docks["models"].widget().list.open_lines()
     assert (line.source, line.title) == ("sample", "Helixscope sample")
     application.window.close()

@@ -458,10 +458,10 @@ def test_real_models_and_tiny_ones(
         title: [table.index(row, number).data() for row in range(table.rowCount())]
         for number, title in enumerate(TITLES)
     }
-    assert cells["Positions"] == ["1\N{THIN SPACE}024", "512", "512", "200"]
-    assert cells["3 PCs"][:3] == ["91.1", "36.8", "79.9"]
-    assert cells["Outliers"][:2] == ["2", "4"]
-    assert cells["Curve"][:2] == ["helix", "none of these"]
+    assert cells["Positions"] == ["1\N{THIN SPACE}024", "512", "256", "200"]
+    assert cells["3 PCs"][:3] == ["91.1", "36.8", "100.0"]
+    assert cells["Outliers"][:3] == ["2", "4", "2"]
+    assert cells["Curve"][:3] == ["helix", "none of these", "helix"]
     shaking = [float(text) for text in cells["Roughness"]]
     assert shaking[1] > 10 > shaking[2] > shaking[0]
     assert application.session.notice is None
