@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,9 +13,17 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from PySide6.QtCore import QBuffer, QByteArray, QDeadlineTimer, QIODevice, QPoint, QRect
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QCoreApplication,
+    QDeadlineTimer,
+    QEvent,
+    QIODevice,
+    QPoint,
+    QRect,
+)
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTableView, QWidget
 
 from gui.commands.application import Application
@@ -156,5 +165,8 @@ def settle(application: Application) -> None:
     while quiet < 20:
         if deadline.hasExpired():
             raise SystemExit("the window did not come to rest")
-        QTest.qWait(20)
+        # Not QTest.qWait, which holds the interpreter's lock while it sleeps: jobs would starve.
+        QCoreApplication.processEvents()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        time.sleep(0.02)
         quiet = quiet + 1 if application.idle and not application.session.opening else 0

@@ -34,7 +34,6 @@ from PySide6.QtCore import (
     qWarning,
 )
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QGraphicsView
 
 from gui.commands.application import Application
@@ -333,7 +332,10 @@ class Child:
     def _for_a_while(self, seconds: float) -> Iterator[None]:
         until = time.perf_counter() + seconds
         while time.perf_counter() < until:
-            QTest.qWait(5)
+            # Not QTest.qWait, which holds the interpreter's lock while it sleeps: jobs starve.
+            QCoreApplication.processEvents()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            time.sleep(0.005)
             yield
 
 
