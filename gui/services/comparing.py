@@ -195,7 +195,7 @@ class Comparing:
             keeper = self._keep(key, source, in_grid=in_grid)
             keeper.session.components = components or session.components
             self._arrange([*self.keys, key])
-            keeper.opening.open(OpenRequest(source, table, positions, again=True))
+            keeper.opening.open(OpenRequest(source, table, positions, clip=True))
         return key
 
     def add_all(self, sources: Iterable[str]) -> None:

@@ -43,9 +43,8 @@ class OpenRequest:
     positions: tuple[int, int] | None = None  # Range to show first; that of first_range if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
-    # Whether it was open before, now or when it was saved: its range is clipped to a table that is
-    # shorter now.
-    again: bool = False
+    again: bool = False  # Whether it is open, and its files have changed
+    clip: bool = False  # Whether the range is clipped to a table that is shorter now
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def load(
         positions = wanted.positions or first_range(
             norms.outliers, model.n_positions, look.first_range
         )
-        if wanted.again:
+        if wanted.clip:
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.
         curve = first_look(model.stored_W_pos, positions, look.components)

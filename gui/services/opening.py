@@ -102,7 +102,9 @@ class Opening:
 
     def take(self, wanted: OpenRequest) -> None:
         """Record that a model is shown, opened here or elsewhere; called by who shows it."""
-        self._shown = self._wanted = replace(wanted, whole=False, fresh=False, again=False)
+        self._shown = self._wanted = replace(
+            wanted, whole=False, fresh=False, again=False, clip=False
+        )
 
     def retry(self, *, whole: bool) -> None:
         """Retry what failed last; ``whole`` agrees to a whole download."""
@@ -112,7 +114,9 @@ class Opening:
     def open_again(self) -> None:
         """Open the shown source again, because its files have changed; the range is kept."""
         if self._shown is not None:
-            self.open(replace(self._shown, positions=self._session.positions, again=True))
+            self.open(
+                replace(self._shown, positions=self._session.positions, again=True, clip=True)
+            )
 
     def cancel(self) -> None:
         """Cancel the opening; the open model stays."""

@@ -290,7 +290,7 @@ def _wanted(work: Work | OtherView, path: Path | None) -> OpenRequest:
     source = found(work, path)
     if is_on_hub(source) and work.commit is not None:
         source = f"{source.partition('@')[0]}@{work.commit}"
-    return OpenRequest(source, work.table, work.positions, again=True)
+    return OpenRequest(source, work.table, work.positions, clip=True)
 
 
 def found(work: Work | OtherView, path: Path | None) -> str:

@@ -152,8 +152,12 @@ def test_another_model_in_the_same_place_is_said(session, controller, write_tabl
     reset(session, controller, other)
     np.save(table, np.load(table)[:100, :9])
     controller.open(str(path))
-    assert session.notice is None or session.notice.text != OTHER
-    assert session.model.source != str(table)  # it has no such positions
+    assert session.notice.text == OTHER
+    assert session.model.source == str(table)
+    assert session.positions == (1, 99)
+    assert session.selection == ()
+    assert session.components == (1, 2, 3)
+    reset(session, controller, other)
     np.save(table, np.random.default_rng(0).normal(size=(200, 9)))
     controller.open(str(path))
     assert session.notice.text == OTHER
