@@ -52,6 +52,16 @@ def test_forgets_what_was_not_used_for_longest_and_keeps_nothing_too_large():
     assert cache.n_bytes == 0
 
 
+def test_results_without_arrays_are_few_too():
+    cache = ResultCache(100, most=3)
+    for number in range(50):
+        cache.put(number, Result(None, "a verdict"))
+        cache.get(0)
+    assert [number for number in range(50) if cache.get(number) is not None] == [0, 48, 49]
+    cache.put(49, Result(None, "another"))
+    assert cache.get(48) is not None
+
+
 def test_counts_the_arrays_of_nested_results():
     W_pos = np.random.default_rng(0).normal(size=(30, 8))
     pca = fit_pca(W_pos, (0, 29), 4)
