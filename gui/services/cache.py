@@ -11,7 +11,7 @@ import numpy as np
 
 T = TypeVar("T")
 MOST_RESULTS = 200
-"""Results that are kept; those without arrays, such as verdicts, would never fill a size in bytes."""
+"""Results that are kept: those without arrays, like verdicts, would never fill a size in bytes."""
 
 
 class ResultCache(Generic[T]):
