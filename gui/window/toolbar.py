@@ -34,6 +34,11 @@ class ToolBar(QToolBar):
 
     Where the window is narrow or its text large, those of :data:`LEAVE_FIRST` are only in the
     menus.
+
+    Attributes
+    ----------
+    buttons
+        The buttons, by their commands.
     """
 
     def __init__(self, commands: Actions) -> None:
@@ -41,25 +46,22 @@ class ToolBar(QToolBar):
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self._commands = commands
-        self._left = -1  # Number of groups of LEAVE_FIRST that have left
+        self.buttons: dict[str, QToolButton] = {}
+        self._left = 0  # Number of groups of LEAVE_FIRST that have left
         self._needed: dict[int, int] = {}  # Width without so many of them
-        self._groups: list[tuple[QAction, list[str]]] = []
+        # Places in the bar: to hide them leaves the commands in the menus. They are not removed and
+        # made again, since Python would keep every button.
+        self._groups: list[tuple[QAction | None, dict[str, QAction]]] = []
         for group in TOOLS:
-            separator = QAction(self)
-            separator.setSeparator(True)
-            self._groups.append((separator, [name for name, _ in group]))
-            for name, title in group:
-                commands.by_name[name].setIconText(title)
+            separator = self.addSeparator() if self._groups else None
+            self._groups.append(
+                (separator, {name: self._add(commands, name, title) for name, title in group})
+            )
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._space = self.addWidget(space)
+        self.addWidget(space)
         for name, workspace in WORKSPACES.items():
-            commands.by_name[f"workspace_{name}"].setIconText(workspace.title)
-            self.addAction(commands.by_name[f"workspace_{name}"])
-            self._name_button(f"workspace_{name}")
-        self._fill(0)
+            self._add(commands, f"workspace_{name}", workspace.title)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -71,33 +73,37 @@ class ToolBar(QToolBar):
             self._needed.clear()
             self._fit()
 
+    def _add(self, commands: Actions, name: str, title: str) -> QAction:
+        action = commands.by_name[name]
+        action.setIconText(title)
+        button = self.buttons[name] = QToolButton()
+        button.setDefaultAction(action)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        button.setAutoRaise(True)
+        button.setAccessibleName(commands.commands[name].title)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return self.addWidget(button)
+
     def _fit(self) -> None:
         """Show as many buttons as there is room for."""
         for left in range(len(LEAVE_FIRST) + 1):
             if left not in self._needed:
-                self._fill(left)
+                self._show_without(left)
                 self._needed[left] = self.sizeHint().width()
             if self._needed[left] <= self.width():
                 break
-        self._fill(left)
+        self._show_without(left)
 
-    def _fill(self, left: int) -> None:
+    def _show_without(self, left: int) -> None:
         if left == self._left:
             return
         self._left = left
         away = {name for group in LEAVE_FIRST[:left] for name in group}
-        for action in self.actions()[: self.actions().index(self._space)]:
-            self.removeAction(action)
-        for separator, names in self._groups:
-            stay = [name for name in names if name not in away]
-            if stay and self.actions()[0] is not self._space:
-                self.insertAction(self._space, separator)
-            for name in stay:
-                self.insertAction(self._space, self._commands.by_name[name])
-                self._name_button(name)
-
-    def _name_button(self, name: str) -> None:
-        button = self.widgetForAction(self._commands.by_name[name])
-        assert isinstance(button, QToolButton)
-        button.setAccessibleName(self._commands.commands[name].title)
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        begun = False
+        for separator, places in self._groups:
+            for name, place in places.items():
+                place.setVisible(name not in away)
+            stays = any(name not in away for name in places)
+            if separator is not None:
+                separator.setVisible(stays and begun)
+            begun = begun or stays

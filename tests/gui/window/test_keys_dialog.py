@@ -174,7 +174,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     said = [found.text() for found in listed.findChildren(QLabel)]
     assert "Ctrl+U" in said
     assert "Ctrl+Z" not in said
-    button = window.toolbar.widgetForAction(window.commands.by_name["sphere"])
+    button = window.toolbar.buttons["sphere"]
     assert "(N)" not in button.toolTip()
     listed.deleteLater()
     again = Settings(settings._file)
