@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,9 +18,11 @@ from PySide6.QtCore import (
     QCoreApplication,
     QDeadlineTimer,
     QEvent,
+    QEventLoop,
     QIODevice,
     QPoint,
     QRect,
+    QTimer,
 )
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QTableView, QWidget
@@ -165,8 +166,9 @@ def settle(application: Application) -> None:
     while quiet < 20:
         if deadline.hasExpired():
             raise SystemExit("the window did not come to rest")
-        # Not QTest.qWait, which holds the interpreter's lock while it sleeps: jobs would starve.
-        QCoreApplication.processEvents()
+        # Not QTest.qWait, which holds the interpreter's lock while it waits: jobs would starve.
+        loop = QEventLoop()
+        QTimer.singleShot(20, loop.quit)
+        loop.exec()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        time.sleep(0.02)
         quiet = quiet + 1 if application.idle and not application.session.opening else 0

@@ -25,6 +25,7 @@ from typing import Any, TextIO
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
+    QEventLoop,
     QObject,
     Qt,
     QTimer,
@@ -332,10 +333,11 @@ class Child:
     def _for_a_while(self, seconds: float) -> Iterator[None]:
         until = time.perf_counter() + seconds
         while time.perf_counter() < until:
-            # Not QTest.qWait, which holds the interpreter's lock while it sleeps: jobs starve.
-            QCoreApplication.processEvents()
+            # Not QTest.qWait, which holds the interpreter's lock while it waits: jobs would starve.
+            loop = QEventLoop()
+            QTimer.singleShot(5, loop.quit)
+            loop.exec()
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-            time.sleep(0.005)
             yield
 
 
