@@ -39,6 +39,7 @@ from gui.commands.arguments import (
     parse_positions,
 )
 from gui.commands.export_command import export
+from gui.commands.positions_command import positions
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.table_command import table
 from gui.commands.terminal import (
@@ -58,7 +59,9 @@ from gui.state.values import LINE_WIDTH, POINT_SIZE
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
 
-COMMANDS = ("open", "render", "report", "export", "timelapse", "table", "models", "train")
+COMMANDS = (
+    "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
+)  # fmt: skip
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -185,7 +188,7 @@ def render(
         ),
     ] = "1600x1200",
     dpi: Annotated[
-        float, typer.Option(min=36, max=2400, help="Pixels per inch, of a size in mm.")
+        float, typer.Option(min=36, max=2400, help="Pixels per inch, of a PNG of a size in mm.")
     ] = 300.0,
     scale: Annotated[
         float, typer.Option(min=0.1, max=8, help="Magnification, including text and lines.")
@@ -213,8 +216,8 @@ def render(
     are an image within the file.
     """
     shown, axes = parse_positions(positions), parse_components(components)
-    canvas = parse_canvas(size, dpi, scale)
     check_ending(out, (".png", ".svg", ".pdf"), "--out")
+    canvas = parse_canvas(size, dpi, scale, vectors=out.suffix.lower() != ".png")
     with _plain_errors(), progress_bar(2) as step:
         # A wrong column is complained about before a model is downloaded.
         look = look_of(colors, line_width, point_size, curve, opacity, (period, column_of, column))
@@ -387,6 +390,7 @@ app.command("export")(_plain_errors()(export))
 app.command("timelapse")(_plain_errors()(timelapse))
 app.command("table")(_plain_errors()(table))
 app.command("train")(_plain_errors()(train))
+app.command("positions")(_plain_errors()(positions))
 
 
 def _version() -> str:

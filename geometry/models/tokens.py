@@ -80,6 +80,11 @@ class FastTokenizer:
         self._backend = backend
         self._bytes = type(backend.decoder).__name__ == "ByteLevel"
 
+    @property
+    def backend(self) -> Any:
+        """The tokenizers library's own, which also reports the place of each token in the text."""
+        return self._backend
+
     def encode(self, text: str) -> list[int]:
         """Token ids, with the family's special tokens."""
         _check_length(text)

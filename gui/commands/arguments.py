@@ -244,7 +244,7 @@ def parse_size(text: str) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-def parse_canvas(text: str, dpi: float, scale: float) -> Canvas:
+def parse_canvas(text: str, dpi: float, scale: float, *, vectors: bool = False) -> Canvas:
     """Parse "1600x1200", in pixels at scale 1, or "84x63mm", on paper at pixels per inch."""
     if not text.lower().endswith("mm"):
         return Canvas.times(parse_size(text), scale)
@@ -254,7 +254,7 @@ def parse_canvas(text: str, dpi: float, scale: float) -> Canvas:
         width = height = 0.0
     if not (0 < width < math.inf and 0 < height < math.inf):
         raise typer.BadParameter(f"{text!r} is no size such as 84x63mm", param_hint="--size")
-    return Canvas.printed((width, height), dpi, scale)
+    return Canvas.printed((width, height), dpi, scale, vectors=vectors)
 
 
 def check_ending(out: Path, endings: tuple[str, ...], option: str) -> None:

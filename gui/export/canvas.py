@@ -10,6 +10,8 @@ PER_INCH = 96.0
 PRINT_PER_INCH = 132.0
 """The same of pictures for print: texts of 11 pixels have 6 points, the least in journals."""
 LEAST_DPI, MOST_DPI = 36, 2400
+VECTOR_DPI = 300.0
+"""Maximum for vectors, in whose lines more pixels per inch would not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,11 @@ class Canvas:
         return cls(pixels, min(pixels[0] / screen[0], pixels[1] / screen[1]))
 
     @classmethod
-    def printed(cls, mm: tuple[float, float], dpi: float, scale: float = 1.0) -> Canvas:
+    def printed(
+        cls, mm: tuple[float, float], dpi: float, scale: float = 1.0, *, vectors: bool = False
+    ) -> Canvas:
         """Return a size in millimetres at some pixels per inch; ``scale`` magnifies the texts."""
+        dpi = min(dpi, VECTOR_DPI) if vectors else dpi
         pixels = [max(round(side / MM_PER_INCH * dpi), 1) for side in mm]
         return cls((pixels[0], pixels[1]), scale * dpi / PRINT_PER_INCH, dpi)
 

@@ -1,0 +1,284 @@
+"""A network that runs: its blocks, its tokenizer, and how many tokens it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.errors import FileChanged
+from geometry.checkpoints.files import weights_in
+from geometry.emergent.errors import EmergentError
+from geometry.emergent.windows import Splitter
+from geometry.hub.address import parse_address
+from geometry.models.catalogue import SAMPLE, locate, locate_address
+from geometry.models.tokens import FastTokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+Weights = Literal["trained", "random"]
+GGUF = ".gguf"
+FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
+ADVICE = "Check that the model is one that transformers loads."
+_LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+_LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunnableNetwork:
+    """A network of transformers, ready to run.
+
+    Attributes
+    ----------
+    name, source
+        For captions, and what it was opened from.
+    module
+        Runs on ``input_ids`` (batch, length); without a language model's head.
+    blocks
+        Its layers in order; each returns the residual stream, (batch, length, d_model), alone or
+        as the first item of a tuple.
+    causal
+        Whether each token sees only those before it.
+    splitter
+        Its tokenizer.
+    longest
+        Number of tokens that it takes; None if there is no limit.
+    d_model
+        Size of the residual stream.
+    files
+        Identifier of the files it was loaded from, by names, sizes and times.
+    """
+
+    name: str
+    source: str
+    module: Any
+    blocks: tuple[Any, ...]
+    causal: bool
+    splitter: Splitter
+    longest: int | None
+    d_model: int
+    files: str
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of the residual stream: after the embedding, and after each block."""
+        return len(self.blocks) + 1
+
+    @contextmanager
+    def watched(self, look: Callable[[int, torch.Tensor], None]) -> Iterator[None]:
+        """Call ``look(layer, h)`` with the residual stream of each layer as it is computed.
+
+        ``h`` has shape (batch, length, d_model); layer 0 is what the first block reads.
+        """
+
+        def before(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            look(0, args[0] if args else kwargs["hidden_states"])
+
+        def after(layer: int) -> Callable[..., None]:
+            def hook(_module: Any, _args: Any, output: Any) -> None:
+                look(layer, output[0] if isinstance(output, tuple) else output)
+
+            return hook
+
+        hooks = [self.blocks[0].register_forward_pre_hook(before, with_kwargs=True)]
+        hooks += [
+            block.register_forward_hook(after(number))
+            for number, block in enumerate(self.blocks, start=1)
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+
+def load_network(
+    source: str, *, device: str = "cpu", weights: Weights = "trained", seed: int = 0
+) -> RunnableNetwork:
+    """Load a network from this machine.
+
+    Parameters
+    ----------
+    source
+        "sample"; a folder in the Hugging Face layout; a GGUF file; or the id of a model that is
+        completely in the Hub cache.
+    device
+        Of torch: "cpu", "cuda", "mps".
+    weights
+        "random": those with which a training of the same architecture would begin.
+    seed
+        Of random weights.
+
+    Raises
+    ------
+    HelixscopeError
+        It is not here, lacks weights, has no tokenizer that reports where its tokens are, or is
+        not a network of transformers.
+    """
+    place = _place(source)
+    name = place.stem if place.suffix == GGUF else _name(source, place)
+    with _quiet(), reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"):
+        try:
+            return _load(name, source, place, device, weights, seed)
+        except (OSError, ValueError, ImportError) as error:
+            log.warning("%s cannot be loaded", place, exc_info=True)
+            said = str(error).strip().partition("\n")[0].rstrip(".")
+            raise EmergentError(f"{name} cannot be loaded: {said}.", ADVICE) from error
+
+
+def _load(
+    name: str, source: str, place: Path, device: str, weights: Weights, seed: int
+) -> RunnableNetwork:
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    file = {"gguf_file": place.name} if place.suffix == GGUF else {}
+    folder = place.parent if file else place
+    files = _identity(place)
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, **file)
+    splitter = _splitter(name, folder, file)
+    if weights == "random":
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            module = AutoModel.from_config(config)
+    else:
+        module, about = AutoModel.from_pretrained(
+            folder, local_files_only=True, output_loading_info=True, dtype=torch.float32, **file
+        )
+        _check_complete(name, about)
+    if getattr(config, "is_encoder_decoder", False):
+        module = module.get_encoder()
+    module = module.to(device).eval()
+    text = config.get_text_config()
+    blocks = _blocks(name, module, text)
+    causal = bool(getattr(text, "is_decoder", False)) or _is_causal(config)
+    if _identity(place) != files:
+        raise FileChanged(name)
+    return RunnableNetwork(
+        name, source, module, blocks, causal, splitter, _longest(module, text), text.hidden_size,
+        files,
+    )  # fmt: skip
+
+
+def _place(source: str) -> Path:
+    """Return the folder or the GGUF file of a source."""
+    if source == SAMPLE:
+        folder = locate(SAMPLE)
+        if folder is not None:
+            return folder
+    path = Path(source).expanduser()
+    if path.suffix == GGUF and path.is_file():
+        return path
+    if path.is_dir():
+        files = sorted(path.glob(f"*{GGUF}"))
+        has_config = (path / "config.json").is_file()
+        return files[0] if len(files) == 1 and not has_config else path
+    if path.is_file():
+        raise EmergentError(f"{path.name} is a file of weights, not a whole model.", FULL)
+    address = parse_address(source)
+    here = None if address is None else locate_address(address)
+    if here is None:
+        where = "There is no file or folder" if address is None else "This machine has no model"
+        raise EmergentError(f"{where} {source!r}.", FULL)
+    weights_in(here)
+    return here
+
+
+def _identity(place: Path) -> str:
+    """Return an identifier of a file, or of the files in a folder."""
+    made = hashlib.sha256()
+    for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+        if path.is_file():
+            about = path.stat()
+            made.update(f"{path.name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+    return made.hexdigest()[:16]
+
+
+def _name(source: str, place: Path) -> str:
+    address = None if place == Path(source).expanduser() else parse_address(source)
+    return source if source == SAMPLE else address.short if address else place.absolute().name
+
+
+def _splitter(name: str, folder: Path, file: dict[str, str]) -> Splitter:
+    """Load the tokenizer: tokenizer.json itself, which AutoTokenizer may replace by its own."""
+    if file:
+        from transformers import AutoTokenizer
+
+        backend = AutoTokenizer.from_pretrained(folder, local_files_only=True, **file)
+        return Splitter.of(backend.backend_tokenizer)
+    tokenizer = load_tokenizer(folder)
+    if not isinstance(tokenizer, FastTokenizer):
+        raise EmergentError(f"{name} has no fast tokenizer, so its tokens have no places.", FULL)
+    return Splitter.of(tokenizer.backend)
+
+
+def _check_complete(name: str, about: dict[str, Any]) -> None:
+    """Raise an error if weights are missing, which transformers would draw at random."""
+    # Parts that are no part of the residual stream, such as BERT's pooler.
+    missing = [one for one in sorted(about.get("missing_keys", ())) if "pooler" not in one]
+    if missing:
+        raise EmergentError(
+            f"{name} is not complete: {len(missing)} tensors are missing, {missing[0]} among them.",
+            FULL,
+        )
+
+
+def _blocks(name: str, module: Any, config: Any) -> tuple[Any, ...]:
+    """Return the list of layers: the first that has as many as the configuration says."""
+    from torch.nn import ModuleList
+
+    counts = (getattr(config, key, None) for key in _LAYERS)
+    count = next((value for value in counts if isinstance(value, int)), None)
+    for part in module.modules():
+        if isinstance(part, ModuleList) and len(part) == count:
+            return tuple(part)
+    raise EmergentError(f"The layers of {name} were not found.", ADVICE)
+
+
+def _longest(module: Any, config: Any) -> int | None:
+    """Return the number of tokens that fit."""
+    from torch.nn import Embedding
+
+    for path, part in module.named_modules():
+        if isinstance(part, Embedding) and path.endswith("position_embeddings"):
+            # RoBERTa begins behind the row of the padding token.
+            first = 0 if part.padding_idx is None else part.padding_idx + 1
+            return int(part.num_embeddings) - first
+    values = (getattr(config, key, None) for key in _LONGEST)
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
+
+
+def _is_causal(config: Any) -> bool:
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    kind = config.model_type
+    return (
+        kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' own progress and messages off the terminal."""
+    from transformers.utils import logging as messages
+
+    level, shown = messages.get_verbosity(), messages.is_progress_bar_enabled()
+    messages.set_verbosity(messages.CRITICAL)
+    messages.disable_progress_bar()
+    try:
+        yield
+    finally:
+        messages.set_verbosity(level)
+        if shown:
+            messages.enable_progress_bar()

@@ -1,0 +1,316 @@
+"""A run from texts to the positions in each layer, which can be interrupted and continued."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.whole_files import (
+    not_written,
+    parts_in,
+    whole_file,
+    write_bytes,
+    writing,
+)
+from geometry.emergent.counted import Counter, Counting
+from geometry.emergent.errors import EmergentError
+from geometry.emergent.forward import batches_of, run
+from geometry.emergent.layers import LayerPositions, measure_layer
+from geometry.emergent.network import RunnableNetwork, Weights, load_network
+from geometry.emergent.record import (
+    DESCRIPTION,
+    counters_as_json,
+    layers_as_json,
+    write_description,
+    write_tensors,
+)
+from geometry.emergent.settings import PositionsSettings
+from geometry.emergent.sums import Sums
+from geometry.emergent.windows import Window, digest, draw_windows, find_texts
+
+_SETTINGS = "run.json"
+_AGAIN = "Remove this folder to start again."
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """What is under way, and how many windows are done."""
+
+    what: str
+    done: int = 0
+    total: int = 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PositionsResult:
+    """Positions in each layer.
+
+    Attributes
+    ----------
+    layers
+        Of the residual stream, the embedding first.
+    counters
+        Of each layer.
+    random_weights
+        Layers of the same network with random weights; empty if not measured.
+    windows
+        Number of windows of the two halves.
+    """
+
+    layers: tuple[LayerPositions, ...]
+    counters: tuple[tuple[Counter, ...], ...]
+    random_weights: tuple[LayerPositions, ...]
+    windows: tuple[int, int]
+
+
+def measure_positions(
+    settings: PositionsSettings,
+    out: Path,
+    *,
+    device: str = "cpu",
+    tell: Callable[[RunProgress], None] | None = None,
+) -> PositionsResult:
+    """Measure the positions in each layer of a network, and write them to a folder.
+
+    Sums are saved every half minute. Called again after an interruption, the run continues from
+    there, with the same result.
+
+    Parameters
+    ----------
+    settings
+        What is measured.
+    out
+        Output folder for ``positions.safetensors`` and ``positions.json``.
+    device
+        Of torch: "cpu", "cuda", "mps".
+    tell
+        Called with the progress; may raise to stop, and nothing is lost.
+
+    Raises
+    ------
+    EmergentError
+        The network cannot be loaded or run, the texts are too short, or the folder belongs to
+        another run or cannot be written.
+    """
+    settings.check()
+    say = tell or (lambda _: None)
+    folder = _RunFolder(out, settings)
+    with folder.alone():
+        say(RunProgress("Loading the network"))
+        network = load_network(settings.source, device=device)
+        windows = _windows(network, settings)
+        sums = _summed(folder, network, windows, "trained", device, say)
+        control = None
+        if settings.control:
+            del network  # one network at a time is in memory
+            say(RunProgress("Creating the network with random weights"))
+            other = load_network(
+                settings.source, device=device, weights="random", seed=settings.seed
+            )
+            control = _summed(folder, other, windows, "random", device, say)
+            network = other
+        say(RunProgress("Measuring"))
+        special = special_positions(network, len(windows[0].ids))
+        result = _measured(settings, sums, control, special)
+        metadata = {"name": network.name, "source": settings.source}
+        write_tensors(out, sums, special, metadata)
+        write_description(out, _described(settings, network, windows, special, result, sums))
+    folder.finish()
+    return result
+
+
+def special_positions(network: RunnableNetwork, length: int) -> tuple[int, ...]:
+    """Return the positions of the special tokens that a tokenizer adds to a window."""
+    before, after = len(network.splitter.before), len(network.splitter.after)
+    return (*range(before), *range(length - after, length))
+
+
+def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Window]:
+    length = min(settings.length, network.longest or settings.length)
+    texts = find_texts(Path(settings.texts).expanduser())
+    return draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
+
+
+def _summed(
+    folder: _RunFolder,
+    network: RunnableNetwork,
+    windows: Sequence[Window],
+    weights: Weights,
+    device: str,
+    say: Callable[[RunProgress], None],
+) -> Sums:
+    """Return the sums over all windows, from where an earlier run has stopped."""
+    batches = batches_of(windows)
+    identity = f"{network.files} {digest([one for batch in batches for one in batch])}"
+    sums = folder.read_sums(weights, identity)
+    if sums is None:
+        sums = Sums.empty(network.n_layers, len(windows[0].ids), network.d_model)
+    what = f"Running {network.name}" + " with random weights" * (weights == "random")
+
+    def save(now: Sums) -> None:
+        folder.write_sums(weights, identity, now)
+
+    def tell(done: int) -> None:
+        say(RunProgress(what, done, len(windows)))
+
+    run(network, batches, sums, device=device, tell=tell, save=save)
+    save(sums)
+    return sums
+
+
+def _measured(
+    settings: PositionsSettings, sums: Sums, control: Sums | None, special: tuple[int, ...]
+) -> PositionsResult:
+    every = range(sums.n_layers)
+    layers = tuple(measure_layer(sums, layer, special) for layer in every)
+    counting = Counting(sums, special)
+    counters = tuple(
+        tuple(counting.counters(layer, settings.counters, layers[layer])) for layer in every
+    )
+    random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
+    return PositionsResult(layers, counters, random, (int(sums.windows[0]), int(sums.windows[1])))
+
+
+def _described(
+    settings: PositionsSettings,
+    network: RunnableNetwork,
+    windows: Sequence[Window],
+    special: tuple[int, ...],
+    result: PositionsResult,
+    sums: Sums,
+) -> dict[str, Any]:
+    """Return the content of ``positions.json``."""
+    return {
+        "model": {
+            "source": settings.source,
+            "name": network.name,
+            "causal": network.causal,
+            "n_layers": network.n_layers - 1,
+            "d_model": network.d_model,
+        },
+        "length": sums.length,
+        "windows": list(result.windows),
+        "layers": layers_as_json(result.layers),
+        "counters": counters_as_json(settings.counters, result.counters, sums.d_model),
+        "random_weights": layers_as_json(result.random_weights),
+        "texts": [{"file": one.file, "first_token": one.first_token} for one in windows],
+        "special_tokens": list(special),
+        "seed": settings.seed,
+    }
+
+
+class _RunFolder:
+    """The output folder of a run, with a subfolder for its sums."""
+
+    def __init__(self, folder: Path, settings: PositionsSettings) -> None:
+        self.folder, self._settings = folder, settings
+        self._work = folder / "unfinished"
+        with writing(folder, EmergentError):
+            if folder.exists() and not (folder.is_dir() and self._is_empty()):
+                self._go_on()
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._work.mkdir(exist_ok=True)
+        self._write_settings()
+
+    def _is_empty(self) -> bool:
+        return set(parts_in(self.folder)) == set(self.folder.iterdir())
+
+    def _go_on(self) -> None:
+        """Check that what is in the folder is a run of ours, unfinished ones with these settings.
+
+        A finished run is done again, and replaced when it is complete.
+        """
+        about = self._work / _SETTINGS
+        if not about.is_file():
+            if (self.folder / DESCRIPTION).is_file():
+                return
+            raise EmergentError(
+                f"{self.folder} is not empty and not a run of this command.",
+                "Choose another folder.",
+            )
+        with reading(str(about), _AGAIN, error=EmergentError):
+            before = read_json(about)
+        # Without sums, it was refused or stopped before its first forward pass.
+        if before != self._as_json() and any(self._work.glob("*.safetensors")):
+            raise EmergentError(
+                f"{self.folder} has an unfinished run with other settings.",
+                "Continue with its settings, or choose another folder.",
+            )
+
+    def _as_json(self) -> dict[str, Any]:
+        written: dict[str, Any] = json.loads(json.dumps(asdict(self._settings)))
+        return written
+
+    def _write_settings(self) -> None:
+        out = self._work / _SETTINGS
+        with writing(out, EmergentError), whole_file(out) as temporary:
+            temporary.write_text(json.dumps(self._as_json(), indent=1) + "\n", "utf-8")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Lock the folder while the block runs; the lock ends with the process.
+
+        Raises
+        ------
+        EmergentError
+            Another run is using the folder.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self._work / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise EmergentError(
+                f"Another run is working in {self.folder}.", "Wait for it, or stop it."
+            ) from error
+        except OSError as error:
+            raise not_written(self._work, error, EmergentError) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def read_sums(self, weights: Weights, identity: str) -> Sums | None:
+        """Return saved sums over these windows; None if there are none.
+
+        Raises
+        ------
+        EmergentError
+            The file is damaged, or the texts or the network have changed.
+        """
+        from safetensors import safe_open
+
+        path = self._work / f"{weights}.safetensors"
+        if not path.is_file():
+            return None
+        with reading(str(path), _AGAIN, error=EmergentError):
+            with safe_open(path, framework="numpy") as file:
+                same = (file.metadata() or {}).get("windows") == identity
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            sums = Sums.of_tensors(tensors)
+        if not same:
+            raise EmergentError(
+                f"The texts or the model of the run in {self.folder} have changed.", _AGAIN
+            )
+        return sums
+
+    def write_sums(self, weights: Weights, identity: str, sums: Sums) -> None:
+        """Save sums; see :meth:`read_sums`."""
+        from safetensors.numpy import save
+
+        path = self._work / f"{weights}.safetensors"
+        with writing(path, EmergentError):
+            write_bytes(save(sums.tensors(), metadata={"windows": identity}), path)
+
+    def finish(self) -> None:
+        """Remove the sums."""
+        shutil.rmtree(self._work, ignore_errors=True)

@@ -1,0 +1,107 @@
+"""``positions.safetensors`` and ``positions.json``: what a run has measured.
+
+Tensors: ``half_a``, ``half_b`` float32 [n_layers + 1, length, d_model], the mean of the residual
+stream at each position over each half of the texts; ``windows`` int64 [2], their number;
+``special`` int64, the positions of special tokens. Metadata: ``format``, ``version``, ``name``,
+``source``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
+from geometry.emergent.counted import Counter, angles_between, random_angles
+from geometry.emergent.errors import EmergentError
+from geometry.emergent.layers import LayerPositions, position_means
+from geometry.emergent.sums import Sums
+
+TENSORS, DESCRIPTION = "positions.safetensors", "positions.json"
+FORMAT, VERSION = "helixscope-positions", "1"
+
+
+def write_tensors(
+    folder: Path, sums: Sums, special: Sequence[int], metadata: Mapping[str, str]
+) -> None:
+    """Write the positions of each layer.
+
+    Raises
+    ------
+    EmergentError
+        The file cannot be written.
+    """
+    from safetensors.numpy import save
+
+    means = [position_means(sums, layer) for layer in range(sums.n_layers)]
+    tensors: dict[str, npt.NDArray[Any]] = {
+        "half_a": np.stack([a for a, _, _ in means]).astype(np.float32),
+        "half_b": np.stack([b for _, b, _ in means]).astype(np.float32),
+        "windows": sums.windows,
+        "special": np.asarray(special, np.int64),
+    }
+    about = {"format": FORMAT, "version": VERSION, **metadata}
+    with writing(folder / TENSORS, EmergentError):
+        write_bytes(save(tensors, metadata=about), folder / TENSORS)
+
+
+def layers_as_json(layers: Sequence[LayerPositions]) -> list[dict[str, Any]]:
+    """Return each layer's measurements; what is not a number is null."""
+    return [
+        {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(layer).items()
+        }
+        for layer in layers
+    ]
+
+
+def counters_as_json(
+    names: Sequence[str], layers: Sequence[Sequence[Counter]], d_model: int
+) -> dict[str, Any]:
+    """Return each counter's measurements by layer, with its angles to the others.
+
+    A counter that is too rare in the texts has no values.
+    """
+    found: dict[str, Any] = {
+        name: {
+            "values": [], "tokens": [], "share": [], "halves_cosine": [], "norms_cv": [],
+            "angles": {},
+        }
+        for name in names
+    }  # fmt: skip
+    for counters in layers:
+        for one in counters:
+            entry = found[one.name]
+            entry["values"], entry["tokens"] = one.halves.rows.tolist(), one.tokens.tolist()
+            for name in ("share", "halves_cosine", "norms_cv"):
+                entry[name].append(getattr(one, name))
+        for pair, degrees in angles_between(counters).items():
+            for name, other in (pair, pair[::-1]):
+                found[name]["angles"].setdefault(other, []).append(degrees.tolist())
+    sizes = {one.name: one.directions.shape[1] for counters in layers[:1] for one in counters}
+    for name, entry in found.items():
+        entry["chance_of_smallest_angle"] = {
+            other: random_angles(d_model, (sizes[name], sizes[other])) for other in entry["angles"]
+        }
+    return found
+
+
+def write_description(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write ``positions.json``.
+
+    Raises
+    ------
+    EmergentError
+        The file cannot be written.
+    """
+    out = folder / DESCRIPTION
+    with writing(out, EmergentError), whole_file(out) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

@@ -1,0 +1,51 @@
+"""Settings of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from geometry.emergent.counters import SIZES
+from geometry.emergent.errors import EmergentError
+
+COUNTERS = ("position", *SIZES)
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsSettings:
+    """What is measured.
+
+    Attributes
+    ----------
+    source
+        See :func:`geometry.emergent.network.load_network`.
+    texts
+        A file, or a folder of .txt and .md files.
+    length
+        Tokens of a window, cut to what the model takes.
+    texts_at_most
+        Number of windows.
+    counters
+        Of :data:`COUNTERS`.
+    seed
+        Of windows and random weights.
+    control
+        Whether the same is measured in a network with random weights.
+    """
+
+    source: str
+    texts: str
+    length: int = 512
+    texts_at_most: int = 256
+    counters: tuple[str, ...] = ("position", "sentence", "word", "line")
+    seed: int = 0
+    control: bool = True
+
+    def check(self) -> None:
+        """Raise EmergentError if a setting is impossible."""
+        unknown = [name for name in self.counters if name not in COUNTERS]
+        if unknown:
+            raise EmergentError(
+                f"There is no counter {unknown[0]!r}.", f"Counters: {', '.join(COUNTERS)}."
+            )
+        if self.texts_at_most < 1:
+            raise EmergentError("At least one text is needed.")

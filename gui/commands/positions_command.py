@@ -1,0 +1,140 @@
+"""The command `positions`: the positions in each layer of any transformer."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from geometry.checkpoints.plain_text import visible
+from geometry.emergent.settings import COUNTERS, PositionsSettings
+from gui.commands.terminal import console, has_terminal, note, print_table, say
+from gui.style.theme import format_count, format_number, format_percent
+
+if TYPE_CHECKING:
+    from geometry.emergent.layers import LayerPositions
+    from geometry.emergent.positions_run import PositionsResult, RunProgress
+
+_USUAL = PositionsSettings("", "")
+_TITLES = (
+    "layer", "pos", "noise", "context", "halves’ cosine", "stable rank", "rank", "relative norm",
+    "top 3",
+)  # fmt: skip
+
+
+def positions(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="sample | folder | GGUF file | cached hub id")
+    ],
+    texts: Annotated[Path, typer.Option(help="A text file, or a folder of .txt and .md files.")],
+    out: Annotated[
+        Path, typer.Option(help="Output folder; an interrupted run there is continued.")
+    ],
+    length: Annotated[
+        int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
+    ] = _USUAL.length,
+    texts_at_most: Annotated[
+        int, typer.Option(min=4, help="Number of windows of text.")
+    ] = _USUAL.texts_at_most,
+    counters: Annotated[str, typer.Option(help=f"Of {', '.join(COUNTERS)}.")] = ",".join(
+        _USUAL.counters
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = _USUAL.seed,
+    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    control: Annotated[
+        bool,
+        typer.Option("--control/--no-control", help="Also measure a network with random weights."),
+    ] = True,
+) -> None:
+    """Measure the positions in each layer of any transformer, from forward passes over texts.
+
+    Works without a table of positions: rotary, ALiBi, relative or none. "pos" is the share of a
+    token's variance that depends on its position, "noise" what sampling adds to it in a mean over
+    these texts; positions are resolved where the two halves of the texts agree, with a cosine of
+    0.9 or more.
+    """
+    # Otherwise the library that reads GGUF files draws a bar of its own; read when it is imported.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    from geometry.emergent.positions_run import measure_positions
+
+    names = tuple(name.strip() for name in counters.split(",") if name.strip())
+    settings = PositionsSettings(
+        source, str(texts), length, texts_at_most, names, seed, control=control
+    )
+    with _bar() as tell:
+        result = measure_positions(settings, out, device=device, tell=tell)
+    print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
+    for line in remarks(result):
+        note(line)
+    say(f"Wrote the positions of {len(result.layers)} layers to {out}.")
+
+
+def remarks(result: PositionsResult) -> Iterator[str]:
+    """Yield what a reader of the numbers must know, as sentences."""
+    weak = [i for i, layer in enumerate(result.layers) if not layer.resolved]
+    if weak:
+        needed = [result.layers[i].texts_needed for i in weak]
+        most = None if None in needed else max(n for n in needed if n is not None)
+        where = f"{len(weak)} of {len(result.layers)} layers"
+        advice = "the halves have nothing in common" if most is None else (
+            f"about {format_count(most)} texts would resolve all of them"
+        )  # fmt: skip
+        total = format_count(sum(result.windows))
+        yield f"Not yet resolved in {where} with {total} texts: {advice}."
+    outliers = sorted({one for layer in result.layers for one in layer.outliers})
+    if outliers:
+        listed = ", ".join(map(str, outliers[:8])) + ", …" * (len(outliers) > 8)
+        yield f"Left out as outliers in some layers: positions {listed}."
+    if result.random_weights:
+        shares = [layer.share for layer in result.random_weights]
+        span = f"{format_percent(min(shares))} to {format_percent(max(shares))}"
+        yield f"With random weights, pos is {span} of the variance."
+
+
+def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:
+    return (
+        str(number),
+        format_percent(layer.share),
+        format_percent(layer.share_noise),
+        format_percent(layer.share_context),
+        format_number(layer.halves_cosine),
+        _number(layer.stable_rank),
+        str(layer.rank),
+        _number(layer.relative_norm),
+        "–" if math.isnan(layer.top3) else format_percent(layer.top3),
+    )
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else format_number(value)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[RunProgress], None] | None]:
+    """Yield the progress callback of a run: a bar on standard error, if that is a terminal."""
+    if not has_terminal():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    what = TextColumn("{task.description}", markup=False)
+    columns = (what, BarColumn(20), MofNCompleteColumn(), Remaining())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bars:
+        bar = bars.add_task("")
+
+        def tell(progress: RunProgress) -> None:
+            bars.update(
+                bar,
+                description=visible(progress.what),
+                completed=progress.done,
+                total=progress.total,
+            )
+
+        yield tell

@@ -1,0 +1,124 @@
+"""Networks of many architectures: rotary, ALiBi, relative positions, learned ones, encoders."""
+
+import numpy as np
+import pytest
+import torch
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.emergent.errors import EmergentError
+from geometry.emergent.forward import batches_of, run
+from geometry.emergent.layers import position_means
+from geometry.emergent.network import load_network
+from geometry.emergent.sums import Sums
+from geometry.emergent.windows import TextFile, draw_windows
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4,
+         "intermediate_size": 48, "vocab_size": 64, "max_position_embeddings": 40}  # fmt: skip
+ARCHITECTURES = {
+    "llama": SMALL,
+    "mistral": {**SMALL, "num_key_value_heads": 2},
+    "qwen2": {**SMALL, "num_key_value_heads": 2},
+    "gemma": {**SMALL, "head_dim": 8, "num_key_value_heads": 1},
+    "gpt_neox": SMALL,
+    "gptj": {"n_embd": 32, "n_layer": 3, "n_head": 4, "rotary_dim": 4, "vocab_size": 64,
+             "n_positions": 40},
+    "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4, "vocab_size": 64},
+    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4, "vocab_size": 64, "n_positions": 40},
+    "opt": {**SMALL, "ffn_dim": 48, "word_embed_proj_dim": 32},
+    "phi": SMALL,
+    "bert": SMALL,
+    "roberta": {**SMALL, "max_position_embeddings": 42},
+    "distilbert": {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "vocab_size": 64,
+                   "max_position_embeddings": 40},
+    "electra": {**SMALL, "embedding_size": 32},
+    "mpnet": {**SMALL, "max_position_embeddings": 42},
+    "t5": {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "vocab_size": 64},
+    "bart": {"d_model": 32, "encoder_layers": 3, "decoder_layers": 3, "vocab_size": 64,
+             "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+             "decoder_ffn_dim": 48, "max_position_embeddings": 40},
+}  # fmt: skip
+ENCODERS = {"bert", "roberta", "distilbert", "electra", "mpnet", "t5", "bart"}
+LIMITLESS = {"bloom", "t5"}
+TEXTS = [TextFile(f"{i}", None, " ".join(f"w{i * j % 59}" for j in range(300))) for i in (1, 7, 11)]
+
+
+@pytest.fixture(scope="module")
+def write(tmp_path_factory):
+    """Write a random network with a tokenizer: ``write(kind)``, its folder."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(60)} | {"?": 60}, unk_token="?"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+
+    def make(kind):
+        folder = tmp_path_factory.mktemp(kind)
+        torch.manual_seed(0)
+        network = AutoModel.from_config(AutoConfig.for_model(kind, **ARCHITECTURES[kind]))
+        network.save_pretrained(folder)
+        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_each_layer_is_that_of_transformers(kind, write):
+    network = load_network(str(write(kind)))
+    assert network.n_layers == 4
+    assert network.causal == (kind not in ENCODERS)
+    assert network.longest == (None if kind in LIMITLESS else 40)
+    windows = draw_windows(TEXTS, network.splitter, 24, 6, seed=0)
+    sums = Sums.empty(4, 24, 32)
+    run(network, batches_of(windows, 2), sums, tell=lambda _: None, save=lambda _: None)
+    tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
+    with torch.inference_mode():
+        states = network.module(input_ids=tokens, output_hidden_states=True).hidden_states
+    for layer, state in enumerate(states[:-1]):  # the last one may be normalised once more
+        expected = state.mean(dim=0).numpy()
+        found = position_means(sums, layer)[2]
+        assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max(), layer
+    assert np.abs(position_means(sums, 3)[2]).max() > 0
+
+
+def test_random_weights_are_those_of_the_seed_and_no_others(write):
+    folder = str(write("llama"))
+    first, again, other = (
+        next(load_network(folder, weights="random", seed=seed).module.parameters())
+        for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    trained = next(load_network(folder).module.parameters())
+    assert not torch.equal(first, trained)
+
+
+def test_a_part_of_a_checkpoint_is_no_network(gpt2_folder):
+    with pytest.raises(EmergentError, match="is not complete"):
+        load_network(str(gpt2_folder))
+
+
+def test_what_is_no_network_is_a_sentence(tmp_path, write):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "table.npy").write_bytes(b"")
+    (tmp_path / "damaged.gguf").write_bytes(b"GGUF" + bytes(40))
+    folder = write("gpt2")
+    (folder / "tokenizer.json").unlink()
+    broken = write("opt")
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    strange = write("bert")
+    (strange / "config.json").write_text('{"model_type": "nothing-like-it"}', "utf-8")
+    for source, said in (
+        ("nobody/nothing-here", "This machine has no model"),
+        ("/no/such/folder", "There is no"),
+        (str(tmp_path / "table.npy"), "is a file of weights"),
+        (str(tmp_path / "empty"), "cannot be loaded"),
+        (str(tmp_path / "damaged.gguf"), "cannot be loaded"),
+        (str(folder), "has no tokenizer"),
+        (str(broken), "cannot be loaded"),
+        (str(strange), "cannot be loaded"),
+    ):
+        with pytest.raises(HelixscopeError, match=said) as caught:
+            load_network(source)
+        assert len(str(caught.value)) <= 200

@@ -1,0 +1,72 @@
+"""The command `positions`."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from gui.commands import positions_command
+from gui.commands.positions_command import remarks
+from tests.command_line import ROOT, run
+
+GUIDE = ROOT / "resources" / "guide"
+
+
+def test_it_prints_a_line_for_each_layer_and_writes_the_files(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run("positions", "sample", "--texts", GUIDE, "--out", out, "--length", "48",
+               "--texts-at-most", "24", "--counters", "position,line") == 0  # fmt: skip
+    printed = capsys.readouterr()
+    description = json.loads((out / "positions.json").read_text("utf-8"))
+    lines = printed.out.splitlines()
+    assert lines[0].split()[:4] == ["layer", "pos", "noise", "context"]
+    assert [line.split()[0] for line in lines[1:]] == ["0", "1", "2"]
+    assert len(description["layers"]) == len(description["random_weights"]) == 3
+    assert description["counters"].keys() == {"position", "line"}
+    assert "Not yet resolved in" in printed.err
+    assert "With random weights, pos is" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sample", "--texts", "nowhere"], "'nowhere' does not exist"),
+        (["nobody/nothing", "--texts", GUIDE], "This machine has no model"),
+        (["sample", "--texts", GUIDE, "--counters", "rhyme"], "no counter 'rhyme'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, said, tmp_path, capsys):
+    assert run("positions", *arguments, "--out", tmp_path / "out") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("helixscope: ")
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def layer(cosine, needed, outliers=()):
+    return SimpleNamespace(
+        resolved=cosine >= 0.9, texts_needed=needed, outliers=outliers, share=cosine / 10
+    )
+
+
+def test_what_a_reader_must_know_is_said():
+    good, weak, none = layer(0.95, 40), layer(0.5, 2400, (1, 2)), layer(0.0, None)
+
+    def said(*layers, random=()):
+        return list(remarks(SimpleNamespace(layers=layers, random_weights=random, windows=(5, 5))))
+
+    assert said(good) == []
+    assert said(good, weak) == [
+        "Not yet resolved in 1 of 2 layers with 10 texts: about 2\N{THIN SPACE}400 texts would "
+        "resolve all of them.",
+        "Left out as outliers in some layers: positions 1, 2.",
+    ]
+    assert said(none) == [
+        "Not yet resolved in 1 of 1 layers with 10 texts: the halves have nothing in common."
+    ]
+    assert said(good, random=(good, weak))[-1].startswith("With random weights, pos is 5.0")
+
+
+def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):
+    with positions_command._bar() as tell:
+        assert tell is None
