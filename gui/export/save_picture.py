@@ -94,7 +94,7 @@ class PictureOptions:
         """Return the size of a picture of something that has a size on the screen."""
         screen = (size.width(), size.height())
         if self.print_mm is not None and not self.whole_window:
-            return Canvas.printed(self.print_mm, self.dpi)
+            return Canvas.printed(self.print_mm, self.dpi, vectors=self.kind != "png")
         if self.pixels is not None and not self.whole_window:
             return Canvas.of_pixels(self.pixels, screen)
         return Canvas.times(screen, self.scale)
@@ -323,10 +323,13 @@ class PictureDialog(QDialog):
         options = self.options()
         whole = options.whole_window
         size = self._window if whole else self._viewport
-        canvas = options.canvas(size)
-        width, height = (format_count(side) for side in canvas.pixels)
-        kind = "pixels" if whole or options.kind == "png" else "pixels, drawn as vectors"
-        self._said.setText(f"{width} × {height} {kind}")
+        width, height = (format_count(side) for side in options.canvas(size).pixels)
+        vectors, printed = options.kind != "png" and not whole, options.print_mm is not None
+        said = f"{width} × {height} pixels"
+        if vectors:
+            said = "Drawn as vectors" if printed else f"{said}, drawn as vectors"
+        self._said.setText(said)
+        self.dpi.setEnabled(not vectors)
         for part in (self.kind, self.background, self.scale.buttons[_PIXELS],
                      self.scale.buttons[_PRINT]):  # fmt: skip
             part.setEnabled(not whole)

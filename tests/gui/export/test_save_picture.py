@@ -104,7 +104,8 @@ def test_the_window_saves_vectors(window, settle, tmp_path):
         return (tmp_path / f"curve.{kind}").read_bytes()
 
     assert saved("pdf", pixels=(400, 300)).startswith(b"%PDF")
-    text = saved("svg", print_mm=(84.0, 63.0)).decode()
+    text = saved("svg", print_mm=(84.0, 63.0), dpi=2400).decode()  # of which it needs none
+    assert text == saved("svg", print_mm=(84.0, 63.0), dpi=300).decode()
     width, height = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', text).groups()
     assert abs(float(width) / 72 * 25.4 - 84) < 0.05
     assert abs(float(height) / 72 * 25.4 - 63) < 0.05
