@@ -337,6 +337,26 @@ def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
     np.testing.assert_allclose(window.viewport.camera.place.pose.position, turned, atol=1e-6)
 
 
+def test_in_the_search_field_typing_is_undone_and_then_what_was_done_in_the_window(
+    application, settle, write_table
+):
+    session, window = application.session, application.window
+    search = window.models.search
+    search.setFocus()
+    path = str(write_table(name="typed"))
+    QTest.keyClicks(search, path)
+    QTest.keyClick(search, Qt.Key.Key_Z, CONTROL)
+    assert search.text() == ""
+    QTest.keyClicks(search, path)
+    QTest.keyClick(search, Qt.Key.Key_Return)
+    settle()
+    assert session.model.name == "typed"
+    QTest.keyClick(search, Qt.Key.Key_Z, CONTROL)
+    settle()
+    assert session.model.name == "tiny-gpt2"
+    assert search.text() == ""
+
+
 # ---- what is undone, and what is not --------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
@@ -98,7 +98,18 @@ class ModelPanel(Panel):
         self.search.selectAll()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Down goes from the search field to the list, and Esc clears the field."""
+        """Down goes from the search field to the list, and Esc clears the field.
+
+        Undo is the window's while no typing is left to undo.
+        """
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.matches(QKeySequence.StandardKey.Undo)
+            and not self.search.isUndoAvailable()
+        ):
+            event.ignore()
+            return True
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() == Qt.Key.Key_Down:
                 self.list.enter()
@@ -209,7 +220,8 @@ class ModelPanel(Panel):
         self._opened = remembered_name(model.source) if model is not None else ""
         asked, self._asked = self._asked, ""
         if model is not None and asked and identity(asked) == identity(self._opened):
-            self.search.clear()  # otherwise it would go on hiding the catalogue
+            # Otherwise it would go on hiding the catalogue; unlike clear, this cannot be undone.
+            self.search.setText("")
         self._show_lines()
 
     def _on_offline_changed(self) -> None:
