@@ -58,6 +58,7 @@ class ViewCamera(QObject):
         self._painted = False
         self._framing: str | Place | None = SIDE
         self._framed: CameraPose | None = None  # As the app has framed the curve last
+        self._side: np.ndarray | None = None  # (3,): the direction of the last view from the side
         self._size = QSize()  # In which the camera's pose has been used last
         # Where the camera was put otherwise, and in which size; and what followed for the present
         # size. As all sizes follow from the first, the same size has always the same pose.
@@ -242,7 +243,8 @@ class ViewCamera(QObject):
         """Frame the curve of another range; of a dragged one, if it is too large or too small.
 
         Not while a handle is dragged, nor after the user has zoomed or shifted the view. Another
-        model's curve is framed by the next :meth:`settle`.
+        model's curve is framed by the next :meth:`settle`: from its own side, if the last one was
+        seen from the side, or else from the same direction.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
         another = curve is not None and curve.pca.positions != self._followed
@@ -259,7 +261,7 @@ class ViewCamera(QObject):
             self._dragged = False
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
-            self._framing = self._framing or "keep"
+            self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
 
     def settle(self) -> None:
         """Set the pose for the next frame."""
@@ -361,7 +363,17 @@ class ViewCamera(QObject):
             direction, up = aim.position - aim.focal_point, aim.up
         else:
             direction, up = view_axes(view, *self._at_rest())
+        if view == SIDE:
+            self._side = direction
         return self._framing_from(direction, up)
+
+    def _from_the_side(self) -> bool:
+        """Return whether the camera is, or goes, where the view from the side has put it."""
+        if self._side is None or self._moves.going_round:
+            return self._side is not None
+        there = self._aim.position - self._aim.focal_point
+        lengths = np.linalg.norm(there) * np.linalg.norm(self._side)
+        return bool(there @ self._side > SAME_SIDE * lengths)
 
     def _at_rest(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the points to frame and the turn once the curve has turned to its axes."""

@@ -281,6 +281,25 @@ def test_another_model_is_framed_and_not_turned(
     assert eased == []
 
 
+def test_another_model_is_seen_from_its_own_side_or_from_where_the_user_looks(
+    viewport, application, settle, write_table, helix
+):
+    tables = {"other": helix(seed=9), "third": helix(150, 12, seed=3)}
+    application.controller.open(str(write_table(tables["other"][:, ::-1] ** 3, "other")))
+    settle()
+    towards, _ = side_on(viewport.scene.displayed_range)
+    looking = direction(viewport) / np.linalg.norm(direction(viewport))
+    np.testing.assert_allclose(looking, towards, atol=1e-5)
+    viewport.camera.turn(2, 1)
+    settle()
+    turned = direction(viewport) / np.linalg.norm(direction(viewport))
+    application.controller.open(str(write_table(tables["third"], "third")))
+    settle()
+    looking = direction(viewport) / np.linalg.norm(direction(viewport))
+    np.testing.assert_allclose(looking, turned, atol=1e-5)
+    assert in_sight(viewport)
+
+
 def test_release_eases_to_the_true_components_but_for_who_prefers_it_turned(viewport, settle):
     session = viewport.session
     drag_range(session, settle)
