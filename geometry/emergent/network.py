@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import weights_in
 from geometry.emergent.errors import EmergentError
@@ -140,18 +141,21 @@ def _load(
     import torch
     from transformers import AutoConfig, AutoModel
 
-    file = {"gguf_file": place.name} if place.suffix == GGUF else {}
-    folder = place.parent if file else place
+    folder, options = place, {"local_files_only": True, "trust_remote_code": False}
+    if place.suffix == GGUF:
+        folder, options = place.parent, options | {"gguf_file": place.name}
+    else:
+        _check_known(name, folder)
     files = _identity(place)
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, **file)
-    splitter = _splitter(name, folder, file)
+    config = AutoConfig.from_pretrained(folder, **options)
+    splitter = _splitter(name, folder, options)
     if weights == "random":
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            module = AutoModel.from_config(config)
+            module = AutoModel.from_config(config, trust_remote_code=False)
     else:
         module, about = AutoModel.from_pretrained(
-            folder, local_files_only=True, output_loading_info=True, dtype=torch.float32, **file
+            folder, output_loading_info=True, dtype=torch.float32, **options
         )
         _check_complete(name, about)
     if getattr(config, "is_encoder_decoder", False):
@@ -207,13 +211,25 @@ def _name(source: str, place: Path) -> str:
     return source if source == SAMPLE else address.short if address else place.absolute().name
 
 
-def _splitter(name: str, folder: Path, file: dict[str, str]) -> Splitter:
+def _check_known(name: str, folder: Path) -> None:
+    """Raise an error for a model with a class of its own, whose code would have to be run."""
+    from transformers import CONFIG_MAPPING
+
+    config = folder / "config.json"
+    about = read_json(config) if config.is_file() else {}
+    if "auto_map" in about and about.get("model_type") not in CONFIG_MAPPING:
+        raise EmergentError(
+            f"{name} needs Python code from its own folder, which Helixscope does not run.",
+            "Use a model whose architecture is in transformers.",
+        )
+
+
+def _splitter(name: str, folder: Path, options: dict[str, Any]) -> Splitter:
     """Load the tokenizer: tokenizer.json itself, which AutoTokenizer may replace by its own."""
-    if file:
+    if "gguf_file" in options:
         from transformers import AutoTokenizer
 
-        backend = AutoTokenizer.from_pretrained(folder, local_files_only=True, **file)
-        return Splitter.of(backend.backend_tokenizer)
+        return Splitter.of(AutoTokenizer.from_pretrained(folder, **options).backend_tokenizer)
     tokenizer = load_tokenizer(folder)
     if not isinstance(tokenizer, FastTokenizer):
         raise EmergentError(f"{name} has no fast tokenizer, so its tokens have no places.", FULL)

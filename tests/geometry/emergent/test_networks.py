@@ -1,5 +1,7 @@
 """Networks of many architectures: rotary, ALiBi, relative positions, learned ones, encoders."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -122,3 +124,17 @@ def test_what_is_no_network_is_a_sentence(tmp_path, write):
         with pytest.raises(HelixscopeError, match=said) as caught:
             load_network(source)
         assert len(str(caught.value)) <= 200
+
+
+def test_no_code_from_a_model_is_run(tmp_path, write):
+    folder = write("gpt2")
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    marks = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.T", None]}
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')", "utf-8")
+    (folder / "config.json").write_text(json.dumps(about | {"auto_map": marks}), "utf-8")
+    assert load_network(str(folder)).n_layers == 4, "transformers knows GPT-2 itself"
+    about |= {"auto_map": marks, "model_type": "own"}
+    (folder / "config.json").write_text(json.dumps(about), "utf-8")
+    with pytest.raises(EmergentError, match="needs Python code from its own folder"):
+        load_network(str(folder))
+    assert not (tmp_path / "run").exists()
