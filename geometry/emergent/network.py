@@ -141,9 +141,10 @@ def _load(
     import torch
     from transformers import AutoConfig, AutoModel
 
-    folder, options = place, {"local_files_only": True, "trust_remote_code": False}
+    folder = place
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if place.suffix == GGUF:
-        folder, options = place.parent, options | {"gguf_file": place.name}
+        folder, options["gguf_file"] = place.parent, place.name
     else:
         _check_known(name, folder)
     files = _identity(place)

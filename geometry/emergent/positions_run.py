@@ -120,7 +120,7 @@ def measure_positions(
         special = special_positions(network, len(windows[0].ids))
         result = _measured(settings, sums, control, special)
         metadata = {"name": network.name, "source": settings.source}
-        write_tensors(out, sums, special, metadata)
+        write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
         write_description(out, _described(settings, network, windows, special, result, sums))
     folder.finish()
     return result

@@ -2,8 +2,9 @@
 
 Tensors: ``half_a``, ``half_b`` float32 [n_layers + 1, length, d_model], the mean of the residual
 stream at each position over each half of the texts; ``windows`` int64 [2], their number;
-``special`` int64, the positions of special tokens. Metadata: ``format``, ``version``, ``name``,
-``source``.
+``special`` int64, the positions of special tokens; ``share``, ``share_noise``, ``halves_cosine``
+and, where it was measured, ``random_share`` float64 [n_layers + 1], as in ``positions.json``.
+Metadata: ``format``, ``version``, ``name``, ``source``.
 """
 
 from __future__ import annotations
@@ -23,13 +24,18 @@ from geometry.emergent.counted import Counter, angles_between, random_angles
 from geometry.emergent.errors import EmergentError
 from geometry.emergent.layers import LayerPositions, position_means
 from geometry.emergent.sums import Sums
+from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
 
-TENSORS, DESCRIPTION = "positions.safetensors", "positions.json"
-FORMAT, VERSION = "helixscope-positions", "1"
+DESCRIPTION = "positions.json"
 
 
 def write_tensors(
-    folder: Path, sums: Sums, special: Sequence[int], metadata: Mapping[str, str]
+    folder: Path,
+    sums: Sums,
+    special: Sequence[int],
+    layers: Sequence[LayerPositions],
+    random_weights: Sequence[LayerPositions],
+    metadata: Mapping[str, str],
 ) -> None:
     """Write the positions of each layer.
 
@@ -47,9 +53,13 @@ def write_tensors(
         "windows": sums.windows,
         "special": np.asarray(special, np.int64),
     }
+    for name in ("share", "share_noise", "halves_cosine"):
+        tensors[name] = np.array([getattr(layer, name) for layer in layers])
+    if random_weights:
+        tensors["random_share"] = np.array([layer.share for layer in random_weights])
     about = {"format": FORMAT, "version": VERSION, **metadata}
-    with writing(folder / TENSORS, EmergentError):
-        write_bytes(save(tensors, metadata=about), folder / TENSORS)
+    with writing(folder / FILE_NAME, EmergentError):
+        write_bytes(save(tensors, metadata=about), folder / FILE_NAME)
 
 
 def layers_as_json(layers: Sequence[LayerPositions]) -> list[dict[str, Any]]:

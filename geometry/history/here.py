@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.transfer import Transfer
 from geometry.history.gathering import Gathering
@@ -16,6 +18,7 @@ from geometry.history.record import read_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
+from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 
 T = TypeVar("T")
@@ -37,7 +40,7 @@ def history_here(model: PositionalModel) -> History:
     """Read the history of an open model, without the network.
 
     From a folder of many checkpoints, the default selection; for a model on the Hub, from the
-    cached checkpoints.
+    cached checkpoints. Of positions inside a model, the layers are the history.
 
     Raises
     ------
@@ -51,6 +54,8 @@ def history_here(model: PositionalModel) -> History:
         raise NoHistory("this model has no training history")
     if origin.kind == "file":
         return read_history(Path(origin.source), name=origin.name, shape=origin.shape)
+    if isinstance(model.store, LayerStore):
+        return history_of_layers(model.store)
     network = None
     if origin.kind == "hub":
         network = Network(Hub(offline=True), default_cache(), Transfer())
@@ -58,6 +63,16 @@ def history_here(model: PositionalModel) -> History:
     if not snapshots:
         raise NotFetched("its training history is not on this machine")
     return Gathering(plan_history(origin, snapshots), network).run()
+
+
+def history_of_layers(store: LayerStore) -> History:
+    """Return the layers of a network as a history: its steps are the layers, 0 the embedding."""
+    tables = store.tables
+    n_layers, *shape = tables.shape
+    return History(
+        tables.name, str(tables.file.path), np.arange(n_layers), (shape[0], shape[1]),
+        tables.table, unit="layer", reference=store.layer,
+    )  # fmt: skip
 
 
 def of_one_version(

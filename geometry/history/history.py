@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,10 @@ class History:
     decays : (n,) float64
         Factor by which weight decay alone has shrunk a parameter by each step, 1 at the beginning:
         the product of 1 − learning rate × weight decay over the steps before. None if unknown.
+    unit
+        What a step is: "step" of a training, or "layer" of a network.
+    reference
+        The snapshot of the open model; the last one if None.
     """
 
     name: str
@@ -60,6 +64,8 @@ class History:
     tokens: npt.NDArray[np.int64] | None = None
     losses: npt.NDArray[np.float32] | None = None
     decays: Array | None = None
+    unit: Literal["step", "layer"] = "step"
+    reference: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.steps) or (self.steps[1:] <= self.steps[:-1]).any():
@@ -77,6 +83,11 @@ class History:
     def n_snapshots(self) -> int:
         """Number of snapshots."""
         return len(self.steps)
+
+    @property
+    def shown(self) -> int:
+        """Index of the snapshot of the open model."""
+        return self.n_snapshots - 1 if self.reference is None else self.reference
 
     @property
     def n_positions(self) -> int:
@@ -113,8 +124,8 @@ class History:
         table = self._read(index).astype(np.float32)
         if table.shape != self.shape or not np.isfinite(table).all():
             raise SourceError(
-                f"The table at step {self.steps[index]} of {self.source} is damaged.",
-                "Leave this step out.",
+                f"The table at {self.unit} {self.steps[index]} of {self.source} is damaged.",
+                f"Leave this {self.unit} out.",
             )
         table.setflags(write=False)
         return table
@@ -139,6 +150,7 @@ class History:
             tokens=of(self.tokens),
             losses=of(self.losses),
             decays=of(self.decays),
+            reference=None if self.reference is None else int(np.abs(chosen - self.shown).argmin()),
         )
 
     def last(self) -> npt.NDArray[np.float32]:

@@ -11,6 +11,7 @@ from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
 from geometry.history.record import FILE_NAME
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import canonical, locate_address
+from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub
 
@@ -27,8 +28,9 @@ class Origin:
     Attributes
     ----------
     kind
-        "file": ``history.safetensors``; "folder": a folder of checkpoints; "hub": a model on the
-        Hub, which may have checkpoints as revisions.
+        "file": ``history.safetensors``; "layers": positions inside a model, whose layers are its
+        steps; "folder": a folder of checkpoints; "hub": a model on the Hub, which may have
+        checkpoints as revisions.
     source
         The path of the file or the folder; the model's id.
     name
@@ -39,7 +41,7 @@ class Origin:
         The ``table`` argument of ``open_source``; None for the default.
     """
 
-    kind: Literal["file", "folder", "hub"]
+    kind: Literal["file", "layers", "folder", "hub"]
     source: str
     name: str
     shape: tuple[int, int]
@@ -87,6 +89,8 @@ def find_history(model: PositionalModel) -> Origin | None:
     if model.computed:
         return None
     shape, home = (model.n_positions, model.d_model), model.home
+    if isinstance(model.store, LayerStore):
+        return Origin("layers", str(model.store.tables.file.path), model.name, shape)
     if home is not None:
         path = home / FILE_NAME
         if path.is_file():
@@ -137,7 +141,7 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     ValueError
         The origin is a file, which lists its steps itself.
     """
-    if origin.kind == "file":
+    if origin.kind in ("file", "layers"):
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
         found = [Snapshot(step, str(path)) for step, path in checkpoints_in(Path(origin.source))]

@@ -1,15 +1,16 @@
 """A history as moving curves: the coordinates of every snapshot.
 
-In two bases. **Frozen**: the mean and the first three components of the last snapshot's range, for
+In two bases. **Frozen**: the mean and the first three components of the open model's range, for
 all snapshots: one affine map, so that motion on the screen is motion in the model, including that
-of the mean. **Aligned**: each snapshot in its own mean and components, aligned with the next later
-one by an orthogonal Procrustes fit, so that nothing jumps; the last one is unchanged. Reflections
-are allowed, since the components' signs are arbitrary.
+of the mean. **Aligned**: each snapshot in its own mean and components, aligned with its neighbour
+on the side of the open model by an orthogonal Procrustes fit, so that nothing jumps; the open
+model's is unchanged. Reflections are allowed, since the components' signs are arbitrary. In a
+training, the open model's snapshot is the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,7 +46,7 @@ class Timelapse:
         All stored rows, in the table's units; see the module. A component that the range does not
         have is zero.
     pca
-        Components of the last snapshot's range: the frozen basis.
+        Components of the open model's range: the frozen basis.
     explained_variance_ratio : (n, 3) float64
         Of each snapshot's own components, over the range; zeros where the range does not vary.
     frozen_variance_ratio : (n,) float64
@@ -91,7 +92,7 @@ def make_timelapse(
     Parameters
     ----------
     history
-        Every table is read once, from the last to the first.
+        Every table is read once, from that of the open model to the first, and to the last.
     positions
         First and last position of the range, both inclusive; 1 to the last if None.
     tell
@@ -106,15 +107,17 @@ def make_timelapse(
     """
     n, last = history.n_snapshots, history.n_positions - 1
     span = check_range(positions or (min(1, last), last), history.n_positions)
-    frames: list[_Frame] = []
-    for i in range(n - 1, -1, -1):
+    found: dict[int, _Frame] = {}
+    shown = history.shown
+    for i in (*range(shown, -1, -1), *range(shown + 1, n)):
         table = history.table(i).astype(np.float64)
+        beside = found.get(i + 1 if i < shown else i - 1)
         with one_thread():
-            frames.append(_frame(table, span, frames))
+            found[i] = _frame(table, span, found.get(shown), beside)
         if tell is not None:
-            tell(len(frames) / n, f"Step {history.steps[i]:,}")
-    pca = frames[0].own
-    frames.reverse()
+            tell(len(found) / n, f"{history.unit.capitalize()} {history.steps[i]:,}")
+    pca = found[shown].own
+    frames = [found[i] for i in range(n)]
     inside = slice(span[0], span[1] + 1)
     frozen = np.array([frame.frozen for frame in frames], np.float32)
     aligned = np.array([frame.aligned for frame in frames], np.float32)
@@ -141,14 +144,24 @@ class _Frame:
     norms: Array
 
 
-def _frame(table: Array, span: tuple[int, int], later: Sequence[_Frame]) -> _Frame:
-    """Compute one snapshot; ``later`` are the following ones, the last of all first."""
+def _frame(
+    table: Array, span: tuple[int, int], shown: _Frame | None, beside: _Frame | None
+) -> _Frame:
+    """Compute one snapshot.
+
+    Parameters
+    ----------
+    shown
+        That of the open model; None if it is this one.
+    beside
+        The neighbour on its side.
+    """
     inside = slice(span[0], span[1] + 1)
     own = _leading(table, span)
     aligned = _padded(own.project(table))
-    frozen = _padded(later[0].own.project(table)) if later else aligned
-    if later:
-        onto = later[-1].aligned[inside]
+    frozen = aligned if shown is None else _padded(shown.own.project(table))
+    if beside is not None:
+        onto = beside.aligned[inside]
         aligned = aligned @ procrustes_rotation(aligned[inside], onto).T
     total = _spread(table[inside])
     return _Frame(

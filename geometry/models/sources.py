@@ -27,6 +27,7 @@ from geometry.models.catalogue import (
     read_reference,
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
+from geometry.models.layer_tables import find_layers, open_layer
 from geometry.models.model import PositionalModel
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def open_source(
         "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
         :mod:`geometry.models.computed`); a folder in the Hugging Face layout; a file (safetensors,
         torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
-        its page. A model is searched in the installed packages, the Hub cache and our own cache;
-        from the Hub itself only what is needed is downloaded, and cached.
+        its page; a folder of positions inside a model, or "/layer 3" of it (see
+        :mod:`geometry.models.layer_tables`). A model is searched in the installed packages, the Hub
+        cache and our own cache; from the Hub itself only what is needed is downloaded, and cached.
     table
         The tensor to use as positions, where no family fits; or "encoder" or "decoder".
     network
@@ -85,6 +87,8 @@ def open_source(
         return _open(folder, text, text, table)
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
+    if (layers := _layers(text)) is not None:
+        return open_layer(*layers, text)
     path = _path(text)
     if path is not None:
         return _open(_snapshot(path), text, _name(path), table)
@@ -105,7 +109,7 @@ def is_on_hub(source: str) -> bool:
     Opening it may need a request, even if a package or cache has it.
     """
     try:
-        if source == SAMPLE or is_computed(source):
+        if source == SAMPLE or is_computed(source) or _layers(source) is not None:
             return False
         return _path(source) is None and _address(source) is not None
     except SourceError:
@@ -121,6 +125,13 @@ def _path(text: str) -> Path | None:
         raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(f"{text!r} is not a path: {error}.", "Check the path.") from error
+
+
+def _layers(text: str) -> tuple[Path, int | None] | None:
+    """Return the file and the layer of positions inside a model; None for other sources."""
+    with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
+        return find_layers(Path(text).expanduser())
+    return None
 
 
 def _address(text: str) -> HubAddress | None:

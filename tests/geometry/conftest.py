@@ -10,6 +10,7 @@ import pytest
 from geometry.hub.client import Hub
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
+from tests.command_line import ROOT
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
 from tests.geometry.hub_opening import add_files, network_of
 from tests.loopback_hub import LoopbackHub
@@ -85,3 +86,9 @@ def served(loopback_hub) -> LoopbackHub:
     """A Hub with one model."""
     loopback_hub.add(ADDRESS.repo, {WEIGHTS: DATA, "config.json": b'{"n": 1}', "sub/a b.bin": b""})
     return loopback_hub
+
+
+@pytest.fixture(scope="session")
+def guide() -> Path:
+    """A folder of real texts: the guide."""
+    return ROOT / "resources" / "guide"

@@ -6,13 +6,6 @@ from pathlib import Path
 import pytest
 
 from geometry.emergent.network import RunnableNetwork, load_network
-from tests.command_line import ROOT
-
-
-@pytest.fixture(scope="session")
-def guide() -> Path:
-    """A folder of real texts: the guide."""
-    return ROOT / "resources" / "guide"
 
 
 @pytest.fixture(scope="module")
