@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from geometry.emergent.sums import FIRST, Sums
 from geometry.measures.norms import norm_profile
+from geometry.models.layer_tables import RESOLVED
 from geometry.pca.components import Array
 
-RESOLVED = 0.9
-"""The halves' cosine from which on positions count as resolved."""
 COMPONENTS = 3
 BOUND_SHARE = 4
 """ScreeNOT looks for a rank of at most this fraction of the smaller side."""

@@ -38,6 +38,8 @@ from geometry.pca.components import Array
 FILE_NAME = "positions.safetensors"
 FORMAT, VERSION = "helixscope-positions", "1"
 AGAIN = "Measure the positions again, or remove this folder."
+RESOLVED = 0.9
+"""Cosine of the halves' positions from which on they count as resolved."""
 MAX_COLUMN = 4096
 """Numbers of a column: one for each layer or special token, of which models have some hundred."""
 

@@ -169,6 +169,9 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
     first, last = timeline.positions
     frozen = timeline.basis == "frozen"
     names = [f"{'PC' if frozen else 'axis'}\N{NO-BREAK SPACE}{k + 1}" for k in columns]
+    named, when = titled(session.model), "as it was at "
+    if timeline.history.unit == "layer":  # the model's name has that of the open layer
+        named, when = timeline.history.name, ""
     return SceneState(
         coordinates=timeline.coordinates[at][:, columns],
         turn=session.turn if known else np.eye(3),
@@ -178,8 +181,8 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
         scale=color_scale(session),
         axis_labels=(names[0], names[1], names[2]),
         caption=(
-            f"{titled(session.model)} · positions {first}–{last} · centred",
-            f"as it was at {timeline.caption(at)}",
+            f"{named} · positions {first}–{last} · centred",
+            f"{when}{timeline.caption(at)}",
             timeline.basis_caption(at),
         ),
         sphere=None,

@@ -182,7 +182,9 @@ class CurveAligner:
         if found is None:
             return key, lambda: _read_step(history, what.step, positions, k)
         table, pca = found
-        name = f"{model.name} at step {format_count(what.step)}"
+        # The name of a model that is a layer has that of the open layer.
+        named = model.name if history.unit == "step" else history.name
+        name = f"{named} at {history.unit} {format_count(what.step)}"
         return Above(name, table, pca, curve.components)
 
     # ---- background work ----

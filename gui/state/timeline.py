@@ -53,20 +53,21 @@ class TrainingTimeline:
     def readout(self, snapshot: int) -> list[str]:
         """Describe a snapshot briefly: step, and loss if known."""
         history = self.history
-        parts = [f"step {format_count(int(history.steps[snapshot]))}"]
+        parts = [f"{history.unit} {format_count(int(history.steps[snapshot]))}"]
         if history.losses is not None and np.isfinite(history.losses[snapshot]):
             parts.append(f"loss {format_number(float(history.losses[snapshot]))}")
         return parts
 
     def basis_caption(self, snapshot: int) -> str:
         """Describe the components, and the share of variance they explain."""
+        unit, shown = self.history.unit, self.history.shown
         if self.basis == "frozen":
-            last = format_count(int(self.timelapse.steps[-1]))
+            number = format_count(int(self.timelapse.steps[shown]))
             share = float(self.timelapse.frozen_variance_ratio[snapshot])
             held = format_percent(share)
-            return f"PC 1–3 of step {last} explain {held} of the variance at this step"
+            return f"PC 1–3 of {unit} {number} explain {held} of the variance at this {unit}"
         share = float(self.timelapse.top3[snapshot])
-        return f"this step’s own PC 1–3, aligned  =  {format_percent(share)} of its variance"
+        return f"this {unit}’s own PC 1–3, aligned  =  {format_percent(share)} of its variance"
 
 
 def columns_for(components: tuple[int, ...]) -> tuple[int, int, int]:

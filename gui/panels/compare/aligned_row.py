@@ -210,7 +210,8 @@ class AlignedRow(Panel):
         history, alignment = self.session.history, self.session.alignment
         self.step.clear()
         for step in () if history is None else history.steps:
-            self.step.addItem(f"step {format_count(int(step))}", int(step))
+            assert history is not None
+            self.step.addItem(f"{history.unit} {format_count(int(step))}", int(step))
         if alignment is not None and isinstance(alignment.what, OfStep):
             self.step.setCurrentIndex(self.step.findData(alignment.what.step))
 

@@ -76,6 +76,7 @@ class TrainingBody(PanelBody):
             before is None or before.result is not view.result
         ):  # it is slow, and scrubbing draws often
             self._show_verdict()
+            self._offer_third()
         self._arrange()
 
     def draw_without_result(self) -> None:
@@ -127,8 +128,13 @@ class TrainingBody(PanelBody):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Offer the choice of the third plot if not all fit, and wrap the verdict."""
         super().resizeEvent(event)
-        self.offered.emit("third", None, self.width() < WIDE)
+        self._offer_third()
         self._show_verdict()
+
+    def _offer_third(self) -> None:
+        """Offer the choice of the third plot of a training, where not all fit."""
+        layers = self._view is not None and self._view.result.layers is not None
+        self.offered.emit("third", None, self.width() < WIDE and not layers)
 
     def _follow_model(self) -> None:
         model = self.session.model

@@ -28,6 +28,8 @@ SPEEDS = (("¼×", 4.0), ("½×", 2.0), ("1×", 1.0), ("2×", 0.5), ("4×", 0.25
 READOUT = 160
 """Width of a step and its loss, in pixels."""
 NOW_TIP = "Show the final model again (Esc)"
+OPEN_TIP = "Show the open layer again (Esc)"
+SCRUB_TIP = "Drag to see the model at a {thing}; ← and → step, Home and End go to the ends"
 
 
 class Player(QWidget):
@@ -51,12 +53,7 @@ class Player(QWidget):
         self.slider = Scrubber(Qt.Orientation.Horizontal)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setAccessibleName("Training step")
-        self.slider.setToolTip(
-            wrapped(
-                "Drag to see the model at a training step; ← and → step, Home and End go to "
-                "the ends"
-            )
-        )
+        self.slider.setToolTip(wrapped(SCRUB_TIP.format(thing="training step")))
         self.slider.setFixedHeight(22)
         self.first, self.last = label("", "small"), label("", "small")
         self.readout = FixedText(1, SMALL)
@@ -104,7 +101,15 @@ class Player(QWidget):
             return
         with QSignalBlocker(self.slider):
             self.slider.setRange(0, timeline.n_snapshots - 1)
-        steps = timeline.history.steps
+        history = timeline.history
+        steps, unit = history.steps, history.unit
+        thing = "training step" if unit == "step" else unit
+        self.slider.setAccessibleName(thing.capitalize())
+        self.slider.setToolTip(wrapped(SCRUB_TIP.format(thing=thing)))
+        self.back.setToolTip(f"Previous {unit} (←)")
+        self.on.setToolTip(f"Next {unit} (→)")
+        self.now.setText("Now" if unit == "step" else "Open")
+        self.now.setToolTip(NOW_TIP if unit == "step" else OPEN_TIP)
         self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))
         self.show_snapshot(self._snapshot)
 
@@ -117,10 +122,13 @@ class Player(QWidget):
         if self._timeline is None:
             self.readout.set_text("")
             return
-        at = self._timeline.n_snapshots - 1 if snapshot is None else snapshot
+        history = self._timeline.history
+        at = history.shown if snapshot is None else snapshot
         with QSignalBlocker(self.slider):
             self.slider.setValue(at)
-        text = "final model" if snapshot is None else " · ".join(self._timeline.readout(at))
+        text = " · ".join(self._timeline.readout(at))
+        if snapshot is None and history.unit == "step":
+            text = "final model"
         self.readout.set_text(text)
 
     def set_theme(self, theme: Theme) -> None:

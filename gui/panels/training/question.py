@@ -12,6 +12,7 @@ from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.sparse_directions import SparseDirections, sparse_directions
 from geometry.history.timelapse import Timelapse, make_timelapse
+from geometry.models.layer_tables import LayerStore, LayerTables
 from gui.services.questions import Progress, QuestionContext
 
 LAPSE_SHARE, SPARSE_SHARE = 0.15, 0.3
@@ -29,7 +30,9 @@ class Training:
     timelapse
         Every snapshot's coordinates, norms and variance.
     riddle
-        Measures of the last position's row.
+        Measures of the last position's row; None for layers.
+    layers
+        What was measured of the layers' positions; None for a training.
     sparse
         How sparse the directions of the whole table are.
     helices
@@ -41,10 +44,11 @@ class Training:
 
     history: History
     timelapse: Timelapse
-    riddle: LastPosition
+    riddle: LastPosition | None
     sparse: SparseDirections
     helices: Helices | None
     no_helices: str = ""
+    layers: LayerTables | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +80,15 @@ class TrainingOf:
         def measure(history: History) -> Training:
             try:
                 timelapse = make_timelapse(history, self.positions, report)
-                riddle = last_position(history)
+                riddle = last_position(history) if history.unit == "step" else None
                 # It does not depend on the range.
                 sparse = about.once(
                     ("sparse directions", history),
                     lambda: sparse_directions(history, report_directions),
                 )
-                return Training(history, timelapse, riddle, sparse, None)
+                store = about.model.store
+                layers = store.tables if isinstance(store, LayerStore) else None
+                return Training(history, timelapse, riddle, sparse, None, layers=layers)
             except FileChanged:
                 about.once.forget("history", history)
                 raise

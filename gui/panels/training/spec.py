@@ -1,9 +1,9 @@
-"""The training panel: the curve by training step, with its measures."""
+"""The training panel: the curve by training step, with its measures; or by layer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.history.last_position import NEIGHBOURS
 from geometry.history.origins import find_history
 from geometry.measures.overlaps import HEAVIEST
+from geometry.models.layer_tables import RESOLVED, LayerTables
 from geometry.models.model import PositionalModel
 from gui.panels.choices import Choice, MenuEntry, Option, Shared
 from gui.panels.intents import SaveCoordinates, SaveTimelapse
@@ -40,9 +41,23 @@ MOST_SELECTED = 3
 """Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
 """Least R² of a helix whose turns describe the positions."""
-SCRUB_TIP = "Click or drag to see the model at a step; the wheel zooms"
-NO_TURNS = "no step is close to a helix"
+SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
+NO_TURNS = "none is close to a helix"
 NO_LOSS = "its loss was not recorded"
+BY_LAYER = ("share", "share_noise", "halves_cosine")
+"""Columns of :class:`geometry.models.layer_tables.LayerTables`."""
+_LAYERS_SCRIPT = """from geometry import fit_helices
+from geometry import history_here
+from geometry import make_timelapse
+
+history, measured = history_here(model), model.store.tables
+lapse = make_timelapse(history, {positions})
+helices = fit_helices(lapse)
+for layer in history.steps:
+    print(layer, measured.share[layer], measured.share_noise[layer],
+          measured.halves_cosine[layer], lapse.top3[layer], helices.r2[layer],
+          helices.turns[layer], helices.best[layer])
+"""
 NO_SPARSITY = f"its rows have at most {HEAVIEST} entries"
 
 
@@ -69,7 +84,10 @@ View = AnyView[Choices, Training]
 
 
 class TrainingPanel(PanelSpec[Choices, Training]):
-    """Plays the snapshots of a training in the viewport, with plots of their measures."""
+    """Plays the snapshots of a training in the viewport, with plots of their measures.
+
+    Of positions inside a model, the layers are the snapshots.
+    """
 
     name = "training"
     formula = "P(step)"
@@ -78,7 +96,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         "The position table at steps of its training, each centred and shown in three components; "
         "the plots show the share of variance in them, how well a helix fits, and the length of "
         "the rows. Press Space to play, drag in a plot or on the slider to go to a step, Esc to "
-        "return to the final model."
+        "return to the final model. Positions measured inside a model have layers instead of "
+        "steps: the plots then also show their share of a token’s variance, beside the sampling "
+        "noise and a network with random weights, and how far two halves of the texts agree."
     )
     empty = "Open a model to see how its curve formed, if it has a training history."
     instead = (
@@ -93,9 +113,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             options=(
                 Option(
                     "frozen",
-                    "Last step’s PCs",
-                    "Every step in the principal components of the last step, so that motion on "
-                    "the screen is motion in the model",
+                    "Fixed PCs",
+                    "Every step in the principal components of the open model, which is that of "
+                    "the last step, so that motion on the screen is motion in the model",
                 ),
                 Option(
                     "aligned",
@@ -146,7 +166,22 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         return may_have_checkpoints(model)
 
     def plots(self, view: View) -> Sequence[Plot]:
-        third = view.choices.third
+        third, layers = view.choices.third, view.result.layers
+        if layers is not None:
+            agreement = _plot(view, [_agreement(view, layers)], Axis("halves’ cosine"))
+            return [
+                _plot(
+                    view, _variance(view, layers),
+                    Axis("share of variance", printed="share of a token’s variance"),
+                ),
+                replace(agreement, rules=[*agreement.rules, Rule(RESOLVED, "y")]),
+                _plot(view, _shares(view), Axis("share, R²", printed="share of pos, R²")),
+                _plot(view, _norms(view), Axis("norm", log=True), least_width=WIDE),
+                _plot(
+                    view, _turns(view), Axis("turns", printed="turns of the helix"),
+                    empty=NO_TURNS, least_width=WIDE,
+                ),
+            ]  # fmt: skip
         return [
             _plot(view, _shares(view), Axis("share, R²", printed="share of the variance, R²")),
             _plot(view, _norms(view), Axis("norm", printed="norm of the row", log=True)),
@@ -170,12 +205,21 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         ]  # fmt: skip
 
     def heading(self, view: View) -> tuple[str, str]:
+        layers = view.result.layers
         title = f"{view.model.name} · the curve as it forms"
+        if layers is not None:
+            title = f"{layers.name} · positions in each layer"
         return title, f"{self.caption(view)}. {verdict(view.result)}"
 
     def caption(self, view: View) -> str:
         history, timeline = view.result.history, view.result.timelapse
         first, last = timeline.positions
+        if view.result.layers is not None:
+            windows = format_count(int(view.result.layers.windows.sum()))
+            return (
+                f"{titled(view.model)} · layers 0–{history.n_snapshots - 1} · positions "
+                f"{first}–{last} · from {windows} windows of text"
+            )
         steps = f"{format_count(int(history.steps[0]))}–{format_count(int(history.steps[-1]))}"
         top3 = format_percent(float(timeline.top3[-1]))
         return (
@@ -191,7 +235,11 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
         training = view.result
         history, timeline, riddle = training.history, training.timelapse, training.riddle
-        found: dict[str, np.ndarray] = {"step": history.steps}
+        found: dict[str, np.ndarray] = {history.unit: history.steps}
+        if training.layers is not None:
+            found |= {name: getattr(training.layers, name) for name in BY_LAYER}
+            if training.layers.random_share is not None:
+                found["random_share"] = training.layers.random_share
         known = {"tokens": history.tokens, "loss": history.losses}
         found |= {name: values for name, values in known.items() if values is not None}
         for k in range(timeline.explained_variance_ratio.shape[1]):
@@ -199,10 +247,11 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         found["variance_top3"] = timeline.top3
         found["variance_in_last_components"] = timeline.frozen_variance_ratio
         found["mean_norm"] = timeline.mean_norms
-        found["last_norm"] = riddle.norms
-        found["norms_before_last"] = riddle.neighbour_norms
-        found["last_norm_if_only_decayed"] = riddle.predicted_norms
-        found["last_departure"] = riddle.departures
+        if riddle is not None:
+            found["last_norm"] = riddle.norms
+            found["norms_before_last"] = riddle.neighbour_norms
+            found["last_norm_if_only_decayed"] = riddle.predicted_norms
+            found["last_departure"] = riddle.departures
         for position in view.choices.selection:
             found[f"norm_{position}"] = timeline.norms[:, position]
         found["mass_top40"] = training.sparse.mass
@@ -215,6 +264,8 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         return found
 
     def script(self, view: View) -> str:
+        if view.result.layers is not None:
+            return opening(view.model) + _LAYERS_SCRIPT.format(positions=view.question.positions)
         gathered = view.question.given is not None
         note = "  # those of its checkpoints that were fetched" if gathered else ""
         return (
@@ -245,14 +296,29 @@ def may_have_checkpoints(model: PositionalModel) -> bool:
         origin = find_history(model)
     except SourceError:
         return False
-    return origin is not None and origin.kind != "file"
+    return origin is not None and origin.kind in ("folder", "hub")
 
 
 def verdict(training: Training) -> str:
-    """Return the verdict on the last position, with its reason."""
+    """Return the verdict on the last position, with its reason; of layers, which are resolved."""
     riddle = training.riddle
+    if riddle is None:
+        assert training.layers is not None
+        return _resolved(training.layers)
     supported = {True: "supported", False: "not supported", None: "undetermined"}[riddle.supports]
     return f"The last position never learns: {supported}. {riddle.why}"
+
+
+def _resolved(layers: LayerTables) -> str:
+    """Say in which layers the halves of the texts agree, and how large the noise is."""
+    good = np.flatnonzero(layers.halves_cosine >= RESOLVED)
+    n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
+    where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
+    noise = format_percent(float(layers.share_noise.max()), 2)
+    return (
+        f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
+        f"{RESOLVED}). In a mean over these texts, up to {noise} of the variance is sampling noise."
+    )
 
 
 def places_of(steps: np.ndarray) -> np.ndarray:
@@ -276,21 +342,24 @@ def _plot(
 
     The values that lines would have by chance are a band behind them.
     """
-    places, at = places_of(view.result.history.steps), view.choices.snapshot
+    history, at = view.result.history, view.choices.snapshot
+    unit, layers = history.unit, history.unit == "layer"
+    places = history.steps.astype(np.float64) if layers else places_of(history.steps)
     last = len(places) - 1
     known = [line for line in lines if np.isfinite(line.values).any()]
-    shown = last if at is None else min(at, last)
+    shown = history.shown if at is None else min(at, last)
     marked = at is not None and at <= last
     span = (float(places[0]) / MARGIN, float(places[-1]) * MARGIN)
+    x = Axis("step", printed="training step", log=True, span=span)
+    if layers:
+        x = Axis("layer", whole=True, span=(-0.5, last + 0.5))
     bands = []
     if null is not None and known:
         low, _, high = null.band
         bands.append(level_band(low, high, span, view.theme.muted, "90 % of random"))
     return Plot(
-        f"{y.title} by step",
-        Axis(
-            "step", printed="training step", log=True, span=span,
-        ),
+        f"{y.title} by {unit}",
+        x,
         y,
         [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
         [Rule(float(places[shown]), "x", style="solid")] if marked else [],
@@ -302,7 +371,7 @@ def _plot(
         bands=bands,
         scrubs="snapshot",
         scrub_stops=places,
-        scrub_tip=SCRUB_TIP,
+        scrub_tip=SCRUB_TIP.format(unit=unit),
     )  # fmt: skip
 
 
@@ -311,27 +380,55 @@ def _shares(view: View) -> list[Line]:
     colors, timeline = SERIES[view.theme.name], view.result.timelapse
     lines = [
         Line("top 3 PCs", timeline.top3, colors[0], percent=True),
-        Line("PCs of last", timeline.frozen_variance_ratio, colors[1], percent=True),
+        Line(f"PCs of {_shown(view)}", timeline.frozen_variance_ratio, colors[1], percent=True),
     ]
     if view.result.helices is not None:
         lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
     return lines
 
 
-def _norms(view: View) -> list[Line]:
-    theme, riddle = view.theme, view.result.riddle
-    colors, norms, last = SERIES[theme.name], view.result.timelapse.norms, riddle.position
-    before = max(last - NEIGHBOURS, 0)
+def _shown(view: View) -> str:
+    """Name the snapshot of the open model."""
+    history = view.result.history
+    return "last" if history.unit == "step" else f"layer {history.steps[history.shown]}"
+
+
+def _variance(view: View, layers: LayerTables) -> list[Line]:
+    """Return shares of a token's variance: positions, sampling noise, random weights."""
+    theme = view.theme
     lines = [
-        Line(str(last), riddle.norms, colors[2]),
-        Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
+        Line("pos", layers.share, SERIES[theme.name][0], percent=True),
+        Line("noise", layers.share_noise, theme.muted, percent=True, dashed=True),
     ]
+    if layers.random_share is not None:
+        random = layers.random_share
+        lines.append(Line("random weights", random, SERIES[theme.name][1], percent=True))
+    return lines
+
+
+def _agreement(view: View, layers: LayerTables) -> Line:
+    return Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])
+
+
+def _norms(view: View) -> list[Line]:
+    theme, riddle, timelapse = view.theme, view.result.riddle, view.result.timelapse
+    colors, norms = SERIES[theme.name], timelapse.norms
+    last = norms.shape[1] - 1
+    if riddle is None:
+        lines = [Line("mean", timelapse.mean_norms, colors[1])]
+    else:
+        before = max(last - NEIGHBOURS, 0)
+        lines = [
+            Line(str(last), riddle.norms, colors[2]),
+            Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
+        ]
     selection = view.choices.selection
     chosen = [p for p in selection if p != last and p < norms.shape[1]][-MOST_SELECTED:]
     tints = (theme.accent, theme.hover, theme.muted)
     for position, color in zip(reversed(chosen), tints, strict=False):
         lines.append(Line(str(position), norms[:, position], color))
-    lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
+    if riddle is not None:
+        lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
     return lines
 
 

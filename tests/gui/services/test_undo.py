@@ -341,7 +341,7 @@ def test_in_the_search_field_typing_is_undone_and_then_what_was_done_in_the_wind
     application, settle, write_table
 ):
     session, window = application.session, application.window
-    search = window.models.search
+    search = window.panels["models"].search
     search.setFocus()
     path = str(write_table(name="typed"))
     QTest.keyClicks(search, path)

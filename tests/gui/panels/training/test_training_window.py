@@ -54,7 +54,7 @@ def test_scrubbing_moves_points_and_pictures_and_now_and_escape_bring_them_back(
     assert session.selection == (30,)
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_Escape)
     assert session.selection == ()
-    session.snapshot = LAST - 2
+    session.snapshot = LAST - 1
     wait_until_idle(trained)
     plain = window.pictures.picture(PictureOptions(scale=1))
     session.selection = (30,)
