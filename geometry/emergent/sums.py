@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 FIRST = 4
 """Context means and the covariance begin here: before, many models have an attention sink, a
 position whose norm is a thousand times the others'."""
-COVARIANCE_SHARE = 4
-"""The covariance is of every fourth window: all would cost a tenth of the forward pass."""
+COVARIANCE_STRIDE = 8
+"""The covariance is over every eighth position: all would cost a tenth of the forward pass."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,7 +42,7 @@ class Sums:
     context : (n_layers,)
         Σ over windows of ‖Σ h over the positions from :data:`FIRST`‖².
     products : (n_layers, d_model, d_model)
-        Σ h hᵀ over the tokens from :data:`FIRST` of every fourth window.
+        Σ h hᵀ over every eighth position from :data:`FIRST`.
     product_mean : (n_layers, d_model)
         Σ h over the same tokens.
     product_tokens : (1,) int64
@@ -133,14 +134,13 @@ class Batch:
         starts = [place.start for place in value_ranges(sums.length).values()][1:]
         columns = np.where(labels < 0, -1, labels.astype(np.int64) + starts)
         self._columns = columns.reshape(-1, len(starts))
-        self._some = -(-self._n // COVARIANCE_SHARE)
         self._chooser: torch.Tensor | None = None
 
     def count(self) -> None:
         """Count the windows and the values that occur together; called once."""
         sums, length = self._sums, self._sums.length
         sums.windows[self._half] += self._n
-        sums.product_tokens += self._some * (length - FIRST)
+        sums.product_tokens += self._n * len(range(FIRST, length, COVARIANCE_STRIDE))
         positions = np.tile(np.arange(length), self._n)[:, None]
         values = np.concatenate([positions, self._columns], axis=1)
         size = len(sums.together[0])
@@ -161,9 +161,9 @@ class Batch:
         totals[:length] += h.sum(dim=0).cpu().numpy()
         flat = h.reshape(-1, h.shape[-1])
         totals[length:] += (self._chooser_on(h) @ flat).cpu().numpy()
-        sums.energy[layer] += h.square().sum(dim=(0, 2)).cpu().numpy()
+        sums.energy[layer] += h.norm(dim=2).square().sum(dim=0).cpu().numpy()
         sums.context[layer] += float(h[:, FIRST:].sum(dim=1).cpu().double().square().sum())
-        some = h[: self._some, FIRST:].reshape(-1, h.shape[-1])
+        some = h[:, FIRST::COVARIANCE_STRIDE].reshape(-1, h.shape[-1])
         sums.products[layer] += (some.T @ some).cpu().numpy()
         sums.product_mean[layer] += some.sum(dim=0).cpu().numpy()
 
@@ -179,5 +179,8 @@ class Batch:
                 torch.from_numpy(np.stack([values, tokens])), torch.ones(len(values)), size,
                 check_invariants=False,
             )  # fmt: skip
-            self._chooser = made.coalesce().to(h.device)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that it is a beta version
+                # Twenty times as fast as the coordinates above.
+                self._chooser = made.coalesce().to_sparse_csr().to(h.device)
         return self._chooser

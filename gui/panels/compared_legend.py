@@ -70,6 +70,10 @@ class ComparedLegend(QWidget):
             self.chips[curve.key].show_curve(curve, self._theme, text_of)
         self._place()
 
+    def forget(self) -> None:
+        """Let go of the models until the next :meth:`show_curves`."""
+        self._curves, self._text_of = (), lambda _: ""
+
     def update_tooltips(self) -> None:
         """Update the tooltips."""
         for curve in self._curves:

@@ -115,6 +115,9 @@ class PanelBody(QWidget):
     def leave(self) -> None:
         """Stop what runs only while the panel is visible."""
 
+    def forget(self) -> None:
+        """Let go of the view, which holds models; it is drawn again before it is seen."""
+
     def set_theme(self, theme: Theme) -> None:
         """Set the colours; it is drawn again right after."""
         self.theme = theme
@@ -554,6 +557,7 @@ class ResultPanel(Panel):
         """Draw the view; a panel that is not seen does when it is."""
         self._stale = not self.is_watched
         if self._stale:
+            self._forget()
             return
         view = self.view()
         self._make_content()
@@ -567,6 +571,12 @@ class ResultPanel(Panel):
         self._show_finding()
         self._show_legend()
         self._show_guide()
+
+    def _forget(self) -> None:
+        """Let go of what was drawn, with its models: they may have been closed meanwhile."""
+        self._nulls_drawn = None
+        if self.content is not None:
+            self.content.forget()
 
     def _make_content(self) -> None:
         if self.content is not None:
@@ -607,6 +617,8 @@ class ResultPanel(Panel):
         self.legend.setVisible(bool(words))
         if words:
             self.legend.show_curves(words, curves, self._summary)
+        else:
+            self.legend.forget()
 
     def _summary(self, curve: ComparedCurve) -> str:
         for other in () if self._ready is None else self.view().others:
@@ -845,6 +857,7 @@ class ResultPanel(Panel):
 
     def _lose_result(self) -> None:
         self._ready = None
+        self._forget()
         if self._menu is not None:
             self._menu.close()  # what it offers needs the result
 

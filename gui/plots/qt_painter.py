@@ -6,6 +6,7 @@ Importing pyqtgraph is slow: panels import this module when they first have some
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
@@ -81,6 +82,11 @@ class PaintedPlot(QWidget):
         above = () if self.readings is None else (self.readings,)
         vbox(*above, (self.widget, 1), parent=self, spacing=0)
 
+    @property
+    def part(self) -> Plot:
+        """What is drawn."""
+        return self._plot
+
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Plot) and _kind(part) == _kind(self._plot)
@@ -153,6 +159,10 @@ class PaintedPlot(QWidget):
         if self.readings is not None:
             self.readings.set_theme(theme)
 
+    def forget(self) -> None:
+        """Let go of the plot's functions, which hold a panel's view, until it is drawn again."""
+        self._plot, self._drawn = replace(self._plot, hover=None, click=None), None
+
     def _marker(self) -> Rule | None:
         return next((rule for rule in self._plot.rules if rule.axis == "x"), None)
 
@@ -222,6 +232,11 @@ class PaintedImage(QWidget):
         self.widget.view.sigResized.connect(self._fit_bar)
         self.widget.label_over(self)
 
+    @property
+    def part(self) -> Image:
+        """What is drawn."""
+        return self._image
+
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Image) and part.over == self._image.over
@@ -261,6 +276,10 @@ class PaintedImage(QWidget):
         """Set the colours."""
         self.widget.set_theme(theme)
         self.bar.set_theme(theme)
+
+    def forget(self) -> None:
+        """Let go of the image's functions, which hold a panel's view, until it is drawn again."""
+        self._image = replace(self._image, hover=None, beside=None)
 
     @property
     def levels(self) -> Span:
@@ -316,6 +335,11 @@ class PaintedTable(QWidget):
         self.widget.chosen.connect(self._on_chosen)
         vbox((self.widget, 1), 0, parent=self)  # the stretch is below a few rows
 
+    @property
+    def part(self) -> Table:
+        """What is drawn."""
+        return self._table
+
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Table) and part.columns == self._table.columns
@@ -339,6 +363,9 @@ class PaintedTable(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Do nothing: rows get their colours when drawn."""
 
+    def forget(self) -> None:
+        """Do nothing: rows are texts."""
+
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._table.chooses and key not in self._table.fixed:
             drawn, most = tuple(self._table.colors), self._table.most
@@ -357,6 +384,11 @@ class PaintedLegend(ScrollColumn):
         self._legend = legend
         self.setFixedWidth(LEGEND_WIDTH)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
+
+    @property
+    def part(self) -> Legend:
+        """What is drawn."""
+        return self._legend
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
@@ -387,6 +419,9 @@ class PaintedLegend(ScrollColumn):
 
     def set_theme(self, theme: Theme) -> None:
         """Do nothing: entries get their colours when drawn."""
+
+    def forget(self) -> None:
+        """Do nothing: entries are texts."""
 
     def _add(self, grid: QGridLayout, row: int, entry: Entry) -> None:
         name = label(entry.name, "" if entry.color else "muted")
@@ -478,6 +513,12 @@ class PaintedRow(QWidget):
         self._theme = theme
         for widget in self.painted:
             widget.set_theme(theme)
+
+    def forget(self) -> None:
+        """Let go of the panel's view, which holds models, until the next :meth:`draw`."""
+        for widget in self.painted:
+            widget.forget()
+        self._parts = tuple(widget.part for widget in self.painted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -104,6 +104,9 @@ class CompareBody(PanelBody):
         self.table.show_lines(sorted_lines(view), view.choices.sorted_by)
         self.alone.setVisible(len(view.result.lines) == 1)
 
+    def forget(self) -> None:
+        self._view = None
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.table.set_theme(theme)

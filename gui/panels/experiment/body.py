@@ -96,6 +96,11 @@ class ExperimentBody(PanelBody):
         self.form.show_settings(_settings(view))
         self._draw_page()
 
+    def forget(self) -> None:
+        self._view, self._shown = None, ()
+        for page in self.plots.values():
+            page.plot.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         for page in self.plots.values():

@@ -83,6 +83,10 @@ class KernelsBody(PanelBody):
             self._query = query
             self.plots.draw(parts_of(view, query))
 
+    def forget(self) -> None:
+        self._view = None
+        self.plots.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.wall.set_theme(theme)

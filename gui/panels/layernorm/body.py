@@ -121,6 +121,9 @@ class LayerNormBody(PanelBody):
             self.plots.show_marks()
             self.tokens.set_tints(session.hover, session.selection, self.theme)
 
+    def forget(self) -> None:
+        self.plots.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.plots.set_theme(theme)

@@ -72,6 +72,10 @@ class OverlapsBody(PanelBody):
             self.figure.draw(view, self._home(view))
             self._stack.setCurrentWidget(self.figure)
 
+    def forget(self) -> None:
+        self._view = None
+        self.pair.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.pair.set_theme(theme)

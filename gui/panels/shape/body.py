@@ -193,6 +193,9 @@ class ShapeBody(PanelBody):
     def show_marks(self) -> None:
         self.plots.show_marks()
 
+    def forget(self) -> None:
+        self.plots.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.plots.set_theme(theme)

@@ -83,6 +83,10 @@ class TrainingBody(PanelBody):
         self._lacking = True
         self._arrange()
 
+    def forget(self) -> None:
+        self._view = None
+        self.plots.forget()
+
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
         self.verdict.set_color(theme.muted)

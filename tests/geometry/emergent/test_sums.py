@@ -8,7 +8,7 @@ from geometry.emergent.counters import SIZES
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import position_means
 from geometry.emergent.network import load_network
-from geometry.emergent.sums import FIRST, Batch, Sums, value_ranges
+from geometry.emergent.sums import COVARIANCE_STRIDE, FIRST, Batch, Sums, value_ranges
 from geometry.emergent.windows import draw_windows, find_texts
 
 
@@ -91,8 +91,7 @@ def test_every_sum_against_plain_numpy():
         np.testing.assert_allclose(sums.energy[layer], (h**2).sum(axis=(0, 2)), rtol=1e-5)
         context = (h[:, FIRST:].sum(axis=1) ** 2).sum()
         np.testing.assert_allclose(sums.context[layer], context, rtol=1e-5)
-        some = np.concatenate([hidden[layer, half][:1, FIRST:].reshape(-1, d_model)
-                               for half in (0, 1)]).astype(np.float64)  # fmt: skip
+        some = h[:, FIRST::COVARIANCE_STRIDE].reshape(-1, d_model)
         np.testing.assert_allclose(sums.products[layer], some.T @ some, rtol=1e-4, atol=1e-4)
         assert sums.product_tokens[0] == len(some)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from dataclasses import fields
 
 import numpy as np
@@ -468,3 +470,27 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     assert "Beside it" not in panel.python()
     names = printed_names(panel.figure()())
     assert not any(one.startswith(("long", "short", "open")) for one in names)
+
+
+def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):
+    stage, others = compared(name)
+    panel, session = stage.panel, stage.session
+    closed = [weakref.ref(one.session.model) for one in session.compared]
+    panel.set_in_front(False)
+    others.close()
+    others._controllers.clear()
+    session.compared = ()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    assert [one() for one in closed] == [None, None]
+    was_open = weakref.ref(session.model)
+    stage.open(models["long"])
+    stage._model = None
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    assert was_open() is None
+    panel.set_in_front(True)
+    QApplication.processEvents()
+    assert session.model is not None
+    if stage.answer is not None and stage.answer.state == "ready":
+        assert panel.caption()
