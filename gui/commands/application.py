@@ -26,8 +26,10 @@ from gui.window.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
-M_ARENA_MAX = -8
-"""The number of ``mallopt``'s option for the most heaps, in glibc's ``malloc.h``."""
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
+LARGE_BYTES = 1 << 20
+"""From this size on blocks are outside the heap: a GPT-2's table has 6 MB, a window's picture 4."""
 
 
 class Application(QObject):
@@ -252,12 +254,14 @@ class Application(QObject):
 
 
 def _share_one_heap() -> None:
-    """Let all threads allocate from one heap, where the C library is glibc.
+    """Let all threads allocate from one heap, and large blocks outside, if the C library is glibc.
 
     By default each thread has a heap of its own, and what it frees stays there in fragments: a
-    window in use for hours then takes more and more memory.
+    window in use for hours then takes more and more memory. So do large blocks, which glibc puts
+    into the heap, up to 32 MB, once one of their size has been freed.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
             mallopt(M_ARENA_MAX, 1)
+            mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)

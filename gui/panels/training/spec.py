@@ -93,12 +93,10 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     formula = "P(step)"
     meaning = "the curve as it forms"
     explanation = (
-        "The position table at steps of its training, each centred and shown in three components; "
-        "the plots show the share of variance in them, how well a helix fits, and the length of "
-        "the rows. Press Space to play, drag in a plot or on the slider to go to a step, Esc to "
-        "return to the final model. Positions measured inside a model have layers instead of "
-        "steps: the plots then also show their share of a token’s variance, beside the sampling "
-        "noise and a network with random weights, and how far two halves of the texts agree."
+        "The position table at steps of its training, or positions inside a model at its layers, "
+        "each centred and shown in three components, with the share of variance in them, the fit "
+        "of a helix, the length of the rows and, of layers, the sampling noise. Press Space to "
+        "play, drag in a plot or on the slider to go to a step, Esc to return to the open model."
     )
     empty = "Open a model to see how its curve formed, if it has a training history."
     instead = (
