@@ -18,6 +18,11 @@ from geometry.models.without_table import why_no_table
 
 Index = Mapping[str, TensorInfo]
 
+INSTEAD = (
+    "Measure the positions inside it with “helixscope positions”, or open a model with learned "
+    "absolute positions, such as GPT-2, BERT or OPT."
+)
+
 #: transformers' default where a RoBERTa-like configuration has none.
 DEFAULT_PADDING = 1
 
@@ -112,7 +117,7 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     if reason:
         raise NoPositionalEmbeddings(
             f"{config.get('model_type', 'This model')} stores no positional embeddings: {reason}.",
-            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+            INSTEAD,
         )
     options = candidates(index)
     if len(options) == 1 and not config.get("model_type"):
@@ -158,7 +163,7 @@ def _unknown(
             f"{what}, and no tensor is a floating-point matrix that could be a position "
             f"table{_instead(index)}.",
             (),
-            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+            INSTEAD,
         )
     return UnknownArchitecture(
         f"{what}; {len(options)} tensors could be its position table.",

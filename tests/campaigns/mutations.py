@@ -146,9 +146,21 @@ def _history() -> bytes:
     tables = np.ones((3, 16, 8), np.float16)
     body = _safetensors({"steps": steps, "positions": tables, "tokens": steps * 64,
                          "losses": np.ones(3, np.float32), "decays": np.ones(3)})  # fmt: skip
+    return _with_metadata(body, {"format": "helixscope-history", "version": "1"})
+
+
+def _layers() -> bytes:
+    tables = np.random.default_rng(0).normal(size=(2, 3, 16, 8)).astype(np.float32)
+    columns = {name: np.ones(3) for name in ("share", "share_noise", "halves_cosine")}
+    body = _safetensors({"half_a": tables[0], "half_b": tables[1], "windows": np.array([3, 4]),
+                         "special": np.array([0, 15]), **columns})  # fmt: skip
+    return _with_metadata(body, {"format": "helixscope-positions", "version": "1", "name": "a"})
+
+
+def _with_metadata(body: bytes, metadata: dict[str, str]) -> bytes:
     length = int.from_bytes(body[:8], "little")
     header = json.loads(body[8 : 8 + length])
-    header["__metadata__"] = {"format": "helixscope-history", "version": "1"}
+    header["__metadata__"] = metadata
     return _with_header(header, body[8 + length :])
 
 
@@ -260,6 +272,14 @@ def _open_history(folder: Path) -> object:
     return [history.table(n) for n in range(min(3, history.n_snapshots))], history.last()
 
 
+def _open_layers(folder: Path) -> object:
+    from geometry.history.here import history_here
+    from geometry.models.sources import open_source
+
+    history = history_here(open_source(folder))
+    return [history.table(n) for n in range(history.n_snapshots)]
+
+
 def _open_log(folder: Path) -> object:
     from geometry.history.trainer_log import read_log
 
@@ -338,6 +358,8 @@ KINDS = {
     "log": Kind(lambda: {"trainer_state.json": _trainer()}, ("trainer_state.json",), _open_log),
     "history": Kind(lambda: {"history.safetensors": _history()}, ("history.safetensors",),
                     _open_history),
+    "layers": Kind(lambda: {"positions.safetensors": _layers()}, ("positions.safetensors",),
+                   _open_layers),
     "helix": Kind(lambda: {"a.helix": _helix()}, ("a.helix",), _open_work),
     "bookmarks": Kind(lambda: {"bookmarks.zip": _bookmarks()}, ("bookmarks.zip",), _open_bookmarks),
     "lesson": Kind(lambda: {"shapes.md": _lesson()}, ("shapes.md",), _open_lesson),

@@ -1,5 +1,6 @@
 """The application as a whole: it starts, shows what it was asked for, and goes away."""
 
+import re
 import sys
 import threading
 
@@ -83,6 +84,36 @@ def test_threads_have_no_heaps_of_their_own(run_python):
     assert run_python(HEAPS).count("<heap ") == 1
     # Without it nearly every thread has one.
     assert run_python(HEAPS.replace("\n_share_one_heap()\n", "\n")).count("<heap ") > 5
+
+
+LARGE = """
+import ctypes
+from gui.commands.application import _share_one_heap
+
+_share_one_heap()
+library = ctypes.CDLL(None)
+library.fopen.restype = library.malloc.restype = ctypes.c_void_p
+for _ in range(2):  # glibc raises its threshold when the first one is freed
+    block = ctypes.c_void_p(library.malloc(6_000_000))
+    library.free(block)
+library.malloc(6_000_000)
+file = ctypes.c_void_p(library.fopen(b"/dev/stdout", b"w"))
+library.malloc_info(0, file)
+library.fclose(file)
+"""
+
+
+def outside(told: str) -> int:
+    """Bytes in blocks outside the heap."""
+    return int(re.findall(r'<total type="mmap" count="\d+" size="(\d+)"', told)[-1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_large_blocks_are_outside_the_heap(run_python):
+    """In it they would leave holes between what stays."""
+    with_it = outside(run_python(LARGE))
+    without = outside(run_python(LARGE.replace("\n_share_one_heap()\n", "\n")))
+    assert with_it - without >= 6_000_000
 
 
 def test_settings_layout_and_model_come_back(start_application, write_gpt2, settings, qtbot):
