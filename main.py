@@ -39,6 +39,7 @@ from gui.commands.arguments import (
     parse_positions,
 )
 from gui.commands.export_command import export
+from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.table_command import table
@@ -61,6 +62,7 @@ from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 COMMANDS = (
     "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
+    "intervene",
 )  # fmt: skip
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
@@ -391,6 +393,7 @@ app.command("timelapse")(_plain_errors()(timelapse))
 app.command("table")(_plain_errors()(table))
 app.command("train")(_plain_errors()(train))
 app.command("positions")(_plain_errors()(positions))
+app.command("intervene")(_plain_errors()(intervene))
 
 
 def _version() -> str:

@@ -68,5 +68,5 @@ def test_what_a_reader_must_know_is_said():
 
 
 def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):
-    with positions_command._bar() as tell:
+    with positions_command.run_bar() as tell:
         assert tell is None

@@ -56,6 +56,8 @@ class RunnableNetwork:
         Size of the residual stream.
     files
         Identifier of the files it was loaded from, by names, sizes and times.
+    head
+        Whether the module predicts the next token, and so has ``logits``.
     """
 
     name: str
@@ -67,6 +69,7 @@ class RunnableNetwork:
     longest: int | None
     d_model: int
     files: str
+    head: bool = False
 
     @property
     def n_layers(self) -> int:
@@ -102,7 +105,12 @@ class RunnableNetwork:
 
 
 def load_network(
-    source: str, *, device: str = "cpu", weights: Weights = "trained", seed: int = 0
+    source: str,
+    *,
+    device: str = "cpu",
+    weights: Weights = "trained",
+    seed: int = 0,
+    head: bool = False,
 ) -> RunnableNetwork:
     """Load a network from this machine.
 
@@ -117,6 +125,8 @@ def load_network(
         "random": those with which a training of the same architecture would begin.
     seed
         Of random weights.
+    head
+        Whether to load a causal language model with its head; encoders are loaded without.
 
     Raises
     ------
@@ -128,7 +138,7 @@ def load_network(
     name = place.stem if place.suffix == GGUF else _name(source, place)
     with _quiet(), reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"):
         try:
-            return _load(name, source, place, device, weights, seed)
+            return _load(name, source, place, device, weights, seed, head)
         except (OSError, ValueError, ImportError) as error:
             log.warning("%s cannot be loaded", place, exc_info=True)
             said = str(error).strip().partition("\n")[0].rstrip(".")
@@ -136,10 +146,10 @@ def load_network(
 
 
 def _load(
-    name: str, source: str, place: Path, device: str, weights: Weights, seed: int
+    name: str, source: str, place: Path, device: str, weights: Weights, seed: int, head: bool
 ) -> RunnableNetwork:
     import torch
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
     folder = place
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -150,26 +160,27 @@ def _load(
     files = _identity(place)
     config = AutoConfig.from_pretrained(folder, **options)
     splitter = _splitter(name, folder, options)
+    text = config.get_text_config()
+    causal = bool(getattr(text, "is_decoder", False)) or _is_causal(config)
+    kind = AutoModelForCausalLM if head and causal else AutoModel
     if weights == "random":
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            module = AutoModel.from_config(config, trust_remote_code=False)
+            module = kind.from_config(config, trust_remote_code=False)
     else:
-        module, about = AutoModel.from_pretrained(
+        module, about = kind.from_pretrained(
             folder, output_loading_info=True, dtype=torch.float32, **options
         )
         _check_complete(name, about)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()
     module = module.to(device).eval()
-    text = config.get_text_config()
     blocks = _blocks(name, module, text)
-    causal = bool(getattr(text, "is_decoder", False)) or _is_causal(config)
     if _identity(place) != files:
         raise FileChanged(name)
     return RunnableNetwork(
         name, source, module, blocks, causal, splitter, _longest(module, text), text.hidden_size,
-        files,
+        files, kind is AutoModelForCausalLM,
     )  # fmt: skip
 
 

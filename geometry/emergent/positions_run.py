@@ -39,13 +39,8 @@ _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
 
 
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """What is under way, and how many windows are done."""
-
-    what: str
-    done: int = 0
-    total: int = 1
+Tell = Callable[[str, int, int], None]
+"""Called with what is under way, the number of windows done, and of all; may raise to stop."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,7 +70,7 @@ def measure_positions(
     out: Path,
     *,
     device: str = "cpu",
-    tell: Callable[[RunProgress], None] | None = None,
+    tell: Tell | None = None,
 ) -> PositionsResult:
     """Measure the positions in each layer of a network, and write them to a folder.
 
@@ -91,7 +86,7 @@ def measure_positions(
     device
         Of torch: "cpu", "cuda", "mps".
     tell
-        Called with the progress; may raise to stop, and nothing is lost.
+        See :data:`Tell`; nothing is lost by stopping.
 
     Raises
     ------
@@ -100,23 +95,23 @@ def measure_positions(
         another run or cannot be written.
     """
     settings.check()
-    say = tell or (lambda _: None)
+    say = tell or (lambda *_: None)
     folder = _RunFolder(out, settings)
     with folder.alone():
-        say(RunProgress("Loading the network"))
+        say("Loading the network", 0, 1)
         network = load_network(settings.source, device=device)
         windows = _windows(network, settings)
         sums = _summed(folder, network, windows, "trained", device, say)
         control = None
         if settings.control:
             del network  # one network at a time is in memory
-            say(RunProgress("Creating the network with random weights"))
+            say("Creating the network with random weights", 0, 1)
             other = load_network(
                 settings.source, device=device, weights="random", seed=settings.seed
             )
             control = _summed(folder, other, windows, "random", device, say)
             network = other
-        say(RunProgress("Measuring"))
+        say("Measuring", 0, 1)
         special = special_positions(network, len(windows[0].ids))
         result = _measured(settings, sums, control, special)
         metadata = {"name": network.name, "source": settings.source}
@@ -144,7 +139,7 @@ def _summed(
     windows: Sequence[Window],
     weights: Weights,
     device: str,
-    say: Callable[[RunProgress], None],
+    say: Tell,
 ) -> Sums:
     """Return the sums over all windows, from where an earlier run has stopped."""
     batches = batches_of(windows)
@@ -158,7 +153,7 @@ def _summed(
         folder.write_sums(weights, identity, now)
 
     def tell(done: int) -> None:
-        say(RunProgress(what, done, len(windows)))
+        say(what, done, len(windows))
 
     run(network, batches, sums, device=device, tell=tell, save=save)
     save(sums)

@@ -19,7 +19,8 @@ FIRST = 4
 """Context means and the covariance begin here: before, many models have an attention sink, a
 position whose norm is a thousand times the others'."""
 COVARIANCE_STRIDE = 8
-"""The covariance is over every eighth position: all would cost a tenth of the forward pass."""
+"""The covariance is over every eighth position of a window, others in each: all would cost a tenth
+of the forward pass."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +43,7 @@ class Sums:
     context : (n_layers,)
         Σ over windows of ‖Σ h over the positions from :data:`FIRST`‖².
     products : (n_layers, d_model, d_model)
-        Σ h hᵀ over every eighth position from :data:`FIRST`.
+        Σ h hᵀ over an eighth of the positions from :data:`FIRST`.
     product_mean : (n_layers, d_model)
         Σ h over the same tokens.
     product_tokens : (1,) int64
@@ -134,13 +135,21 @@ class Batch:
         starts = [place.start for place in value_ranges(sums.length).values()][1:]
         columns = np.where(labels < 0, -1, labels.astype(np.int64) + starts)
         self._columns = columns.reshape(-1, len(starts))
+        length, before = sums.length, sums.n_windows
+        self._sample = np.concatenate(
+            [
+                i * length + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length,
+                                       COVARIANCE_STRIDE)
+                for i in range(self._n)
+            ]
+        )  # fmt: skip
         self._chooser: torch.Tensor | None = None
 
     def count(self) -> None:
         """Count the windows and the values that occur together; called once."""
         sums, length = self._sums, self._sums.length
         sums.windows[self._half] += self._n
-        sums.product_tokens += self._n * len(range(FIRST, length, COVARIANCE_STRIDE))
+        sums.product_tokens += len(self._sample)
         positions = np.tile(np.arange(length), self._n)[:, None]
         values = np.concatenate([positions, self._columns], axis=1)
         size = len(sums.together[0])
@@ -163,7 +172,7 @@ class Batch:
         totals[length:] += (self._chooser_on(h) @ flat).cpu().numpy()
         sums.energy[layer] += h.norm(dim=2).square().sum(dim=0).cpu().numpy()
         sums.context[layer] += float(h[:, FIRST:].sum(dim=1).cpu().double().square().sum())
-        some = h[:, FIRST::COVARIANCE_STRIDE].reshape(-1, h.shape[-1])
+        some = flat[self._sample]
         sums.products[layer] += (some.T @ some).cpu().numpy()
         sums.product_mean[layer] += some.sum(dim=0).cpu().numpy()
 

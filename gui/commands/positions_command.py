@@ -19,7 +19,7 @@ from gui.style.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.emergent.layers import LayerPositions
-    from geometry.emergent.positions_run import PositionsResult, RunProgress
+    from geometry.emergent.positions_run import PositionsResult
 
 _USUAL = PositionsSettings("", "")
 _TITLES = (
@@ -67,7 +67,7 @@ def positions(
     settings = PositionsSettings(
         source, str(texts), length, texts_at_most, names, seed, control=control
     )
-    with _bar() as tell:
+    with run_bar() as tell:
         result = measure_positions(settings, out, device=device, tell=tell)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
     for line in remarks(result):
@@ -116,8 +116,11 @@ def _number(value: float) -> str:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[RunProgress], None] | None]:
-    """Yield the progress callback of a run: a bar on standard error, if that is a terminal."""
+def run_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield a progress callback: a bar on standard error, if that is a terminal.
+
+    It is called with what is under way, the number of windows or changes done, and of all.
+    """
     if not has_terminal():
         yield None
         return
@@ -129,12 +132,7 @@ def _bar() -> Iterator[Callable[[RunProgress], None] | None]:
     with Progress(*columns, console=console(sys.stderr), transient=True) as bars:
         bar = bars.add_task("")
 
-        def tell(progress: RunProgress) -> None:
-            bars.update(
-                bar,
-                description=visible(progress.what),
-                completed=progress.done,
-                total=progress.total,
-            )
+        def tell(said: str, done: int, total: int) -> None:
+            bars.update(bar, description=visible(said), completed=done, total=total)
 
         yield tell

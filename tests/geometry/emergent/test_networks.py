@@ -13,55 +13,11 @@ from geometry.emergent.layers import position_means
 from geometry.emergent.network import load_network
 from geometry.emergent.sums import Sums
 from geometry.emergent.windows import TextFile, draw_windows
+from tests.geometry.emergent.small_networks import ARCHITECTURES
 
-SMALL = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4,
-         "intermediate_size": 48, "vocab_size": 64, "max_position_embeddings": 40}  # fmt: skip
-ARCHITECTURES = {
-    "llama": SMALL,
-    "mistral": {**SMALL, "num_key_value_heads": 2},
-    "qwen2": {**SMALL, "num_key_value_heads": 2},
-    "gemma": {**SMALL, "head_dim": 8, "num_key_value_heads": 1},
-    "gpt_neox": SMALL,
-    "gptj": {"n_embd": 32, "n_layer": 3, "n_head": 4, "rotary_dim": 4, "vocab_size": 64,
-             "n_positions": 40},
-    "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4, "vocab_size": 64},
-    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4, "vocab_size": 64, "n_positions": 40},
-    "opt": {**SMALL, "ffn_dim": 48, "word_embed_proj_dim": 32},
-    "phi": SMALL,
-    "bert": SMALL,
-    "roberta": {**SMALL, "max_position_embeddings": 42},
-    "distilbert": {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "vocab_size": 64,
-                   "max_position_embeddings": 40},
-    "electra": {**SMALL, "embedding_size": 32},
-    "mpnet": {**SMALL, "max_position_embeddings": 42},
-    "t5": {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "vocab_size": 64},
-    "bart": {"d_model": 32, "encoder_layers": 3, "decoder_layers": 3, "vocab_size": 64,
-             "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
-             "decoder_ffn_dim": 48, "max_position_embeddings": 40},
-}  # fmt: skip
 ENCODERS = {"bert", "roberta", "distilbert", "electra", "mpnet", "t5", "bart"}
 LIMITLESS = {"bloom", "t5"}
 TEXTS = [TextFile(f"{i}", None, " ".join(f"w{i * j % 59}" for j in range(300))) for i in (1, 7, 11)]
-
-
-@pytest.fixture(scope="module")
-def write(tmp_path_factory):
-    """Write a random network with a tokenizer: ``write(kind)``, its folder."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
-
-    words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(60)} | {"?": 60}, unk_token="?"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-
-    def make(kind):
-        folder = tmp_path_factory.mktemp(kind)
-        torch.manual_seed(0)
-        network = AutoModel.from_config(AutoConfig.for_model(kind, **ARCHITECTURES[kind]))
-        network.save_pretrained(folder)
-        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(folder)
-        return folder
-
-    return make
 
 
 @pytest.mark.parametrize("kind", ARCHITECTURES)

@@ -81,8 +81,8 @@ def test_a_stopped_run_goes_on_and_gives_the_same(settings, tmp_path, monkeypatc
             forward, "_add", lambda *args, of=add, made=passes: (made.append(1), of(*args))
         )
 
-        def tell(progress, at=stop_at):
-            if progress.done >= at:
+        def tell(_, done, total, at=stop_at):
+            if done >= at:
                 raise Stopped
 
         with pytest.raises(Stopped):
@@ -102,8 +102,8 @@ def test_other_settings_texts_or_models_do_not_mix(settings, tmp_path):
         (texts / f"{i}.txt").write_text(f"The {i}th text has words. " * 200, "utf-8")
     settings = replace(settings, texts=str(texts), texts_at_most=16)
 
-    def tell(progress):
-        if progress.done >= 8:
+    def tell(_, done, total):
+        if done >= 8:
             raise Stopped
 
     with pytest.raises(Stopped):

@@ -1,0 +1,221 @@
+"""Changes of a table of positions, to see what the network loses by them.
+
+Every change is a function of the table alone; outliers, such as position 0 of GPT-2, stay as they
+are unless the change is about them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.emergent.errors import EmergentError
+from geometry.measures.kernels import BLOCK, average_blocks
+from geometry.measures.norms import norm_profile
+from geometry.measures.shape import fit_shapes
+from geometry.pca.components import Array
+
+MOST_COMPONENTS = 20
+"""Of "top k" by default; any k can be asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of positions, and what its changes need.
+
+    Parameters
+    ----------
+    P : (n_positions, d_model) float64
+        The rows.
+    length
+        Tokens of a window: only these rows matter.
+    E : (d_vocab, d_model), optional
+        Token embeddings.
+    seed
+        Of random changes.
+    """
+
+    P: Array
+    length: int
+    E: npt.NDArray[np.floating] | None = None
+    seed: int = 0
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Positions after the first that are no outliers, within a window."""
+        used = self.P[: self.length]
+        outliers = norm_profile(used).outliers
+        return np.setdiff1d(np.arange(1, self.length), outliers)
+
+    def components(self) -> tuple[Array, Array, Array]:
+        """Return the mean of the rows, their coordinates (m, k), and components (k, d_model)."""
+        kept = self.P[self.rows]
+        mean = kept.mean(axis=0)
+        U, s, V = np.linalg.svd(kept - mean, full_matrices=False)
+        return mean, U * s, V
+
+    def with_rows(self, rows: Array) -> Array:
+        """Return the table with other rows in place of :attr:`rows`."""
+        changed = self.P.copy()
+        changed[self.rows] = rows
+        return changed
+
+    def random(self) -> np.random.Generator:
+        """Return a generator of random numbers, the same for each change."""
+        return np.random.default_rng(self.seed)
+
+
+def identity(table: Table) -> Array:
+    """Return the table as it is."""
+    return table.P.copy()
+
+
+def top(k: int, table: Table) -> Array:
+    """Keep the mean and the first k components."""
+    mean, coordinates, V = table.components()
+    return table.with_rows(mean + coordinates[:, :k] @ V[:k])
+
+
+def without(first: int, last: int, table: Table) -> Array:
+    """Remove some of the components, from 1."""
+    mean, coordinates, V = table.components()
+    coordinates[:, first - 1 : last] = 0
+    return table.with_rows(mean + coordinates @ V)
+
+
+def fitted_helix(table: Table, radius: float = 1.0, pitch: float = 1.0) -> Array:
+    """Replace the rows by the helix fitted to their first three components, and nothing else.
+
+    ``radius`` and ``pitch`` are factors of the helix's own.
+    """
+    mean, coordinates, V = table.components()
+    helix = fit_shapes(coordinates[:, :3]).fits["helix"]
+    axis = helix.frame[2]
+    along = (helix.values - helix.centre) @ axis
+    around = helix.values - helix.centre - along[:, None] * axis
+    changed = helix.centre + radius * around + pitch * along[:, None] * axis
+    return table.with_rows(mean + changed @ V[:3])
+
+
+def equal_norms(table: Table) -> Array:
+    """Give all rows their mean norm."""
+    kept = table.P[table.rows]
+    norms = np.linalg.norm(kept, axis=1, keepdims=True)
+    return table.with_rows(kept * norms.mean() / np.where(norms > 0, norms, 1))
+
+
+def scrambled_norms(table: Table) -> Array:
+    """Exchange the rows' norms at random, and make them vary by a third."""
+    kept = table.P[table.rows]
+    norms = np.linalg.norm(kept, axis=1, keepdims=True)
+    factors = np.exp(table.random().normal(scale=1 / 3, size=norms.shape))
+    return table.with_rows(kept * factors * norms.mean() / np.where(norms > 0, norms, 1))
+
+
+def random_turn(table: Table) -> Array:
+    """Turn the rows about their mean by a random rotation of the whole space."""
+    mean, coordinates, V = table.components()
+    d_model = table.P.shape[1]
+    Q = np.linalg.qr(table.random().normal(size=(d_model, d_model)))[0]
+    return table.with_rows(mean + coordinates @ V @ Q)
+
+
+def into_tokens(table: Table) -> Array:
+    """Turn the rows about their mean so that their components lie along those of the tokens.
+
+    The counterfactual to positions and tokens being nearly orthogonal.
+    """
+    if table.E is None:
+        raise EmergentError("This model has no token embeddings, so nothing is turned into them.")
+    mean, coordinates, _ = table.components()
+    centred = table.E - table.E.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
+    leading = vectors[:, ::-1].T[: coordinates.shape[1]]
+    return table.with_rows(mean + coordinates[:, : len(leading)] @ leading)
+
+
+def blocks(table: Table, size: int = BLOCK) -> Array:
+    """Replace every block of neighbouring rows by its mean."""
+    return table.with_rows(average_blocks(table.P, size)[table.rows])
+
+
+def shifted(by: int, table: Table) -> Array:
+    """Begin at another position, as if so many tokens had been before (Sinha, 2210.12574)."""
+    if by + table.length > len(table.P):
+        raise EmergentError(
+            f"A shift by {by} needs {by + table.length} positions; there are {len(table.P)}.",
+            "Use shorter windows.",
+        )
+    changed = table.P.copy()
+    changed[: table.length] = table.P[by : by + table.length]
+    return changed
+
+
+def stretched(table: Table) -> Array:
+    """Double the length: every other row is the mean of its neighbours (Chen, 2306.15595)."""
+    half = np.arange(table.length) / 2
+    low, share = np.floor(half).astype(np.intp), (half % 1)[:, None]
+    changed = table.P.copy()
+    high = np.minimum(low + 1, len(table.P) - 1)
+    changed[: table.length] = (1 - share) * table.P[low] + share * table.P[high]
+    return changed
+
+
+def without_first(table: Table) -> Array:
+    """Give position 0 the row that the others would continue to."""
+    changed = table.P.copy()
+    rows = table.rows
+    changed[0] = table.P[rows[0]] if len(rows) else changed[0]
+    return changed
+
+
+CHANGES: Mapping[str, Callable[[Table], Array]] = {
+    "identity": identity,
+    "fitted helix": fitted_helix,
+    "equal norms": equal_norms,
+    "scrambled norms": scrambled_norms,
+    "random turn": random_turn,
+    "into E": into_tokens,
+    f"blocks of {BLOCK}": blocks,
+    "stretched": stretched,
+    "without position 0": without_first,
+}
+"""Changes by name, apart from those with numbers; see :func:`find_change`."""
+USUAL = (
+    *(f"top {k}" for k in (*range(MOST_COMPONENTS + 1),)),
+    "without 1-3",
+    *(name for name in CHANGES if name != "identity"),
+    "shift 1", "shift 10",
+)  # fmt: skip
+_TOP, _WITHOUT, _SHIFT = (
+    re.compile(pattern) for pattern in (r"top (\d+)", r"without (\d+)-(\d+)", r"shift (\d+)")
+)
+
+
+def find_change(name: str) -> Callable[[Table], Array]:
+    """Return the change of a name: of :data:`CHANGES`, "top 3", "without 1-3" or "shift 1".
+
+    Raises
+    ------
+    EmergentError
+        There is none.
+    """
+    if name in CHANGES:
+        return CHANGES[name]
+    if match := _TOP.fullmatch(name):
+        k = int(match[1])
+        return lambda table: top(k, table)
+    if (match := _WITHOUT.fullmatch(name)) and 1 <= int(match[1]) <= int(match[2]):
+        first, last = int(match[1]), int(match[2])
+        return lambda table: without(first, last, table)
+    if match := _SHIFT.fullmatch(name):
+        by = int(match[1])
+        return lambda table: shifted(by, table)
+    raise EmergentError(
+        f"There is no change {name!r}.",
+        f"Changes: top K, without A-B, shift N, {', '.join(CHANGES)}.",
+    )

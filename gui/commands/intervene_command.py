@@ -1,0 +1,108 @@
+"""The command `intervene`: what a network loses by changes of its positions."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import whole_file, writing
+from gui.commands.positions_command import run_bar
+from gui.commands.terminal import note, print_table, say
+from gui.style.theme import format_number, format_percent
+
+if TYPE_CHECKING:
+    from geometry.emergent.intervene import Effect, Effects
+
+
+def intervene(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="sample | folder | cached hub id")
+    ],
+    texts: Annotated[Path, typer.Option(help="A text file, or a folder of .txt and .md files.")],
+    out: Annotated[Path | None, typer.Option(help=".json file to write as well.")] = None,
+    length: Annotated[
+        int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
+    ] = 512,
+    texts_at_most: Annotated[int, typer.Option(min=4, help="Number of windows of text.")] = 64,
+    changes: Annotated[
+        str | None,
+        typer.Option(
+            help='Changes, separated by commas: "top 3", "without 1-3", "shift 1", "fitted helix", '
+            "…; default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+) -> None:
+    """Change the positions of a model, and measure what it loses by each change.
+
+    For a model with a learned table of positions. The loss is that of predicting the next token,
+    in nats per token; of an encoder it is the relative change of its last layer's states.
+    Intervals of 95 % are over the texts. Files of the model are never changed.
+    """
+    from geometry.emergent.intervene import intervene as run
+    from geometry.emergent.interventions import USUAL
+
+    os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
+    if out is not None and out.suffix.lower() != ".json":
+        raise typer.BadParameter("must end in .json", param_hint="--out")
+    names = USUAL if changes is None else _names(changes)
+    with run_bar() as tell:
+        found = run(
+            source, texts, names, length=length, texts_at_most=texts_at_most, seed=seed,
+            device=device, tell=tell,
+        )  # fmt: skip
+    print_table(("change", "effect", "from", "to"), [_row(found, one) for one in found.effects])
+    if found.baseline is None:
+        note(f"Relative change of the last layer’s states, over {found.windows} windows of text.")
+    else:
+        loss = format_number(found.baseline)
+        note(f"Loss as it is: {loss} nats per token, over {found.windows} windows of text.")
+    for one in found.effects:
+        if one.why:
+            note(f"{one.name}: {one.why}")
+    if out is not None:
+        _write(out, found)
+        say(f"Wrote {out}.")
+
+
+def _names(changes: str) -> Sequence[str]:
+    return [name.strip() for name in changes.split(",") if name.strip()]
+
+
+def _row(found: Effects, one: Effect) -> tuple[str, ...]:
+    if one.why:
+        return one.name, "–", "", ""
+    numbers = (one.delta, one.low, one.high)
+    if found.baseline is None:
+        return one.name, *(format_percent(number) for number in numbers)
+    return one.name, *(format_number(number, 4) for number in numbers)
+
+
+def _write(out: Path, found: Effects) -> None:
+    """Write the effects as JSON; what is impossible is null."""
+    content = {
+        "baseline": found.baseline,
+        "windows": found.windows,
+        "changes": [
+            {
+                "name": one.name,
+                **{
+                    name: None if math.isnan(value) else value
+                    for name, value in (("delta", one.delta), ("low", one.low), ("high", one.high))
+                },
+                **({"why_null": one.why} if one.why else {}),
+            }
+            for one in found.effects
+        ],
+    }
+    with writing(out, HelixscopeError), whole_file(out) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
