@@ -233,7 +233,7 @@ class ResultPanel(Panel):
             self.form.changed.connect(self._take)
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
         for made in self.buttons.values():
-            self.header.add(made)
+            self.header.add_action(made)
         self.legend = ComparedLegend(theme)
         self.legend.hide()
         self.legend.toggled.connect(self._on_toggled)

@@ -90,7 +90,10 @@ class ResultHeader(QWidget):
         self._grid.setColumnStretch(2, 1)
         if self.tabs is not None:
             self._grid.addWidget(self.tabs, 0, 0)
-        self._grid.addWidget(self.more, 0, 3)
+        self._buttons: list[QWidget] = []
+        self._actions = QWidget(self)
+        self._actions_row = hbox(self.more, parent=self._actions, spacing=GRID)
+        self._grid.addWidget(self._actions, 0, 3)
         self._grid.addWidget(self.caption, 3, 0, 1, 4)
         self._grid.addWidget(self.finding, 4, 0, 1, 4)
         self._arrangement: Arrangement | None = None
@@ -104,9 +107,17 @@ class ResultHeader(QWidget):
         self._row.addWidget(control)
         self._arrange()
 
+    def add_action(self, button: QWidget) -> None:
+        """Append a button for a dialog, in front of the menu's."""
+        self._buttons.append(button)
+        self._actions_row.insertWidget(self._actions_row.count() - 1, button)
+        QWidget.setTabOrder(button, self.more)
+        self._arrange()
+
     def set_controls_enabled(self, enabled: bool) -> None:
         """Enable or disable the controls."""
-        self._controls.setEnabled(enabled)
+        for widget in (self._controls, *self._buttons):
+            widget.setEnabled(enabled)
 
     def set_headline(self, formula: str, meaning: str, explanation: str) -> None:
         """Show another quantity."""
@@ -148,7 +159,7 @@ class ResultHeader(QWidget):
 
     def _needed(self, arrangement: Arrangement) -> int:
         gap = 2 * GRID
-        first, heading = self.more.sizeHint().width(), self._heading_width(arrangement.meaning)
+        first, heading = self._actions.sizeHint().width(), self._heading_width(arrangement.meaning)
         if self.tabs is not None:
             first += self.tabs.sizeHint().width() + gap
         if arrangement.heading_beside:
