@@ -2,8 +2,10 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,3 +81,35 @@ def add_large(hub: LoopbackHub, table: np.ndarray, tokens: int = 2_000) -> bytes
 
 
 BODY = "*/model.safetensors"
+
+
+class Terminal:
+    """A process whose standard error is a terminal, 150 columns wide."""
+
+    def __init__(self, environment: dict[str, str], *arguments: object) -> None:
+        pty = pytest.importorskip("pty")
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
+            env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
+            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=heed_ctrl_c,
+        )  # fmt: skip
+        os.close(theirs)
+        self._shown = b""
+
+    def until(self, words: str) -> None:
+        """Wait until it shows something."""
+        while words not in self._shown.decode("utf-8", "ignore"):
+            piece = os.read(self._ours, 65536)
+            assert piece, self._shown
+            self._shown += piece
+
+    def end(self) -> tuple[int, str]:
+        """Wait until the process has ended; its status, and all that it showed."""
+        try:
+            while piece := os.read(self._ours, 65536):
+                self._shown += piece
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        os.close(self._ours)
+        return self.process.wait(60), self._shown.decode("utf-8")

@@ -23,7 +23,7 @@ from geometry.claims import claim_nulls
 from geometry.claims.claim import Claim
 from geometry.claims.measurements import Measurements
 from geometry.hub.tensor_cache import TensorCache
-from tests.command_line import GPT2, ROOT, Command, Completed
+from tests.command_line import GPT2, ROOT, Command, Completed, Terminal
 from tests.command_line import run as run_here
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
@@ -266,3 +266,18 @@ def interrupted(command: Command) -> Iterator[Callable[..., Completed]]:
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield run
     signal.signal(signal.SIGINT, handler)
+
+
+@pytest.fixture
+def on_terminal(environment) -> Iterator[Callable[..., Terminal]]:
+    """Run the command line on a terminal."""
+    started: list[Terminal] = []
+
+    def run(*arguments: object) -> Terminal:
+        started.append(Terminal(environment, *arguments))
+        return started[-1]
+
+    yield run
+    for terminal in started:
+        terminal.process.kill()
+        terminal.process.wait()

@@ -1,6 +1,7 @@
 """The command `positions`."""
 
 import json
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -70,3 +71,23 @@ def test_what_a_reader_must_know_is_said():
 def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):
     with positions_command.run_bar() as tell:
         assert tell is None
+
+
+def test_on_a_terminal_it_is_interrupted_and_continued(on_terminal, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("positions", "sample", "--texts", GUIDE, "--out", out, "--length", "200",
+                 "--no-control")  # fmt: skip
+    terminal = on_terminal(*arguments)
+    terminal.until("Running sample")
+    terminal.process.send_signal(signal.SIGINT)
+    status, shown = terminal.end()
+    assert status == 130
+    assert "Traceback" not in shown
+    assert not (out / "positions.json").exists()
+    assert (out / "unfinished").is_dir()
+    status, shown = on_terminal(*arguments).end()
+    assert status == 0
+    assert f"Wrote the positions of 3 layers to {out}." in shown
+    assert sorted(path.name for path in out.iterdir()) == [
+        "positions.json", "positions.safetensors",
+    ]  # fmt: skip

@@ -1,23 +1,17 @@
 """The command line while it fetches: Ctrl+C ends it with status 130, and a terminal is told."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.command_line import (
     BODY,
     GPT2,
-    ROOT,
     add_large,
     assert_ended,
     assert_silent,
-    heed_ctrl_c,
     norms_in,
     norms_of,
 )
@@ -71,53 +65,6 @@ def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
 
 
 # ---- on a terminal -------------------------------------------------------------------------
-
-
-class Terminal:
-    """A process whose standard error is a terminal, 150 columns wide."""
-
-    def __init__(self, environment: dict[str, str], *arguments: object) -> None:
-        pty = pytest.importorskip("pty")
-        self._ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
-            env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
-            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=heed_ctrl_c,
-        )  # fmt: skip
-        os.close(theirs)
-        self._shown = b""
-
-    def until(self, words: str) -> None:
-        """Wait until it shows something."""
-        while words not in self._shown.decode("utf-8", "ignore"):
-            piece = os.read(self._ours, 65536)
-            assert piece, self._shown
-            self._shown += piece
-
-    def end(self) -> tuple[int, str]:
-        """Wait until the process has ended; its status, and all that it showed."""
-        try:
-            while piece := os.read(self._ours, 65536):
-                self._shown += piece
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        os.close(self._ours)
-        return self.process.wait(60), self._shown.decode("utf-8")
-
-
-@pytest.fixture
-def on_terminal(environment) -> Iterator[Callable[..., Terminal]]:
-    """Run the command line on a terminal."""
-    started: list[Terminal] = []
-
-    def run(*arguments: object) -> Terminal:
-        started.append(Terminal(environment, *arguments))
-        return started[-1]
-
-    yield run
-    for terminal in started:
-        terminal.process.kill()
-        terminal.process.wait()
 
 
 def test_progress_and_success_on_a_terminal(on_terminal, loopback_hub, tmp_path):
