@@ -282,6 +282,28 @@ def test_reset_brings_all_docks_back(window, bar, qtbot):
     assert all(not window.docks[name].isHidden() for name in LAZY)
 
 
+def test_the_panels_open_as_high_as_they_were_left_until_the_layout_is_reset(window):
+    tabs, norms = window.results.tabs, window.docks["norms"]
+
+    def toggled() -> int:
+        tabs.toggle()
+        QApplication.processEvents()
+        return norms.height()
+
+    first = norms.height()
+    window.resizeDocks([norms], [first + 60], Qt.Orientation.Vertical)
+    QApplication.processEvents()
+    left = norms.height()
+    assert left > first + 10
+    toggled()
+    assert abs(toggled() - left) <= 2
+    window.commands.by_name["reset_layout"].trigger()
+    QApplication.processEvents()
+    if tabs.is_open:
+        toggled()
+    assert abs(toggled() - first) <= 2
+
+
 def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, qtbot):
     for name in LAZY:
         window.focus_on(name)
