@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.emergent.positions_run import measure_positions
+from geometry.emergent.settings import PositionsSettings
 from geometry.models.catalogue import SAMPLE
 from geometry.models.sources import open_source
 from gui.commands.application import Application
@@ -62,8 +65,21 @@ def picture_guide(qt: Any, gpt2: str, minilm: str, folder: Path) -> None:
     with opened(qt, gpt2) as application:
         picture_grid(application, (minilm, SAMPLE, *BESIDE), folder)
         picture_laid_over(application, folder / "laid-over.png")
+    picture_layers(qt, minilm, folder / "layers.png")
     film = folder / "turntable.gif"
     export_turntable(open_source(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
+
+
+def picture_layers(qt: Any, source: str, path: Path) -> None:
+    """Picture the layers of a network, whose positions are measured on the texts of the guide."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "inside"
+        texts = Path(__file__).parents[1] / "resources" / "guide"
+        measure_positions(PositionsSettings(source, str(texts), length=256), out)
+        with opened(qt, str(out)) as application:
+            application.window.bring("training")
+            settle(application)
+            picture_window(application, path)
 
 
 def picture_palette(application: Application, path: Path) -> None:

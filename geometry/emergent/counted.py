@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from geometry.emergent.layers import Halves, LayerPositions, cosine, kept_rows, position_means
+from geometry.emergent.layers import Halves, cosine, kept_rows, position_means
 from geometry.emergent.sums import Sums
 from geometry.pca.components import Array
 
@@ -70,7 +70,7 @@ class Counting:
         self._inverse = [_inverse(sums.together[half]) for half in (0, 1)]
         self._inverse_of_both = _inverse(sums.together.sum(axis=0))
 
-    def counters(self, layer: int, names: Sequence[str], measured: LayerPositions) -> list[Counter]:
+    def counters(self, layer: int, names: Sequence[str]) -> list[Counter]:
         """Measure counters in a layer; those with fewer than two values are left out.
 
         Parameters
@@ -79,8 +79,6 @@ class Counting:
             Of the residual stream.
         names
             Of :data:`geometry.emergent.counters.SIZES`, or "position".
-        measured
-            The layer's positions.
         """
         sums = self._sums
         totals = sums.totals[:, layer]

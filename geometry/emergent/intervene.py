@@ -123,7 +123,7 @@ def intervene(
             continue
         with _replaced(weight, first, changed):
             values = _measure(network, windows, device, against=states)
-        deltas = values if network.head is False else values - plain
+        deltas = values - plain if network.head else values
         effects.append(Effect(name, *_interval(deltas, seed)))
     baseline = float(plain.mean()) if network.head else None
     return Effects(baseline, tuple(effects), len(windows))

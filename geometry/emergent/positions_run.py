@@ -166,9 +166,7 @@ def _measured(
     every = range(sums.n_layers)
     layers = tuple(measure_layer(sums, layer, special) for layer in every)
     counting = Counting(sums, special)
-    counters = tuple(
-        tuple(counting.counters(layer, settings.counters, layers[layer])) for layer in every
-    )
+    counters = tuple(tuple(counting.counters(layer, settings.counters)) for layer in every)
     random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
     return PositionsResult(layers, counters, random, (int(sums.windows[0]), int(sums.windows[1])))
 

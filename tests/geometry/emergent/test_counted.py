@@ -6,7 +6,6 @@ import torch
 
 from geometry.emergent.counted import Counting, angles_between, random_angles
 from geometry.emergent.counters import SIZES
-from geometry.emergent.layers import measure_layer
 from geometry.emergent.sums import Batch, Sums
 
 LENGTH, D_MODEL = 48, 32
@@ -49,7 +48,7 @@ def sums():
 
 
 def test_planted_counters_are_told_apart(sums):
-    found = {one.name: one for one in Counting(sums).counters(0, NAMES, measure_layer(sums, 0))}
+    found = {one.name: one for one in Counting(sums).counters(0, NAMES)}
     for name, seed in (("word", 1), ("line", 2)):
         one = found[name]
         table, basis = effects(SIZES[name], seed)
@@ -67,7 +66,7 @@ def test_planted_counters_are_told_apart(sums):
 def test_a_naive_mean_would_mix_them(sums):
     """Its word effects hold much of the line's, the estimate's next to nothing."""
     _, basis = effects(SIZES["line"], 2)
-    (word,) = Counting(sums).counters(0, ("word",), measure_layer(sums, 0))
+    (word,) = Counting(sums).counters(0, ("word",))
     place = sums.values_of("word")
     rows = word.halves.rows
     counts = np.diagonal(sums.together.sum(axis=0))[place][rows]
@@ -80,11 +79,11 @@ def test_a_naive_mean_would_mix_them(sums):
 
 
 def test_counters_of_one_value_are_left_out(sums):
-    assert Counting(sums).counters(0, ("brackets", "newline"), measure_layer(sums, 0)) == []
+    assert Counting(sums).counters(0, ("brackets", "newline")) == []
 
 
 def test_angles_and_their_chance(sums):
-    counters = Counting(sums).counters(0, ("word", "line"), measure_layer(sums, 0))
+    counters = Counting(sums).counters(0, ("word", "line"))
     ((pair, degrees),) = angles_between(counters).items()
     assert pair == ("word", "line")
     assert (np.diff(degrees) >= 0).all()
