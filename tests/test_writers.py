@@ -24,7 +24,7 @@ ELSEWHERE = {
     "geometry/checkpoints/stores.py": "opens without waiting for a pipe, for reading alone",
     "geometry/hub/entries.py": "entries with checksums; their parts are in a folder of their own",
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
-    "geometry/training/run_folder.py": "a lock, which has no content",
+    "geometry/checkpoints/folder_lock.py": "a lock, which has no content",
     "gui/commands/start_mark.py": "a mark, of which it counts that it is there",
     "gui/commands/log.py": "entries are appended; one that does not fit is left out",
     "gui/commands/terminal.py": "no file: the null device, for what cannot be printed",

@@ -35,7 +35,7 @@ class Counter:
     Attributes
     ----------
     name
-        Of :data:`geometry.emergent.counters.SIZES`, or "position".
+        Of :data:`geometry.emergent.settings.SIZES`, or "position".
     halves
         Its effects by value, about their mean.
     tokens : (m,) int64
@@ -78,7 +78,7 @@ class Counting:
         layer
             Of the residual stream.
         names
-            Of :data:`geometry.emergent.counters.SIZES`, or "position".
+            Of :data:`geometry.emergent.settings.SIZES`, or "position".
         """
         sums = self._sums
         totals = sums.totals[:, layer]

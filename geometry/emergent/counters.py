@@ -13,17 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from geometry.emergent.settings import SIZES
 
-SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
-"""Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
-MEANINGS = {
-    "sentence": "number of the sentence in the window",
-    "word": "number of the word in its sentence",
-    "line": "character in the line",
-    "brackets": "depth of brackets",
-    "newline": "tokens since the last line break",
-}
+Integers = npt.NDArray[np.int64]
 UNKNOWN = -1
 
 _SENTENCE = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9])|\n\s*\n\s*")

@@ -18,6 +18,7 @@ from geometry.emergent.errors import EmergentError
 from geometry.emergent.windows import Splitter
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import SAMPLE, locate, locate_address
+from geometry.models.sources import name_of
 from geometry.models.tokens import FastTokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def load_network(
         not a network of transformers.
     """
     place = _place(source)
-    name = place.stem if place.suffix == GGUF else _name(source, place)
+    name = _name(source, place)
     with _quiet(), reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"):
         try:
             return _load(name, source, place, device, weights, seed, head)
@@ -219,8 +220,10 @@ def _identity(place: Path) -> str:
 
 
 def _name(source: str, place: Path) -> str:
+    if source == SAMPLE:
+        return source
     address = None if place == Path(source).expanduser() else parse_address(source)
-    return source if source == SAMPLE else address.short if address else place.absolute().name
+    return name_of(place) if address is None else address.short
 
 
 def _check_known(name: str, folder: Path) -> None:

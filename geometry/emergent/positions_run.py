@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
+from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.whole_files import (
-    not_written,
     parts_in,
     whole_file,
     write_bytes,
@@ -247,30 +247,9 @@ class _RunFolder:
         with writing(out, EmergentError), whole_file(out) as temporary:
             temporary.write_text(json.dumps(self._as_json(), indent=1) + "\n", "utf-8")
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the folder while the block runs; the lock ends with the process.
-
-        Raises
-        ------
-        EmergentError
-            Another run is using the folder.
-        """
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self._work / "lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise EmergentError(
-                f"Another run is working in {self.folder}.", "Wait for it, or stop it."
-            ) from error
-        except OSError as error:
-            raise not_written(self._work, error, EmergentError) from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the folder; EmergentError if another run is using it."""
+        return lock_folder(self._work, EmergentError, named=self.folder)
 
     def read_sums(self, weights: Weights, identity: str) -> Sums | None:
         """Return saved sums over these windows; None if there are none.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry.emergent.counters import SIZES
 from geometry.emergent.errors import EmergentError
 
+SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
+"""Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
 COUNTERS = ("position", *SIZES)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from geometry.emergent.counters import SIZES
+from geometry.emergent.settings import SIZES
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Sums:
     """Sums over the windows so far, in float64; G counters take K values in all.
 
     Values stand in one row: the positions, then those of each counter of
-    :data:`geometry.emergent.counters.SIZES`.
+    :data:`geometry.emergent.settings.SIZES`.
 
     Attributes
     ----------

@@ -91,7 +91,7 @@ def open_source(
         return open_layer(*layers, text)
     path = _path(text)
     if path is not None:
-        return _open(_snapshot(path), text, _name(path), table)
+        return _open(_snapshot(path), text, name_of(path), table)
     address = _address(text)
     if address is None:
         raise SourceError(f"{text!r} does not exist.", "Check the path.")
@@ -237,8 +237,8 @@ def _snapshot(path: Path) -> Path:
         return max(snapshots, key=lambda item: item.stat().st_mtime, default=path)
 
 
-def _name(path: Path) -> str:
-    """Return a short name for captions."""
+def name_of(path: Path) -> str:
+    """Return a short name of a checkpoint's folder or file, for captions."""
     full = Path(os.path.abspath(path))
     folder = full
     if not full.is_dir():

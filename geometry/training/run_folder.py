@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.whole_files import not_written, parts_in, writing
+from geometry.checkpoints.folder_lock import lock_folder
+from geometry.checkpoints.whole_files import parts_in, writing
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 
@@ -144,30 +144,9 @@ class RunFolder:
         self.schedules.append([step, steps])
         self._note(finished=False)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the folder while the block runs; the lock ends with the process.
-
-        Raises
-        ------
-        TrainingError
-            Another run is using the folder.
-        """
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self.work / "lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise TrainingError(
-                f"Another run is working in {self.folder}.", "Wait for it, or stop it."
-            ) from error
-        except OSError as error:
-            raise not_written(self.work, error, TrainingError) from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the folder; TrainingError if another run is using it."""
+        return lock_folder(self.work, TrainingError, named=self.folder)
 
     def finish(self) -> None:
         """Mark the run as complete, and remove its saved state."""

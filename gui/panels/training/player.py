@@ -106,8 +106,8 @@ class Player(QWidget):
         thing = "training step" if unit == "step" else unit
         self.slider.setAccessibleName(thing.capitalize())
         self.slider.setToolTip(wrapped(SCRUB_TIP.format(thing=thing)))
-        self.back.setToolTip(f"Previous {unit} (←)")
-        self.on.setToolTip(f"Next {unit} (→)")
+        self.back.setToolTip(wrapped(f"Previous {unit} (←)"))
+        self.on.setToolTip(wrapped(f"Next {unit} (→)"))
         self.now.setText("Now" if unit == "step" else "Open")
         self.now.setToolTip(NOW_TIP if unit == "step" else OPEN_TIP)
         self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))

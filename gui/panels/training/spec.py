@@ -166,7 +166,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def plots(self, view: View) -> Sequence[Plot]:
         third, layers = view.choices.third, view.result.layers
         if layers is not None:
-            agreement = _plot(view, [_agreement(view, layers)], Axis("halves’ cosine"))
+            lowest = min(float(layers.halves_cosine.min()), 0.0)
+            y = Axis("halves’ cosine", span=(lowest, 1.0))
+            agreement = _plot(view, [_agreement(view, layers)], y)
             return [
                 _plot(
                     view, _variance(view, layers),

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from geometry.emergent.counted import Counting, angles_between, random_angles
-from geometry.emergent.counters import SIZES
+from geometry.emergent.settings import SIZES
 from geometry.emergent.sums import Batch, Sums
 
 LENGTH, D_MODEL = 48, 32

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from geometry.emergent.counters import SIZES, CountedText
+from geometry.emergent.counters import CountedText
+from geometry.emergent.settings import SIZES
 
 TEXT = "One (two [three] four). Five six!\nSeven eight.\n\nnine ten"
 

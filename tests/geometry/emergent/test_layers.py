@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.emergent.counters import SIZES
 from geometry.emergent.layers import measure_layer, screenot_rank
+from geometry.emergent.settings import SIZES
 from geometry.emergent.sums import Batch, Sums
 
 LENGTH, D_MODEL = 60, 40

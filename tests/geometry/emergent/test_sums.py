@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.emergent.counters import SIZES
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import position_means
 from geometry.emergent.network import load_network
+from geometry.emergent.settings import SIZES
 from geometry.emergent.sums import COVARIANCE_STRIDE, FIRST, Batch, Sums, value_ranges
 from geometry.emergent.windows import draw_windows, find_texts
 

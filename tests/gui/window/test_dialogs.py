@@ -120,6 +120,10 @@ def test_picture_options_are_those_that_were_chosen_and_enter_saves(parent, qtbo
     )
     QTest.mouseClick(dialog.scale.buttons["print"], LEFT)
     assert dialog.options().print_mm == (84.0, 63.0)
+    assert "Drawn as vectors" in words(dialog)
+    assert not dialog.dpi.isEnabled()
+    QTest.mouseClick(dialog.kind.buttons["png"], LEFT)
+    assert dialog.dpi.isEnabled()
     assert any("992 × 744" in text for text in words(dialog))  # 300 an inch
     QTest.mouseClick(dialog.scale.buttons["4"], LEFT)
     assert not dialog.paper.isVisibleTo(dialog)
