@@ -11,6 +11,8 @@ one is decided by the balanced turning share; the fits describe it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -36,6 +38,9 @@ CANDIDATES = 4
 FIRST_ALTERNATIONS = 2
 LEFT = 64
 ALTERNATIONS = 10
+
+#: Points whose fits are kept, and the most of them at once: at most 20 MB.
+REMEMBERED_POINTS, REMEMBERED = 1024, 200
 
 #: R² from which a line or an arc describes the points.
 CLEAR_R2 = 0.8
@@ -105,12 +110,30 @@ def fit_shapes(coordinates: npt.ArrayLike, evidence: TurningShare | None = None)
         raise ValueError(f"expected at least 4 points (m, 3), got {points.shape}")
     if evidence is None and len(points) >= FEWEST:
         evidence = turning_share(points)
+    few = len(points) <= REMEMBERED_POINTS
+    fits = _remembered_fits(points.tobytes()) if few else _all_fits(points)
+    return Shapes(fits, evidence, _best(fits, evidence))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered_fits(coordinates: bytes) -> Mapping[ShapeName, ShapeFit]:
+    """Fit points that were perhaps fitted before.
+
+    The panels, the table of models, the ledger and the lessons ask for the same range.
+    """
+    return _all_fits(np.frombuffer(coordinates).reshape(-1, 3))
+
+
+def _all_fits(points: Array) -> Mapping[ShapeName, ShapeFit]:
+    """Return the four fits; their arrays are read-only."""
     line, circle, helix = _line(points), _turning(points, "circle"), _turning(points, "helix")
     drifting = _refined(points, "drifting_helix", helix)
-    fits: dict[ShapeName, ShapeFit] = {
-        fit.name: replace(fit, score=_score(points, fit)) for fit in (line, circle, helix, drifting)
-    }
-    return Shapes(fits, evidence, _best(fits, evidence))
+    fits: dict[ShapeName, ShapeFit] = {}
+    for fit in (line, circle, helix, drifting):
+        for array in (fit.values, fit.centre, fit.frame):
+            array.setflags(write=False)
+        fits[fit.name] = replace(fit, score=_score(points, fit))
+    return MappingProxyType(fits)
 
 
 def _best(fits: Mapping[ShapeName, ShapeFit], evidence: TurningShare | None) -> Best:

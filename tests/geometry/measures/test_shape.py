@@ -204,3 +204,15 @@ def test_distances_are_the_parts_of_the_error_and_others_are_not_predicted_as_we
         sse = np.square(distances).sum()
         assert sse == pytest.approx((1 - fit.r2) * sst)
         assert fit.score < fit.r2
+
+
+def test_the_same_points_are_fitted_once():
+    points = helix(m=60)
+    first, again = fit_shapes(points), fit_shapes(points.copy())
+    assert again.fits is first.fits
+    assert not first.fits["helix"].values.flags.writeable
+    other = fit_shapes(points + 1e-9)
+    assert other.fits is not first.fits
+    np.testing.assert_allclose(other.fits["helix"].r2, first.fits["helix"].r2)
+    many = helix(m=1100)
+    assert fit_shapes(many).fits is not fit_shapes(many).fits, "large ones would take much memory"
