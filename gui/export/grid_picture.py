@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,13 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
 
 from gui.export.canvas import Canvas
-from gui.export.pictures import PictureError, add_vectors, render_scene, vector_scene
+from gui.export.pictures import (
+    OffScreens,
+    PictureError,
+    add_vectors,
+    render_scene,
+    vector_scene,
+)
 from gui.export.turntable import TurnFrames
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, resized
@@ -36,6 +43,7 @@ def picture_of_viewport(
     *,
     transparent: bool = False,
     compact: bool = False,
+    stages: OffScreens | None = None,
 ) -> QImage:
     """Draw a viewport's scene.
 
@@ -43,7 +51,7 @@ def picture_of_viewport(
     ----------
     canvas
         The picture's size.
-    theme, transparent, compact
+    theme, transparent, compact, stages
         As in :func:`gui.export.pictures.render_scene`.
 
     Raises
@@ -60,6 +68,7 @@ def picture_of_viewport(
         scale=canvas.scale,
         transparent=transparent,
         compact=compact,
+        stages=stages,
     )
     return _to_image(pixels)
 
@@ -117,9 +126,12 @@ def picture_of_grid(
         painter.scale(scale, scale)
         _draw_ground(painter, grid, theme)
         painter.restore()
-        for viewport, corner, own in _views(grid, canvas):
-            drawn = picture_of_viewport(viewport, theme, own, transparent=transparent, compact=True)
-            painter.drawImage(corner, drawn)
+        with closing(OffScreens()) as stages:
+            for viewport, corner, own in _views(grid, canvas):
+                drawn = picture_of_viewport(
+                    viewport, theme, own, transparent=transparent, compact=True, stages=stages
+                )
+                painter.drawImage(corner, drawn)
     finally:
         painter.end()
     return image
@@ -137,13 +149,14 @@ def vectors_of_grid(
     def pixel(x: float, y: float) -> tuple[float, float]:
         return left + scale * x, canvas.pixels[1] - top - scale * y
 
-    for viewport, corner, own in _views(grid, canvas):
-        state, pose = _sight(viewport, own)
-        lower = canvas.pixels[1] - corner.y() - own.pixels[1]
-        add_vectors(
-            figure, state, theme, pose, own,
-            transparent=transparent, compact=True, corner=(corner.x(), lower),
-        )  # fmt: skip
+    with closing(OffScreens()) as stages:
+        for viewport, corner, own in _views(grid, canvas):
+            state, pose = _sight(viewport, own)
+            lower = canvas.pixels[1] - corner.y() - own.pixels[1]
+            add_vectors(
+                figure, state, theme, pose, own,
+                transparent=transparent, compact=True, corner=(corner.x(), lower), stages=stages,
+            )  # fmt: skip
     for cell in grid.shown_cells:
         area = QRect(cell.mapTo(grid, QPoint()), cell.header.size())
         for room, words, color in _header(cell, area, theme):

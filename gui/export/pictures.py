@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyvista as pv
@@ -65,6 +65,7 @@ def render_scene(
     transparent: bool = False,
     background: str | None = None,
     compact: bool = False,
+    stages: OffScreens | None = None,
 ) -> np.ndarray:
     """Draw a scene off-screen.
 
@@ -82,6 +83,8 @@ def render_scene(
         A colour in place of the theme's background.
     compact
         Whether it is one of several views, without the model's caption and the colour bar.
+    stages
+        What to draw with; something new if None.
 
     Returns
     -------
@@ -94,11 +97,9 @@ def render_scene(
         If the picture would be empty or larger than drivers can draw.
     """
     finer = SUPERSAMPLING if len(state.coordinates) <= MOST_SMOOTHED else 1
-    stage = OffScreen(theme, size, scale=scale, background=background, compact=compact, finer=finer)
-    try:
+    with _kept(stages) as kept:
+        stage = kept.of(theme, size, scale, background=background, compact=compact, finer=finer)
         return stage.draw(state, pose, transparent=transparent)
-    finally:
-        stage.close()
 
 
 def vector_scene(
@@ -140,6 +141,7 @@ def add_vectors(
     transparent: bool = False,
     compact: bool = False,
     corner: tuple[float, float] = (0.0, 0.0),
+    stages: OffScreens | None = None,
 ) -> None:
     """Draw a scene as vectors into a figure.
 
@@ -147,7 +149,7 @@ def add_vectors(
     ----------
     figure
         One of :func:`gui.export.vector_picture.blank_figure`.
-    state, theme, pose, transparent, compact
+    state, theme, pose, transparent, compact, stages
         As in :func:`render_scene`.
     canvas
         The scene's size.
@@ -156,12 +158,46 @@ def add_vectors(
     """
     from gui.export.vector_picture import add_scene
 
-    stage = OffScreen(theme, canvas.size, scale=canvas.scale, compact=compact, finer=1)
-    try:
+    with _kept(stages) as kept:
+        stage = kept.of(theme, canvas.size, canvas.scale, compact=compact, finer=1)
         with stage.arranged(state, pose, transparent=transparent) as scene:
             add_scene(figure, scene, corner)
-    finally:
-        stage.close()
+
+
+class OffScreens:
+    """Off-screen scenes, one for each size and look; closed together.
+
+    To make one takes a tenth of a second or two, more than a picture of a grid's view.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[object, OffScreen] = {}
+
+    def of(
+        self, theme: Theme, size: tuple[float, float], scale: float, **options: Any
+    ) -> OffScreen:
+        """Return one for these parameters of :class:`OffScreen`; the theme's name stands for it."""
+        pixels = tuple(round(side * scale) for side in size)
+        key = theme.name, pixels, scale, tuple(sorted(options.items()))
+        if key not in self._made:
+            self._made[key] = OffScreen(theme, size, scale=scale, **options)
+        return self._made[key]
+
+    def close(self) -> None:
+        """Release the graphics."""
+        for one in self._made.values():
+            one.close()
+        self._made.clear()
+
+
+@contextmanager
+def _kept(stages: OffScreens | None) -> Iterator[OffScreens]:
+    """Yield the given ones, or new ones that are closed with the block."""
+    if stages is not None:
+        yield stages
+        return
+    with closing(OffScreens()) as made:
+        yield made
 
 
 class OffScreen:

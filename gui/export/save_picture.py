@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from gui.export.grid_picture import (
     vectors_of_grid,
     vectors_of_viewport,
 )
-from gui.export.pictures import MAX_PIXELS, PictureError, write_vectors
+from gui.export.pictures import MAX_PIXELS, OffScreens, PictureError, write_vectors
 from gui.export.save_result import ask_where, lay_out_options
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import T
@@ -221,15 +222,16 @@ class PictureSaver:
         self._window.render(image)
         painter = QPainter(image)
         viewports = self._grid.viewports
-        for viewport in viewports:
-            if viewport.session.model is not None:
-                corner = viewport.mapTo(self._window, QPoint(0, 0))
-                size = viewport.interactor.size()
-                canvas = Canvas.times((size.width(), size.height()), scale)
-                drawn = picture_of_viewport(
-                    viewport, self._theme, canvas, compact=len(viewports) > 1
-                )
-                painter.drawImage(QRect(corner, viewport.size()), drawn)
+        with closing(OffScreens()) as stages:
+            for viewport in viewports:
+                if viewport.session.model is not None:
+                    corner = viewport.mapTo(self._window, QPoint(0, 0))
+                    size = viewport.interactor.size()
+                    canvas = Canvas.times((size.width(), size.height()), scale)
+                    drawn = picture_of_viewport(
+                        viewport, self._theme, canvas, compact=len(viewports) > 1, stages=stages
+                    )
+                    painter.drawImage(QRect(corner, viewport.size()), drawn)
         painter.end()
         return image
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QDialog
 
-from gui.export import save_picture
+from gui.export import pictures, save_picture
 from gui.export.pictures import PictureError
 from gui.export.save_picture import PictureDialog, PictureOptions, write_picture
 from gui.style.theme import LIGHT
@@ -168,3 +168,37 @@ def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
     assert len(beside.scene.displayed) == 90
     window.grid.setUpdatesEnabled(True)
     settle()
+
+
+def test_views_of_one_size_are_drawn_by_one_scene_and_look_as_if_each_had_its_own(
+    window, application, settle, monkeypatch
+):
+    """To make a scene takes longer than to draw a view."""
+    application.controller.comparing.add_all(
+        [f"synthetic:helix,n={n},d=16,turns=2,climb=0.3" for n in (60, 70, 80)]
+    )
+    settle()
+    made = []
+
+    class Counted(pictures.OffScreen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            made.append(self)
+
+    monkeypatch.setattr(pictures, "OffScreen", Counted)
+    options = PictureOptions(scale=1)
+    together = window.pictures.picture(options)
+    sizes = {viewport.size().toTuple() for viewport in window.grid.viewports}
+    assert len(made) == len(sizes) < len(window.grid.viewports)
+    window.pictures.vectors(options)
+    assert len(made) == 2 * len(sizes)
+    of = pictures.OffScreens.of
+
+    def anew(stages, *args, **kwargs):
+        stages._made.clear()
+        return of(stages, *args, **kwargs)
+
+    monkeypatch.setattr(pictures.OffScreens, "of", anew)
+    assert window.pictures.picture(options) == together
+    for one in made:
+        one.close()
