@@ -1,0 +1,41 @@
+"""The command `intervene`."""
+
+import json
+
+import pytest
+
+from tests.command_line import ROOT, run
+
+GUIDE = ROOT / "resources" / "guide"
+
+
+def test_it_prints_and_writes_the_effects(tmp_path, capsys):
+    out = tmp_path / "effects.json"
+    assert run("intervene", "sample", "--texts", GUIDE, "--length", "64", "--texts-at-most", "8",
+               "--changes", "identity, top 0,shift 400", "--out", out) == 0  # fmt: skip
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[0].split() == ["change", "effect", "from", "to"]
+    assert lines[1].split() == ["identity", "0.0000", "0.0000", "0.0000"]
+    assert lines[3].split() == ["shift", "400", "–"]
+    assert "nats per token, over 8 windows of text" in printed.err
+    assert "shift 400: A shift by 400 needs 464 positions; there are 256." in printed.err
+    content = json.loads(out.read_text("utf-8"))
+    assert content.keys() == {"baseline", "windows", "changes"}
+    same, none, shift = content["changes"]
+    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0}
+    assert none["low"] < none["delta"] < none["high"]
+    assert shift["delta"] is shift["low"] is None
+    assert shift["why_null"].startswith("A shift by 400")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--changes", "bottom 3"], 1, "There is no change 'bottom 3'"),
+        (["--out", "effects.csv"], 2, "must end in .json"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(arguments, status, said, capsys):
+    assert run("intervene", "sample", "--texts", GUIDE, *arguments) == status
+    assert said in " ".join(capsys.readouterr().err.split())
