@@ -21,6 +21,8 @@ MOST_PEAKS = 8
 LEAST_CYCLES = 0.5
 STEPS = 24
 GOLDEN = (5**0.5 - 1) / 2
+POOR = 1e-3
+"""Determinant of cosine and sine, relative to their squares, below which each row is summed."""
 RESOLUTION = 1e-5
 """Cycles to which golden section narrows a peak down, and less."""
 TRANSFORMED = 2**21
@@ -273,11 +275,23 @@ def _inverse_grams(cycles: Array, m: int) -> Array:
     """Inverse of the Gram matrix of 1, cosine and sine over m rows, for each frequency."""
     angle = 2 * np.pi / m * cycles
     once, twice = _geometric(angle, m), _geometric(2 * angle, m)
-    a, b, ab = once.real, once.imag, twice.imag / 2
+    a, b, ab = once.real.copy(), once.imag.copy(), twice.imag / 2
     aa, bb = (m + twice.real) / 2, (m - twice.real) / 2
-    # Without the mean, [[p, r], [r, q]] is left of cosine and sine.
-    p, q, r = aa - a**2 / m, bb - b**2 / m, ab - a * b / m
-    determinant = p * q - r**2
+
+    def without_mean() -> tuple[Array, Array, Array, Array]:
+        """Return what is left of cosine and sine, [[p, r], [r, q]], and its determinant."""
+        p, q, r = aa - a**2 / m, bb - b**2 / m, ab - a * b / m
+        return p, q, r, p * q - r**2
+
+    p, q, r, determinant = without_mean()
+    poor = np.flatnonzero(determinant < POOR * (p + q) ** 2)
+    if len(poor):
+        # Near the Nyquist limit the sine is small, and its sums are differences of large numbers.
+        rows = angle[poor, None] * np.arange(m)
+        cosine, sine = np.cos(rows), np.sin(rows)
+        a[poor], b[poor], ab[poor] = cosine.sum(1), sine.sum(1), (cosine * sine).sum(1)
+        aa[poor], bb[poor] = np.square(cosine).sum(1), np.square(sine).sum(1)
+        p, q, r, determinant = without_mean()
     regular = determinant > 1e-9 * (p + q) ** 2
     inverse = np.empty((len(cycles), 3, 3))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -289,8 +303,8 @@ def _inverse_grams(cycles: Array, m: int) -> Array:
         inverse[:, 0, 0] = (1.0 - a * inverse[:, 0, 1] - b * inverse[:, 0, 2]) / m
     if not regular.all():
         # At the Nyquist limit the sine vanishes; with few rows, so may other columns.
-        rows = np.array([[np.full(len(a), float(m)), a, b], [a, aa, ab], [b, ab, bb]])
-        G = np.moveaxis(rows, -1, 0)[~regular]
+        products = np.array([[np.full(len(a), float(m)), a, b], [a, aa, ab], [b, ab, bb]])
+        G = np.moveaxis(products, -1, 0)[~regular]
         inverse[~regular] = np.linalg.pinv(G, rcond=1e-10, hermitian=True)
     return inverse
 
@@ -300,8 +314,9 @@ def _geometric(angle: Array, m: int) -> npt.NDArray[np.complex128]:
     half = np.sin(angle / 2)
     small = np.abs(half) < 1e-9
     ratio = np.sin(m * angle / 2) / np.where(small, 1.0, half)
-    # There every term is about 1, since angles are multiples of 2π or nearly so.
-    sums: npt.NDArray[np.complex128] = np.where(small, m, ratio) * np.exp(0.5j * (m - 1) * angle)
+    turned = ratio * np.exp(0.5j * (m - 1) * angle)
+    # Where it is small, angles are multiples of 2π or nearly so, and every term is about 1.
+    sums: npt.NDArray[np.complex128] = np.where(small, m, turned)
     return sums
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
+from geometry.measures.single_dimensions import _inverse_grams, best_sinusoids, r2_after_projection
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 
@@ -66,6 +66,7 @@ def dense_r2(rows: np.ndarray, per_cycle: int = 64) -> np.ndarray:
     st.integers(20, 90), st.integers(0, 2**32 - 1),
     st.sampled_from(["noise", "walk", "two waves", "spikes"]),
 )  # fmt: skip
+@example(m=62, seed=2519, kind="noise")  # the best of one column is just before the Nyquist limit
 @settings(max_examples=60, deadline=None)
 def test_no_worse_than_a_dense_search(m, seed, kind):
     random = np.random.default_rng(seed)
@@ -145,3 +146,19 @@ def test_projection_explains_what_it_spans():
     np.testing.assert_allclose(r2[:3], 1, atol=1e-4)
     assert r2[3] < 0.5
     assert r2[4] == r2[5] == 0
+
+
+@pytest.mark.parametrize("m", [20, 21, 62, 63])
+@pytest.mark.parametrize("before", [0.0, 1e-5, 1e-3, 0.1])
+def test_the_gram_matrix_near_the_nyquist_limit_is_that_of_the_columns(m, before):
+    """There the closed forms are differences of large numbers."""
+    cycles = m / 2 - before
+    angle = 2 * np.pi * cycles / m * np.arange(m)
+    A = np.column_stack([np.ones(m), np.cos(angle), np.sin(angle)])
+    (inverse,) = _inverse_grams(np.array([cycles]), m)
+    x = np.random.default_rng(m).standard_normal(m)
+    x -= x.mean()
+    U, strengths, _ = np.linalg.svd(A, full_matrices=False)
+    expected = np.square(U[:, strengths > 1e-9 * strengths[0]].T @ x).sum()
+    sums = A.T @ x
+    assert sums @ inverse @ sums == pytest.approx(expected, rel=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.history.history import in_memory
+from geometry.measures.shape import _remembered_fits
 from gui.panels.training.question import Training, TrainingOf
 from gui.scene.scene_state import resolve_scene
 from gui.services.answers import Answers
@@ -149,6 +150,7 @@ def test_the_nearest_step_on_a_logarithmic_axis(step, index):
 
 
 def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs):
+    _remembered_fits.cache_clear()  # another test may have fitted the same points
     session = Session()
     controller = Controller(session, InlineJobs())
     controller.open(str(write_trained(tmp_path / "tiny")))
