@@ -13,7 +13,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from geometry.emergent.layers import Halves, cosine, kept_rows, position_means
+from geometry.emergent.layers import (
+    Halves,
+    cosine,
+    kept_rows,
+    position_means,
+    token_variance,
+)
 from geometry.emergent.sums import Sums
 from geometry.pca.components import Array
 
@@ -92,10 +98,9 @@ class Counting:
     ) -> Counter | None:
         sums, place = self._sums, self._sums.values_of(name)
         seen = np.diagonal(sums.together, axis1=1, axis2=2)[:, place]
+        ordinary, _ = kept_rows(position_means(sums, layer)[2], self._special)
         rows = np.flatnonzero((seen >= LEAST_TOKENS).all(axis=0))
-        if name == "position":
-            table = position_means(sums, layer)[2]
-            rows = kept_rows(table, self._special)[0]
+        rows = ordinary if name == "position" else rows
         if len(rows) < 2:
             return None
         a, b, both = (one[place][rows] for one in effects)
@@ -104,18 +109,11 @@ class Counting:
         norms = np.linalg.norm(halves.both, axis=1)
         weights = tokens / tokens.sum()
         energy = float(weights @ np.einsum("ij,ij->i", halves.a, halves.b))
+        share = energy / token_variance(sums, layer, ordinary)
         return Counter(
-            name, halves, tokens, energy / self._variance(layer), cosine(halves.a, halves.b),
+            name, halves, tokens, share, cosine(halves.a, halves.b),
             float(norms.std() / norms.mean()) if norms.mean() > 0 else 0.0,
         )  # fmt: skip
-
-    def _variance(self, layer: int) -> float:
-        sums = self._sums
-        both = position_means(sums, layer)[2]
-        rows = kept_rows(both, self._special)[0]
-        mean = both[rows].mean(axis=0)
-        tokens = sums.n_windows * len(rows)
-        return float(sums.energy[layer, rows].sum() / tokens - mean @ mean)
 
 
 def angles_between(counters: Sequence[Counter]) -> dict[tuple[str, str], Array]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.network import RunnableNetwork
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Batch, Sums
 from geometry.emergent.windows import Window
 

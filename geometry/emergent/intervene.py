@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.interventions import Table, find_change
 from geometry.emergent.network import RunnableNetwork, load_network
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.emergent.errors import EmergentError
+from geometry.emergent.settings import EmergentError
 from geometry.measures.kernels import BLOCK, average_blocks
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
@@ -109,7 +109,7 @@ def equal_norms(table: Table) -> Array:
 
 
 def scrambled_norms(table: Table) -> Array:
-    """Exchange the rows' norms at random, and make them vary by a third."""
+    """Let the rows' norms vary about their mean, at random and by a third."""
     kept = table.P[table.rows]
     norms = np.linalg.norm(kept, axis=1, keepdims=True)
     factors = np.exp(table.random().normal(scale=1 / 3, size=norms.shape))
@@ -166,10 +166,9 @@ def stretched(table: Table) -> Array:
 
 
 def without_first(table: Table) -> Array:
-    """Give position 0 the row that the others would continue to."""
+    """Give position 0 the row of position 1."""
     changed = table.P.copy()
-    rows = table.rows
-    changed[0] = table.P[rows[0]] if len(rows) else changed[0]
+    changed[0] = table.P[1]
     return changed
 
 

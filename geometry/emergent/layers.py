@@ -116,10 +116,7 @@ def measure_layer(
     rows, outliers = kept_rows(both, special, with_first=with_first)
     halves = Halves(rows, *(one[rows] - one[rows].mean(axis=0) for one in (a, b, both)))
     pos, noise = _energies(halves)
-    counts = sums.n_windows
-    tokens = counts * len(rows)
-    mean = both[rows].mean(axis=0)
-    variance = float(sums.energy[layer, rows].sum() / tokens - mean @ mean)
+    counts, variance = sums.n_windows, token_variance(sums, layer, rows)
     by_position = sums.energy[layer, rows] / counts - np.square(both[rows]).sum(axis=1)
     context = _context(sums, layer)
     share, share_noise = pos / variance, noise / variance
@@ -137,6 +134,13 @@ def measure_layer(
         outliers=outliers,
         texts_needed=_texts_needed(halves, counts),
     )
+
+
+def token_variance(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> float:
+    """Return the mean squared distance of tokens at these positions from their mean."""
+    mean = position_means(sums, layer)[2][rows].mean(axis=0)
+    tokens = sums.n_windows * len(rows)
+    return float(sums.energy[layer, rows].sum() / tokens - mean @ mean)
 
 
 def screenot_rank(table: Array) -> int:

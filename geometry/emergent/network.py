@@ -14,7 +14,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import weights_in
-from geometry.emergent.errors import EmergentError
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import SAMPLE, locate, locate_address

@@ -20,7 +20,6 @@ from geometry.checkpoints.whole_files import (
     writing,
 )
 from geometry.emergent.counted import Counter, Counting
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import LayerPositions, measure_layer
 from geometry.emergent.network import RunnableNetwork, Weights, load_network
@@ -31,13 +30,12 @@ from geometry.emergent.record import (
     write_description,
     write_tensors,
 )
-from geometry.emergent.settings import PositionsSettings
+from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.sums import Sums
 from geometry.emergent.windows import Window, digest, draw_windows, find_texts
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
-
 
 Tell = Callable[[str, int, int], None]
 """Called with what is under way, the number of windows done, and of all; may raise to stop."""

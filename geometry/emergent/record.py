@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
 from geometry.emergent.counted import Counter, angles_between, random_angles
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.layers import LayerPositions, position_means
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
 from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
 

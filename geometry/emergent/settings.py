@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry.emergent.errors import EmergentError
+from geometry.checkpoints.errors import HelixscopeError
 
 SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 """Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
 COUNTERS = ("position", *SIZES)
+
+
+class EmergentError(HelixscopeError):
+    """Positions inside a model cannot be measured: its network, the texts, or the memory."""
 
 
 @dataclass(frozen=True, slots=True)

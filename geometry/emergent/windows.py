@@ -18,7 +18,7 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.stores import cannot_read
 from geometry.emergent.counters import CountedText
-from geometry.emergent.errors import EmergentError
+from geometry.emergent.settings import EmergentError
 
 SUFFIXES = (".txt", ".md")
 """Files of a folder that are texts."""

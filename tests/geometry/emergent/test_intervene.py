@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from geometry.emergent import intervene as module
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.intervene import find_table, intervene
 from geometry.emergent.network import load_network
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import draw_windows, find_texts
 from geometry.models.sources import open_source
 

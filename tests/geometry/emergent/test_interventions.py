@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.interventions import CHANGES, USUAL, Table, find_change
+from geometry.emergent.settings import EmergentError
 from tests.geometry.emergent.test_layers import helix
 
 N, D_MODEL = 64, 24

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import position_means
 from geometry.emergent.network import load_network
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
 from geometry.emergent.windows import TextFile, draw_windows
 from tests.geometry.emergent.small_networks import ARCHITECTURES

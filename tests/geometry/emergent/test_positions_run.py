@@ -8,9 +8,8 @@ import pytest
 from safetensors import safe_open
 
 from geometry.emergent import forward
-from geometry.emergent.errors import EmergentError
 from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.settings import PositionsSettings
+from geometry.emergent.settings import EmergentError, PositionsSettings
 
 USUAL = PositionsSettings("", "").counters
 

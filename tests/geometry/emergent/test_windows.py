@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.emergent.errors import EmergentError
+from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import (
     FAIREST,
     Splitter,
