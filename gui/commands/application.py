@@ -241,7 +241,9 @@ class Application(QObject):
     @property
     def idle(self) -> bool:
         """Whether nothing is running and everything is painted."""
-        if self.session.jobs or not all(p.is_settled for p in self.window.built_panels.values()):
+        if self.session.jobs or self.window.pictures.busy:
+            return False
+        if not all(p.is_settled for p in self.window.built_panels.values()):
             return False
         return self.session.model is None or self.window.grid.idle
 

@@ -12,10 +12,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
 
 from gui.export.canvas import Canvas
 from gui.export.pictures import (
+    Drawing,
     OffScreens,
     PictureError,
     add_vectors,
-    render_scene,
+    drawing_scene,
     vector_scene,
 )
 from gui.export.turntable import TurnFrames
@@ -24,8 +25,6 @@ from gui.state.camera import CameraPose, resized
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from matplotlib.figure import Figure
 
     from gui.export.timelapse_film import FilmLook
@@ -37,21 +36,15 @@ if TYPE_CHECKING:
 
 
 def picture_of_viewport(
-    viewport: Viewport,
-    theme: Theme,
-    canvas: Canvas,
-    *,
-    transparent: bool = False,
-    compact: bool = False,
-    stages: OffScreens | None = None,
-) -> QImage:
-    """Draw a viewport's scene.
+    viewport: Viewport, theme: Theme, canvas: Canvas, *, transparent: bool = False
+) -> Drawing[QImage]:
+    """Draw a viewport's scene as it is at the first step.
 
     Parameters
     ----------
     canvas
         The picture's size.
-    theme, transparent, compact, stages
+    theme, transparent
         As in :func:`gui.export.pictures.render_scene`.
 
     Raises
@@ -60,25 +53,56 @@ def picture_of_viewport(
         If it would be too large, or there is nothing to show.
     """
     state, pose = _sight(viewport, canvas)
-    pixels = render_scene(
-        state,
-        theme,
-        pose,
-        canvas.size,
-        scale=canvas.scale,
-        transparent=transparent,
-        compact=compact,
-        stages=stages,
+    pixels = yield from drawing_scene(
+        state, theme, pose, canvas.size, scale=canvas.scale, transparent=transparent
     )
     return _to_image(pixels)
 
 
 def vectors_of_viewport(
     viewport: Viewport, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Figure:
-    """Draw a viewport's scene as vectors; see :func:`picture_of_viewport`."""
+) -> Drawing[Figure]:
+    """Draw a viewport's scene as vectors, in one step; see :func:`picture_of_viewport`."""
     state, pose = _sight(viewport, canvas)
+    yield
     return vector_scene(state, theme, pose, canvas, transparent=transparent)
+
+
+def drawing_views(
+    image: QImage,
+    placed: list[tuple[Viewport, QPoint, Canvas]],
+    theme: Theme,
+    *,
+    transparent: bool = False,
+    compact: bool = True,
+) -> Drawing[None]:
+    """Draw viewports, as they are at the first step, into their places of an image.
+
+    Parameters
+    ----------
+    image
+        Without a ratio of its own: places are in pixels.
+    placed
+        Each viewport with the pixel of its upper left corner, and its size.
+    theme, transparent, compact
+        As in :func:`gui.export.pictures.render_scene`.
+    """
+    seen = [(_sight(viewport, own), corner, own) for viewport, corner, own in placed]
+    with closing(OffScreens()) as stages:
+        for (state, pose), corner, own in seen:
+            pixels = yield from drawing_scene(
+                state,
+                theme,
+                pose,
+                own.size,
+                scale=own.scale,
+                transparent=transparent,
+                compact=compact,
+                stages=stages,
+            )
+            painter = QPainter(image)
+            painter.drawImage(corner, _to_image(pixels))
+            painter.end()
 
 
 def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
@@ -97,8 +121,10 @@ def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
 
 def picture_of_grid(
     grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> QImage:
-    """Draw all views of a grid, each under its name; models still loading stay empty.
+) -> Drawing[QImage]:
+    """Draw all views of a grid, as they are at the first step, each under its name.
+
+    Models still loading stay empty.
 
     Parameters
     ----------
@@ -121,25 +147,18 @@ def picture_of_grid(
     scale, left, top = _placed(grid, canvas)
     painter = QPainter(image)
     try:
-        painter.save()
         painter.translate(left, top)
         painter.scale(scale, scale)
         _draw_ground(painter, grid, theme)
-        painter.restore()
-        with closing(OffScreens()) as stages:
-            for viewport, corner, own in _views(grid, canvas):
-                drawn = picture_of_viewport(
-                    viewport, theme, own, transparent=transparent, compact=True, stages=stages
-                )
-                painter.drawImage(corner, drawn)
     finally:
         painter.end()
+    yield from drawing_views(image, _views(grid, canvas), theme, transparent=transparent)
     return image
 
 
 def vectors_of_grid(
     grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Figure:
+) -> Drawing[Figure]:
     """Draw all views of a grid as vectors; see :func:`picture_of_grid`."""
     from gui.export.vector_picture import add_bar, add_text, blank_figure  # loads Matplotlib
 
@@ -149,14 +168,6 @@ def vectors_of_grid(
     def pixel(x: float, y: float) -> tuple[float, float]:
         return left + scale * x, canvas.pixels[1] - top - scale * y
 
-    with closing(OffScreens()) as stages:
-        for viewport, corner, own in _views(grid, canvas):
-            state, pose = _sight(viewport, own)
-            lower = canvas.pixels[1] - corner.y() - own.pixels[1]
-            add_vectors(
-                figure, state, theme, pose, own,
-                transparent=transparent, compact=True, corner=(corner.x(), lower), stages=stages,
-            )  # fmt: skip
     for cell in grid.shown_cells:
         area = QRect(cell.mapTo(grid, QPoint()), cell.header.size())
         for room, words, color in _header(cell, area, theme):
@@ -177,6 +188,15 @@ def vectors_of_grid(
         for place, words, color in drawing.texts:
             at = pixel(place.right(), place.center().y())
             add_text(figure, at, words, color, SMALL * scale, "right")
+    seen = [(_sight(viewport, own), corner, own) for viewport, corner, own in _views(grid, canvas)]
+    with closing(OffScreens()) as stages:
+        for (state, pose), corner, own in seen:
+            yield
+            lower = canvas.pixels[1] - corner.y() - own.pixels[1]
+            add_vectors(
+                figure, state, theme, pose, own,
+                transparent=transparent, compact=True, corner=(corner.x(), lower), stages=stages,
+            )  # fmt: skip
     return figure
 
 
@@ -189,14 +209,17 @@ def _placed(grid: ViewGrid, canvas: Canvas) -> tuple[float, float, float]:
     return scale, left, top
 
 
-def _views(grid: ViewGrid, canvas: Canvas) -> Iterator[tuple[Viewport, QPoint, Canvas]]:
-    """Yield the views with a model, the pixel of their upper left corner, and their size."""
+def _views(grid: ViewGrid, canvas: Canvas) -> list[tuple[Viewport, QPoint, Canvas]]:
+    """Return the views with a model, the pixel of their upper left corner, and their size."""
     scale, left, top = _placed(grid, canvas)
+    views = []
     for cell in grid.shown_cells:
         if cell.session.model is not None:
             corner, size = cell.viewport.mapTo(grid, QPoint(0, 0)), cell.viewport.size()
             at = QPoint(round(left + scale * corner.x()), round(top + scale * corner.y()))
-            yield cell.viewport, at, Canvas.times((size.width(), size.height()), scale)
+            own = Canvas.times((size.width(), size.height()), scale)
+            views.append((cell.viewport, at, own))
+    return views
 
 
 def ground_of_grid(grid: ViewGrid, theme: Theme, size: tuple[int, int]) -> np.ndarray:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyvista as pv
@@ -51,8 +51,23 @@ MAX_PIXELS = 16_384
 """Maximum side of a picture in pixels, a limit of graphics drivers."""
 
 
+T = TypeVar("T")
+Drawing = Generator[None, None, T]
+"""Draws something in short steps, so that a window can handle events between two of them."""
+
+
 class PictureError(HelixscopeError):
     """A picture cannot be drawn or written."""
+
+
+def finished(drawing: Drawing[T]) -> T:
+    """Draw all steps at once, and return what was drawn."""
+    while True:
+        try:
+            next(drawing)
+        except StopIteration as end:
+            outcome: T = end.value
+            return outcome
 
 
 def render_scene(
@@ -96,10 +111,38 @@ def render_scene(
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
+    return finished(
+        drawing_scene(
+            state,
+            theme,
+            pose,
+            size,
+            scale=scale,
+            transparent=transparent,
+            background=background,
+            compact=compact,
+            stages=stages,
+        )
+    )
+
+
+def drawing_scene(
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    size: tuple[float, float],
+    *,
+    scale: float = 1.0,
+    transparent: bool = False,
+    background: str | None = None,
+    compact: bool = False,
+    stages: OffScreens | None = None,
+) -> Drawing[np.ndarray]:
+    """Draw a scene as :func:`render_scene` does, in steps of at most :data:`TILE` pixels."""
     finer = SUPERSAMPLING if len(state.coordinates) <= MOST_SMOOTHED else 1
     with _kept(stages) as kept:
         stage = kept.of(theme, size, scale, background=background, compact=compact, finer=finer)
-        return stage.draw(state, pose, transparent=transparent)
+        return (yield from stage.drawing(state, pose, transparent=transparent))
 
 
 def vector_scene(
@@ -258,6 +301,12 @@ class OffScreen:
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
     ) -> np.ndarray:
         """Draw a picture; see :func:`render_scene`."""
+        return finished(self.drawing(state, pose, transparent=transparent))
+
+    def drawing(
+        self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
+    ) -> Drawing[np.ndarray]:
+        """Draw a picture tile by tile; nothing else may be drawn meanwhile."""
         width, height = self._size
         # Upside down, as VTK draws.
         picture = np.empty((height, width, 4 if transparent else 3), dtype=np.uint8)
@@ -274,6 +323,7 @@ class OffScreen:
                         down.start - bottom : down.stop - bottom,
                         across.start - left : across.stop - left,
                     ]
+                    yield
         return picture[::-1]
 
     @contextmanager

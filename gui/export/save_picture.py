@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections import deque
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
-from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QSize, QStandardPaths, QTimer
+from PySide6.QtGui import QGuiApplication, QImage, QImageWriter
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -25,12 +25,13 @@ from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.export.canvas import LEAST_DPI, MM_PER_INCH, MOST_DPI, Canvas
 from gui.export.film_dialog import in_a_row
 from gui.export.grid_picture import (
+    drawing_views,
     picture_of_grid,
     picture_of_viewport,
     vectors_of_grid,
     vectors_of_viewport,
 )
-from gui.export.pictures import MAX_PIXELS, OffScreens, PictureError, write_vectors
+from gui.export.pictures import MAX_PIXELS, Drawing, PictureError, finished, write_vectors
 from gui.export.save_result import ask_where, lay_out_options
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import T
@@ -102,12 +103,28 @@ class PictureOptions:
 
 
 class PictureSaver:
-    """Takes pictures of a window and its viewport."""
+    """Takes pictures of a window and its viewport, as they are when a picture is asked for.
+
+    Large ones take seconds to draw, so the window handles events between two steps.
+    """
 
     def __init__(self, window: QWidget, grid: ViewGrid, controller: Controller) -> None:
         self._window, self._grid = window, grid
         self._controller, self._session = controller, controller.session
         self._options = PictureOptions()
+        self._drawings: deque[Drawing[None]] = deque()
+        self._turns = QTimer(window, interval=0)
+        self._turns.timeout.connect(self._draw_on)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a picture is being drawn."""
+        return bool(self._drawings)
+
+    def close(self) -> None:
+        """Draw what was asked for to its end, because the window is closing."""
+        while self._drawings:
+            self._draw_on()
 
     def ask(self) -> None:
         """Ask for options and a file, and save a picture."""
@@ -133,69 +150,111 @@ class PictureSaver:
             self.save(file, self._options)
 
     def save(self, out: Path, options: PictureOptions) -> None:
-        """Draw a picture, and write it on a thread; a notice reports failures.
+        """Draw a picture step by step, and write it on a thread; a notice reports failures.
 
         The file gets the suffix of the picture's kind.
         """
         failed = "The picture could not be saved"
         if options.kind != "png" and not options.whole_window:
-            figure, out = self._attempt(self.vectors, options), _with_suffix(out, options.kind)
-            if figure is not None:
+            out = _with_suffix(out, options.kind)
+
+            def write_figure(figure: Figure) -> None:
                 self._controller.save(out, partial(write_vectors, figure, out), failed)
+
+            self._begin(self._drawing_vectors(options), write_figure)
             return
-        image, out = self._attempt(self.picture, options), _with_suffix(out, "png")
-        if image is not None:  # compressing a large one takes up to a minute
+        out = _with_suffix(out, "png")
+
+        def write_image(image: QImage) -> None:  # compressing a large one takes up to a minute
             self._controller.save(out, partial(write_picture, image, out), failed)
+
+        self._begin(self._drawing(options), write_image)
 
     def save_window(self, out: Path) -> bool:
         """Save a picture of the whole window as on the screen, synchronously."""
         options = PictureOptions(whole_window=True, scale=1)
-        image, out = self._attempt(self.picture, options), _with_suffix(out, "png")
-        if image is None:
-            return False
+        out = _with_suffix(out, "png")
         try:
-            write_picture(image, out)
-        except PictureError as error:
-            self._session.notice = Notice(str(error), error.advice)
+            write_picture(self.picture(options), out)
+        except HelixscopeError as error:
+            self._fail(error)
             return False
         self._session.status = f"Saved {out}"
         return True
 
     def copy(self) -> None:
         """Copy a picture to the clipboard, with the last options."""
-        image = self._attempt(self.picture, self._options)
-        if image is not None:
+
+        def put(image: QImage) -> None:
             QGuiApplication.clipboard().setImage(image)
             self._session.status = "Copied the picture"
 
-    def _attempt(self, draw: Callable[[PictureOptions], T], options: PictureOptions) -> T | None:
-        """Draw a picture; on failure, show a notice."""
+        self._begin(self._drawing(self._options), put)
+
+    def _begin(self, drawing: Drawing[T], use: Callable[[T], None]) -> None:
+        """Draw the first step of a picture now and the others in turn, and use the picture."""
+
+        def drawn() -> Generator[None, None, None]:
+            use((yield from drawing))
+
+        self._session.status = "Drawing the picture…"
+        self._drawings.append(drawn())
+        self._turns.start()
+        self._step(self._drawings[-1])
+
+    def _draw_on(self) -> None:
+        """Draw one step of the picture asked for first."""
+        self._step(self._drawings[0])
+
+    def _step(self, drawing: Drawing[None]) -> None:
+        """Draw one step; with the last one, or a failure, the picture is not under way any more."""
         try:
-            return draw(options)
+            next(drawing)
+            return
+        except StopIteration:
+            pass
         except HelixscopeError as error:
-            self._session.notice = Notice(str(error), error.advice)
-            return None
+            self._fail(error)
+        except BaseException:
+            self._end(drawing)
+            raise  # for the log and the notice of unexpected errors
+        self._end(drawing)
+
+    def _end(self, drawing: Drawing[None]) -> None:
+        self._drawings.remove(drawing)
+        if not self._drawings:
+            self._turns.stop()
+
+    def _fail(self, error: HelixscopeError) -> None:
+        self._session.status = "Ready"
+        self._session.notice = Notice(str(error), error.advice)
 
     def picture(self, options: PictureOptions) -> QImage:
-        """Draw a picture.
+        """Draw a picture at once.
 
         Raises PictureError: if it would be too large, or there is nothing to show.
         """
+        return finished(self._drawing(options))
+
+    def vectors(self, options: PictureOptions) -> Figure:
+        """Draw the viewports as vectors; see :meth:`picture`."""
+        return finished(self._drawing_vectors(options))
+
+    def _drawing(self, options: PictureOptions) -> Drawing[QImage]:
         if options.whole_window:
-            return self._picture_of_window(options.scale)
+            return (yield from self._drawing_window(options.scale))
         theme, transparent, canvas = self._look(options)
         if len(self._grid.viewports) > 1:
-            image = picture_of_grid(self._grid, theme, canvas, transparent=transparent)
+            image = yield from picture_of_grid(self._grid, theme, canvas, transparent=transparent)
         else:
             (viewport,) = self._grid.viewports
-            image = picture_of_viewport(viewport, theme, canvas, transparent=transparent)
+            image = yield from picture_of_viewport(viewport, theme, canvas, transparent=transparent)
         per_metre = round(canvas.per_inch * 1000 / MM_PER_INCH)
         image.setDotsPerMeterX(per_metre)
         image.setDotsPerMeterY(per_metre)
         return image
 
-    def vectors(self, options: PictureOptions) -> Figure:
-        """Draw the viewports as vectors; see :meth:`picture`."""
+    def _drawing_vectors(self, options: PictureOptions) -> Drawing[Figure]:
         theme, transparent, canvas = self._look(options)
         if len(self._grid.viewports) > 1:
             return vectors_of_grid(self._grid, theme, canvas, transparent=transparent)
@@ -212,7 +271,7 @@ class PictureSaver:
     def _theme(self) -> Theme:
         return self._grid.main.scene.theme
 
-    def _picture_of_window(self, scale: int) -> QImage:
+    def _drawing_window(self, scale: int) -> Drawing[QImage]:
         """Draw the widgets at the scale, and the viewports again in their places."""
         size = self._window.size()
         image = QImage(size * scale, QImage.Format.Format_RGB32)
@@ -220,19 +279,16 @@ class PictureSaver:
             raise PictureError("The picture would be too large", "Choose a smaller size.")
         image.setDevicePixelRatio(scale)
         self._window.render(image)
-        painter = QPainter(image)
-        viewports = self._grid.viewports
-        with closing(OffScreens()) as stages:
-            for viewport in viewports:
-                if viewport.session.model is not None:
-                    corner = viewport.mapTo(self._window, QPoint(0, 0))
-                    size = viewport.interactor.size()
-                    canvas = Canvas.times((size.width(), size.height()), scale)
-                    drawn = picture_of_viewport(
-                        viewport, self._theme, canvas, compact=len(viewports) > 1, stages=stages
-                    )
-                    painter.drawImage(QRect(corner, viewport.size()), drawn)
-        painter.end()
+        image.setDevicePixelRatio(1)  # the views' places are in pixels
+        placed = [
+            (viewport, viewport.mapTo(self._window, QPoint(0, 0)) * scale,
+             Canvas.times(viewport.interactor.size().toTuple(), scale))
+            for viewport in self._grid.viewports
+            if viewport.session.model is not None
+        ]  # fmt: skip
+        several = len(self._grid.viewports) > 1
+        yield from drawing_views(image, placed, self._theme, compact=several)
+        image.setDevicePixelRatio(scale)
         return image
 
 

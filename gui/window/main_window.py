@@ -305,6 +305,7 @@ class MainWindow(HostWindow):
         self.summary.release()
         self.results.stop()
         self.films.close()
+        self.pictures.close()
         self.work.release()
         self.bookmarks.release()
         self.undo.close()

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QDialog
 
@@ -69,6 +69,7 @@ def test_a_picture_is_asked_for_or_copied_and_a_cancelled_dialog_changes_nothing
     QGuiApplication.clipboard().clear()
     window.pictures.ask()
     window.commands.by_name["copy_picture"].trigger()
+    settle()
     size = window.viewport.interactor.size()
     assert QGuiApplication.clipboard().image().size() == 2 * size
     monkeypatch.setattr(PictureDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
@@ -140,7 +141,7 @@ def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
     monkeypatch.setattr(save_picture, "write_picture", slowly)
     out, late = tmp_path / "helix.png", tmp_path / "late.png"
     application.window.pictures.save(out, PictureOptions(scale=1))
-    assert begun.wait(10)
+    qtbot.waitUntil(begun.is_set)
     assert application.session.status != f"Saved {out}"
     assert not out.exists()
     go_on.set()
@@ -162,12 +163,44 @@ def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
     (beside,) = (c.viewport for c in window.grid.shown_cells if c.viewport is not window.viewport)
     assert beside.scene.state is None
     window.commands.by_name["copy_picture"].trigger()
+    qtbot.waitUntil(lambda: not window.pictures.busy)
     assert window.session.notice is None
     picture = QGuiApplication.clipboard().image()
     assert not picture.isNull()
     assert len(beside.scene.displayed) == 90
     window.grid.setUpdatesEnabled(True)
     settle()
+
+
+def test_the_window_handles_events_while_a_large_picture_is_drawn(
+    application, window, settle, save, tmp_path, monkeypatch
+):
+    """Tile by tile; the pictures show what was there when they were asked for."""
+    application.controller.comparing.add("synthetic:helix,n=60,d=16,turns=2,climb=0.3")
+    settle()
+    options = {"scale": 2}
+    monkeypatch.setattr(pictures, "TILE", 40_000)
+    expected = window.pictures.picture(PictureOptions(**options))
+    steps, turns = [], []
+    draw = pictures.OffScreen._draw_tile
+    monkeypatch.setattr(
+        pictures.OffScreen, "_draw_tile", lambda *at, **how: steps.append(1) or draw(*at, **how)
+    )
+    ticks = QTimer(interval=0)
+    ticks.timeout.connect(lambda: turns.append(len(steps)))
+    ticks.start()
+    window.pictures.save(tmp_path / "two.png", PictureOptions(**options))
+    window.pictures.save(tmp_path / "one.png", PictureOptions(**options))
+    assert window.pictures.busy
+    assert not application.idle
+    assert len(steps) == 2  # the first step of both, with what they show
+    application.controller.comparing.clear()
+    settle()
+    assert len(steps) > 20
+    assert len(set(turns)) > len(steps) / 2
+    for name in ("one", "two"):
+        image = QImage(str(tmp_path / f"{name}.png"))
+        assert image == expected.convertToFormat(image.format())
 
 
 def test_views_of_one_size_are_drawn_by_one_scene_and_look_as_if_each_had_its_own(
