@@ -37,6 +37,7 @@ class FileChanged(SourceError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} has changed since it was opened.", "Open it again.")
+        self.name = name
 
 
 class NoPositionalEmbeddings(SourceError):

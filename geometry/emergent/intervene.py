@@ -79,6 +79,7 @@ def intervene(
     seed: int = 0,
     device: str = "cpu",
     tell: Callable[[str, int, int], None] | None = None,
+    found: Callable[[Effect], None] | None = None,
 ) -> Effects:
     """Measure what a network loses by changes of its positions; files are never changed.
 
@@ -94,6 +95,8 @@ def intervene(
         As for :func:`geometry.emergent.positions_run.measure_positions`.
     tell
         Called with the change under way, the number of those done, and of all; may raise to stop.
+    found
+        Called with each effect, when it is measured.
 
     Raises
     ------
@@ -108,7 +111,7 @@ def intervene(
     size = min(length, network.longest or length)
     windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
     table = Table(model.W_pos, size, _embeddings(model), seed)
-    say = tell or (lambda *_: None)
+    say, note = tell or (lambda *_: None), found or (lambda _: None)
     say("as it is", 0, len(wanted))
     states: list[Array] = []
     plain = _measure(network, windows, device, keep=states)
@@ -120,11 +123,12 @@ def intervene(
         except EmergentError as error:
             nothing = float("nan")
             effects.append(Effect(name, nothing, nothing, nothing, str(error)))
-            continue
-        with _replaced(weight, first, changed):
-            values = _measure(network, windows, device, against=states)
-        deltas = values - plain if network.head else values
-        effects.append(Effect(name, *_interval(deltas, seed)))
+        else:
+            with _replaced(weight, first, changed):
+                values = _measure(network, windows, device, against=states)
+            deltas = values - plain if network.head else values
+            effects.append(Effect(name, *_interval(deltas, seed)))
+        note(effects[-1])
     baseline = float(plain.mean()) if network.head else None
     return Effects(baseline, tuple(effects), len(windows))
 

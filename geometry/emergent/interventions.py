@@ -190,13 +190,22 @@ USUAL = (
     *(name for name in CHANGES if name != "identity"),
     "shift 1", "shift 10",
 )  # fmt: skip
-_TOP, _WITHOUT, _SHIFT = (
-    re.compile(pattern) for pattern in (r"top (\d+)", r"without (\d+)-(\d+)", r"shift (\d+)")
+_TOP, _WITHOUT, _SHIFT, _HELIX = (
+    re.compile(pattern)
+    for pattern in (
+        r"top (\d+)",
+        r"without (\d+)-(\d+)",
+        r"shift (\d+)",
+        r"fitted helix radius (\d+\.?\d*) pitch (\d+\.?\d*)",
+    )
 )
 
 
 def find_change(name: str) -> Callable[[Table], Array]:
-    """Return the change of a name: of :data:`CHANGES`, "top 3", "without 1-3" or "shift 1".
+    """Return the change of a name: of :data:`CHANGES`, or one with numbers.
+
+    Those are "top 3", "without 1-3", "shift 1", and "fitted helix radius 1.2 pitch 0.8", with
+    factors of the helix's own.
 
     Raises
     ------
@@ -214,7 +223,11 @@ def find_change(name: str) -> Callable[[Table], Array]:
     if match := _SHIFT.fullmatch(name):
         by = int(match[1])
         return lambda table: shifted(by, table)
+    if match := _HELIX.fullmatch(name):
+        radius, pitch = float(match[1]), float(match[2])
+        return lambda table: fitted_helix(table, radius, pitch)
     raise EmergentError(
         f"There is no change {name!r}.",
-        f"Changes: top K, without A-B, shift N, {', '.join(CHANGES)}.",
+        f"Changes: top K, without A-B, shift N, fitted helix radius R pitch P, "
+        f"{', '.join(CHANGES)}.",
     )
