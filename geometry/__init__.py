@@ -6,8 +6,9 @@ used, so that ``import geometry`` takes no time. Nothing here imports Qt, VTK, p
 :mod:`gui`.
 
 The packages, each of which imports only those after it: :mod:`geometry.claims`,
-:mod:`geometry.training`, :mod:`geometry.history`, :mod:`geometry.models`, :mod:`geometry.measures`,
-:mod:`geometry.pca`, :mod:`geometry.hub`, :mod:`geometry.checkpoints`.
+:mod:`geometry.training`, :mod:`geometry.emergent`, :mod:`geometry.history`,
+:mod:`geometry.models`, :mod:`geometry.measures`, :mod:`geometry.pca`, :mod:`geometry.hub`,
+:mod:`geometry.checkpoints`.
 """
 
 from importlib import import_module
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from geometry.claims.published import compare_all as compare_published
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
+    from geometry.emergent.intervene import intervene as intervene
+    from geometry.emergent.interventions import changed_table as changed_table
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
     from geometry.evidence.null import band_of as band_of
     from geometry.evidence.null import null_of as null_of
@@ -171,6 +174,8 @@ _HOMES = {
     "head_kernels": "measures.kernels",
     "attention_map": "measures.kernels",
     "average_blocks": "measures.kernels",
+    "changed_table": "emergent.interventions",
+    "intervene": "emergent.intervene",
     "history_here": "history.here",
     "make_timelapse": "history.timelapse",
     "fit_helices": "history.helices",
@@ -207,6 +212,7 @@ __all__ = [
     "best_sinusoids",
     "capture",
     "centred_stable_rank",
+    "changed_table",
     "check_claims",
     "check_groups",
     "column_spectra",
@@ -223,6 +229,7 @@ __all__ = [
     "history_here",
     "in_basis",
     "interference",
+    "intervene",
     "kernel_nulls",
     "largest_rise",
     "last_position",

@@ -71,7 +71,7 @@ class Effects:
 
 def intervene(
     source: str,
-    texts: Path,
+    texts: Path | str,
     changes: Sequence[str],
     *,
     length: int = 512,
@@ -109,7 +109,7 @@ def intervene(
     network = load_network(source, device=device, head=True)
     weight, first = find_table(network, model)
     size = min(length, network.longest or length)
-    windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
+    windows = draw_windows(find_texts(Path(texts)), network.splitter, size, texts_at_most, seed)
     table = Table(model.W_pos, size, _embeddings(model), seed)
     say, note = tell or (lambda *_: None), found or (lambda _: None)
     say("as it is", 0, len(wanted))

@@ -9,16 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.memo import cached_property
 from geometry.emergent.settings import EmergentError
 from geometry.measures.kernels import BLOCK, average_blocks
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.pca.components import Array
 
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+LEAST_POSITIONS = 20
+"""Of a table whose changes mean something."""
 MOST_COMPONENTS = 20
 """Of "top k" by default; any k can be asked for."""
 
@@ -53,6 +60,11 @@ class Table:
 
     def components(self) -> tuple[Array, Array, Array]:
         """Return the mean of the rows, their coordinates (m, k), and components (k, d_model)."""
+        mean, coordinates, V = self._components
+        return mean, coordinates.copy(), V
+
+    @cached_property
+    def _components(self) -> tuple[Array, Array, Array]:
         kept = self.P[self.rows]
         mean = kept.mean(axis=0)
         U, s, V = np.linalg.svd(kept - mean, full_matrices=False)
@@ -199,6 +211,47 @@ _TOP, _WITHOUT, _SHIFT, _HELIX = (
         r"fitted helix radius (\d+\.?\d*) pitch (\d+\.?\d*)",
     )
 )
+
+
+def changed_table(
+    model: PositionalModel, change: str, length: int | None = None, seed: int = 0
+) -> Array:
+    """Return a model's table after a change.
+
+    Parameters
+    ----------
+    change
+        Its name, see :func:`find_change`.
+    length
+        Tokens of a window: only these rows are changed; all rows if None.
+    seed
+        Of random changes.
+
+    Returns
+    -------
+    (n_positions, d_model) float64
+
+    Raises
+    ------
+    EmergentError
+        There is no such change, or it is impossible for this model.
+    """
+    E = model.W_E if change == "into E" else None
+    return find_change(change)(Table(model.W_pos, length or model.n_positions, E, seed))
+
+
+def helix_factors(change: str) -> tuple[float, float] | None:
+    """Return the factors of radius and pitch of a fitted helix; None for another change."""
+    if change == "fitted helix":
+        return 1.0, 1.0
+    match = _HELIX.fullmatch(change)
+    return (float(match[1]), float(match[2])) if match else None
+
+
+def helix_change(radius: float, pitch: float) -> str:
+    """Return the name of a fitted helix with these factors, the inverse of the above."""
+    named = f"fitted helix radius {radius:.2f} pitch {pitch:.2f}"
+    return "fitted helix" if helix_factors(named) == (1.0, 1.0) else named
 
 
 def find_change(name: str) -> Callable[[Table], Array]:

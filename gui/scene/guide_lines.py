@@ -12,7 +12,8 @@ from gui.state.colors import lookup_table
 from gui.state.guides import Guide
 from gui.style.theme import Theme
 
-LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 6.0
+LINE_WIDTH, POINT_SIZE, MATCHED_SIZE, GHOST_SIZE = 1.5, 4.0, 6.0, 8.0
+"""In logical pixels; the last is of points that stand in for the curve's, and so are larger."""
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
 """For a line as long as a guide's size: number of dashes, their share of it, points on each."""
 LEAST_DASHES = 3
@@ -47,6 +48,7 @@ class GuideLines:
         for batch in self._lit:
             batch.color_by(table)
         self._shown: tuple[Guide, ...] = ()
+        self._point_scale = 1.0
         thin = (self._lines, self._pale, self._dashes, self._segments)
         own = (self._own_lines, self._own_points)
         self._all = (*thin, self._points, self._matched, *own, *self._lit)
@@ -58,7 +60,8 @@ class GuideLines:
         self._dashes.style(theme.muted, scale)
         self._segments.style(theme.muted, scale)
         self._points.style(theme.muted, POINT_SIZE * scale)
-        self._matched.style(theme.text, MATCHED_SIZE * point_share * scale)
+        self._point_scale = point_share * scale
+        self._matched.style(theme.text, self._matched_size)
         self._own_lines.style(theme.text, LINE_WIDTH * scale)
         self._own_points.style(theme.text, MATCHED_SIZE * point_share * scale)
         for batch, size in zip(self._lit, LIT_SIZES, strict=True):
@@ -72,12 +75,18 @@ class GuideLines:
         if guides != self._shown:
             self._shown = guides
             self._show_lines(guides)
+            self._matched.actor.prop.point_size = self._matched_size
         _show_colored(self._matched, _beads([g for g in guides if not g.colormap]), values)
         self._show_own([guide for guide in guides if guide.colormap], values)
         lit = [lit_levels(guide) for guide in guides]
         for level, batch in enumerate(self._lit):
             at = np.concatenate([np.zeros(0, np.intp), *(found[level] for found in lit)])
             batch.show([coordinates[at]] if len(at) else [], values[at])
+
+    @property
+    def _matched_size(self) -> float:
+        stands_in = any(guide.ghost for guide in self._shown)
+        return (GHOST_SIZE if stands_in else MATCHED_SIZE) * self._point_scale
 
     def _show_own(self, guides: Sequence[Guide], values: np.ndarray) -> None:
         """Draw guides in colours of their own, which span the same values as the curve's."""

@@ -340,7 +340,8 @@ class HelixScene:
             self._guides.show((), np.zeros((0, 3)), np.zeros(0))
         elif self._guides is not None and state is not None:
             self._guides.show(state.guides, state.coordinates, state.scale.values)
-            self._colors.dim(on=any(guide.positions is not None for guide in state.guides))
+            dims = (guide.ghost or guide.positions is not None for guide in state.guides)
+            self._colors.dim(on=any(dims))
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""

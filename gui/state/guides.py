@@ -45,6 +45,7 @@ class Guide:
     caption: str = ""  # Description in a line or two under the curve; none if ""
     texts: tuple[tuple[np.ndarray, str], ...] = ()  # each ((3,), str): texts and their positions
     pale: bool = False  # Whether the polylines are thinner and paler, as for poor fits
+    ghost: bool = False  # Whether it stands in for the curve, which is pale meanwhile
 
 
 NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})

@@ -1,0 +1,335 @@
+"""The body of the panel of effects: settings, the table of changes, and plots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QFrame,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from geometry.emergent.interventions import (
+    CHANGES,
+    MOST_COMPONENTS,
+    USUAL,
+    helix_change,
+    helix_factors,
+)
+from gui.panels.effects.question import Effects, EffectsRun, usual_length
+from gui.panels.effects.spec import (
+    LEAST_LENGTH,
+    LEAST_WINDOWS,
+    MOST_LENGTH,
+    MOST_WINDOWS,
+    SAMPLE,
+    Choices,
+    EffectsPanel,
+    View,
+    amount,
+    kept,
+    named,
+)
+from gui.panels.panel import PanelBody
+from gui.plots.qt_painter import PaintedRow
+from gui.state.session import Session
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.drop_down import DropDown
+from gui.widgets.fitted_table import FittedTable
+from gui.widgets.label import label
+from gui.widgets.opening_row import FixedText
+from gui.widgets.position_rows import Index, TitledRows
+from gui.widgets.real_slider import RealSlider, Scale
+from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
+
+Role = Qt.ItemDataRole
+CHANGE, EFFECT, INTERVAL = range(3)
+COLUMNS = (
+    Column("In place of P", "The changed table; click to see its curve", left=True),
+    Column("Effect", "By how much the loss grows, in nats per token; of an encoder, how far its "
+                     "last states move"),
+    Column("95 %", "The interval that covers 95 % of resampled texts"),
+)  # fmt: skip
+ROW_HEIGHT = 22
+WIDTHS = {EFFECT: 8, INTERVAL: 14}
+ROOM = {INTERVAL: 420}
+TABLE_WIDTH = 40 * GRID
+"""Least width of the table, in pixels."""
+LISTED = ("top 0", "top 1", "top 2", "top 3", *(name for name in USUAL if kept(name) is None))
+"""The changes of the table; the others keep more components, which the plot shows."""
+HELIX = (
+    ("radius", "Radius", Scale(0, 3, 2), "Radius of the helix, as a multiple of the fitted one"),
+    ("pitch", "Pitch", Scale(0, 3, 2), "Climb of the helix, as a multiple of the fitted one"),
+)
+FILE, FOLDER = "file", "folder"
+TEXTS_TIP = (
+    "The texts that run through the network: the pages of this guide, or your own text file, or a "
+    "folder of .txt and .md files. More windows make the intervals smaller."
+)
+MEASURE_TIP = (
+    "Run the texts through the network once for each change, in a process of its own. The bundled "
+    "model takes seconds, GPT-2 some minutes; Esc stops, and what was measured is kept."
+)
+
+
+class EffectsBody(PanelBody):
+    """Settings in the header; the table, sliders of the helix, and plots below."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._choices = Choices()
+        self._view: View | None = None
+        self.texts = QPushButton("Texts…")
+        self.texts.clicked.connect(self._open_settings)
+        self.settings = TextSettings(self)
+        self.settings.chosen.connect(self.chosen)
+        self.measure = QPushButton("Measure")
+        self.measure.setToolTip(wrapped(MEASURE_TIP))
+        self.measure.clicked.connect(self._on_measure)
+        self.table = ChangesTable()
+        self.table.chosen.connect(lambda change: self.chosen.emit("change", change))
+        self.sliders = {name: RealSlider(*rest, theme) for name, *rest in HELIX}
+        for slider in self.sliders.values():
+            slider.changed.connect(self._on_helix)
+        self.helix = QWidget()
+        vbox(*self.sliders.values(), parent=self.helix, spacing=0)
+        self.said = FixedText(1, SMALL)
+        self.said.set_color(theme.warning)
+        self.plots = PaintedRow(session, theme)
+        self.plots.hoverRequested.connect(self.hoverRequested)
+        self.plots.selectionRequested.connect(self.selectionRequested)
+        self.plots.chosen.connect(lambda _, k: self._keep(k))
+        self.plots.stepped.connect(lambda way: self._keep((kept(self._choices.change) or 0) + way))
+        left = QWidget()
+        left.setMinimumWidth(TABLE_WIDTH)
+        vbox((self.table, 1), self.helix, self.said, parent=left, spacing=GRID // 2)
+        hbox((left, 1), (self.plots, 1), parent=self, spacing=2 * GRID)
+        self.focus_widget = self.table
+
+    def controls(self) -> tuple[QWidget, ...]:
+        return self.texts, self.measure
+
+    def show_choices(self, choices: Choices) -> None:
+        self._choices = choices
+        model = self.session.model
+        if model is not None:
+            self.settings.show_settings(choices, model.n_positions)
+        self.texts.setToolTip(wrapped(f"{TEXTS_TIP}\n\n{self.settings.said}"))
+        factors = helix_factors(choices.change)
+        self.helix.setVisible(factors is not None)
+        for slider, factor in zip(self.sliders.values(), factors or (1.0, 1.0), strict=True):
+            slider.show_value(factor)
+        self.table.mark(choices.change)
+
+    def draw(self, view: View) -> None:
+        self._view = view
+        self.table.show_effects(view.result, view.choices)
+        self.plots.draw(EffectsPanel().plots(view))
+        self.said.set_text(view.result.failure)
+
+    def show_marks(self) -> None:
+        self.plots.show_marks()
+
+    def forget(self) -> None:
+        self._view = None
+        self.plots.forget()
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.said.set_color(theme.warning)
+        self.plots.set_theme(theme)
+        for slider in self.sliders.values():
+            slider.set_theme(theme)
+        rows = self.table.verticalHeader()
+        rows.setDefaultSectionSize(theme.px(ROW_HEIGHT))
+
+    def _open_settings(self) -> None:
+        self.settings.move(self.texts.mapToGlobal(QPoint(0, self.texts.height())))
+        self.settings.show()
+
+    def _on_measure(self) -> None:
+        choices, before = self._choices, self._choices.run
+        own = () if choices.change in USUAL else (choices.change,)
+        more = tuple(dict.fromkeys((*(() if before is None else before.more), *own)))
+        attempt = 0 if before is None else before.attempt + 1
+        length = self.settings.length.value()
+        run = EffectsRun(choices.texts, length, choices.windows, more, attempt)
+        self.chosen.emit("run", run)
+
+    def _on_helix(self) -> None:
+        radius, pitch = (slider.value for slider in self.sliders.values())
+        self.chosen.emit("change", helix_change(radius, pitch))
+
+    def _keep(self, count: int) -> None:
+        most = MOST_COMPONENTS
+        if self._view is not None:
+            most = min(most, self._view.result.table.P.shape[1])
+        self.chosen.emit("change", f"top {min(max(count, 0), most)}")
+
+
+class TextSettings(QFrame):
+    """Which texts run, in a small window; it closes with Esc, or a click anywhere else."""
+
+    chosen = Signal(str, object)
+    """A choice of the panel, by its name, and its new value."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setProperty("role", "palette")
+        self.setAccessibleName("Texts")
+        self.source = DropDown()
+        self.source.setAccessibleName("Texts")
+        self.source.activated.connect(self._on_source)
+        self.windows = _number("Windows of text", LEAST_WINDOWS, MOST_WINDOWS)
+        self.length = _number("Tokens of a window", LEAST_LENGTH, MOST_LENGTH)
+        self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
+        self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
+        self._texts = SAMPLE
+        rows = grid(self, 2 * GRID, GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID))
+        fields = (("Texts", self.source), ("Windows", self.windows), ("Tokens", self.length))
+        for row, (name, field) in enumerate(fields):
+            rows.addWidget(label(name, "muted"), row, 0)
+            rows.addWidget(field, row, 1)
+
+    @property
+    def said(self) -> str:
+        """The settings in words."""
+        return (
+            f"{self.source.currentText()}: {self.windows.value()} windows of "
+            f"{self.length.value()} tokens"
+        )
+
+    def show_settings(self, choices: Choices, n_positions: int) -> None:
+        """Show choices without reporting a change."""
+        self._texts = choices.texts
+        with QSignalBlocker(self.source):
+            self.source.clear()
+            self.source.addItem("Sample texts", SAMPLE)
+            if choices.texts != SAMPLE:
+                self.source.addItem(Path(choices.texts).name, choices.texts)
+            self.source.addItem("Text file…", FILE)
+            self.source.addItem("Folder…", FOLDER)
+            self.source.setCurrentIndex(max(self.source.findData(choices.texts), 0))
+        with QSignalBlocker(self.length), QSignalBlocker(self.windows):
+            self.length.setMaximum(max(n_positions, LEAST_LENGTH))
+            self.length.setValue(choices.length or usual_length(n_positions))
+            self.windows.setValue(choices.windows)
+
+    def _on_source(self, index: int) -> None:
+        wanted = self.source.itemData(index)
+        if wanted == FILE:
+            filters = "Texts (*.txt *.md);;All files (*)"
+            wanted, _ = QFileDialog.getOpenFileName(self.parentWidget(), "Texts", filter=filters)
+        elif wanted == FOLDER:
+            wanted = QFileDialog.getExistingDirectory(self.parentWidget(), "Folder of texts")
+        self.source.setCurrentIndex(max(self.source.findData(self._texts), 0))
+        if wanted:
+            self.chosen.emit("texts", wanted)
+
+
+class ChangeRows(TitledRows):
+    """Changes as rows."""
+
+    changes: tuple[str, ...] = LISTED
+    cells: tuple[tuple[str, str, str], ...] = tuple((named(one), "", "") for one in LISTED)
+    tips: tuple[str, ...] = ("",) * len(LISTED)
+
+    def replace(self, result: Effects, chosen: str) -> None:
+        """Set the effects; the chosen change is the last one if it is not among the others."""
+        own = [name for name in result.found if name not in USUAL]
+        changes = tuple(dict.fromkeys((*LISTED, *own, *((chosen,) if chosen not in USUAL else ()))))
+        cells = tuple(_cells(result, change) for change in changes)
+        tips = tuple(_tip(result, change) for change in changes)
+        same = changes == self.changes
+        if not same:
+            self.beginResetModel()
+        self.changes, self.cells, self.tips = changes, cells, tips
+        if same:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(changes) - 1, INTERVAL))
+        else:
+            self.endResetModel()
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.changes)
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
+        row, column = index.row(), index.column()
+        match role:
+            case Role.DisplayRole:
+                return self.cells[row][column]
+            case Role.ToolTipRole:
+                return wrapped(self.tips[row])
+            case Role.TextAlignmentRole:
+                return self.alignment(column)
+        return None
+
+
+class ChangesTable(FittedTable):
+    """Changes with their effects; a click or a key chooses one."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        self.rows = ChangeRows(COLUMNS)
+        super().__init__(self.rows, "Changes", ROW_HEIGHT, CHANGE, WIDTHS, ROOM)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def show_effects(self, result: Effects, choices: Choices) -> None:
+        """Set the rows."""
+        self.rows.replace(result, choices.change)
+        self.mark(choices.change)
+
+    def mark(self, change: str) -> None:
+        """Select a change's row, or none."""
+        if change in self.rows.changes:
+            row = self.rows.changes.index(change)
+            self.selectRow(row)
+            self.scrollTo(self.rows.index(row, CHANGE))
+        else:
+            self.clearSelection()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.button() is Qt.MouseButton.LeftButton:
+            self.chosen.emit(self.rows.changes[index.row()])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        marked = self.selectionModel().selectedRows()
+        if marked and event.isAccepted():
+            self.chosen.emit(self.rows.changes[marked[0].row()])
+
+
+def _cells(result: Effects, change: str) -> tuple[str, str, str]:
+    effect = result.found.get(change)
+    if effect is None or effect.why:
+        return named(change), "" if effect is None else "–", ""
+    low, high = amount(result, effect.low), amount(result, effect.high)
+    return named(change), amount(result, effect.delta, signed=True), f"{low} to {high}"
+
+
+def _tip(result: Effects, change: str) -> str:
+    effect = result.found.get(change)
+    about = (CHANGES[change].__doc__ or "").partition("\n")[0] if change in CHANGES else ""
+    return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
+
+
+def _number(name: str, least: int, most: int) -> QSpinBox:
+    made = QSpinBox()
+    made.setRange(least, most)
+    made.setAccessibleName(name)
+    made.setToolTip(wrapped(name))
+    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    made.setFixedWidth(8 * GRID)
+    made.setKeyboardTracking(False)
+    return made

@@ -1,0 +1,382 @@
+"""The panel of effects: changes of the positions, and what the network loses by them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.emergent.interventions import MOST_COMPONENTS, find_change, helix_factors
+from geometry.emergent.settings import EmergentError
+from gui.panels.choices import Number, Saved, Toggle, whole_number
+from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured, usual_length
+from gui.panels.kit import PanelSpec, Scope, joined
+from gui.panels.kit import View as AnyView
+from gui.plots.spec import Axis, Band, Curve, Plot, Reading, Rule
+from gui.services.snippets import opening
+from gui.state.guides import Guide
+from gui.style.sentences import titled
+from gui.style.theme import SERIES, format_count, format_number, format_percent
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from geometry.pca.components import Array
+
+SAMPLE = "sample"
+"""The texts that come with Helixscope."""
+LONGEST_PATH = 4096
+WINDOWS = 64
+"""Windows of text, at first."""
+LEAST_WINDOWS, MOST_WINDOWS = 4, 4096
+LEAST_LENGTH, MOST_LENGTH = 20, 65_536
+WIDE = 560
+"""Least width of the plots with that of the rows, in pixels."""
+LEAST_MOVE = 1e-3
+"""Of rows, as a share of their mean norm, that fills the plot: less is rounding."""
+SCRUB_TIP = "Click or drag to keep another number of components; the wheel zooms"
+NOT_MEASURED = "not measured yet: press Measure"
+LOSS, STATES = "loss (nats per token)", "change of the states"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    change
+        Name of the change that is shown, see :func:`geometry.emergent.interventions.find_change`.
+    in_view
+        Whether the changed curve is in the viewport.
+    texts, windows, length
+        Of the next measurement, as in :class:`EffectsRun`; a length of 0 is that of the model.
+    run
+        What was asked for last; None before.
+    """
+
+    change: str = "top 3"
+    in_view: bool = True
+    texts: str = SAMPLE
+    windows: int = WINDOWS
+    length: int = 0
+    run: EffectsRun | None = None
+
+
+View = AnyView[Choices, Effects]
+
+
+def is_change(value: object) -> bool:
+    """Return whether a value is the name of a change."""
+    if not isinstance(value, str) or len(value) > 100:
+        return False
+    try:
+        find_change(value)
+    except EmergentError:
+        return False
+    return True
+
+
+def _are_texts(value: object) -> bool:
+    """Return whether a value may name texts: "sample", or an absolute path."""
+    return (
+        isinstance(value, str)
+        and len(value) < LONGEST_PATH
+        and (value == SAMPLE or Path(value).is_absolute())
+    )
+
+
+def kept(change: str) -> int | None:
+    """Return how many components a change keeps; None if that is not what it does."""
+    name, _, number = change.partition(" ")
+    return int(number) if name == "top" else None
+
+
+class EffectsPanel(PanelSpec[Choices, Effects]):
+    """Changes of the table, as curves in the viewport, with their cost for the network."""
+
+    name = "effects"
+    formula = "L(P′) − L(P)"
+    meaning = "what positions do for the network"
+    explanation = (
+        "The table P is changed (only its first components kept, the fitted helix in its place, "
+        "turned, averaged, shifted) and the same texts run through the network again, to see by "
+        "how many nats per token the loss grows, or how far an encoder’s last states move. The "
+        "viewport shows the changed curve in front of the real one, and the model’s files stay as "
+        "they are."
+    )
+    empty = "Open a model to see what its network loses when its positions are changed."
+    instead = "Use a model with learned positions, such as GPT-2."
+    defaults = Choices()
+    controls = (
+        Number(
+            field="change",
+            text="Components",
+            tip="Keep this many principal components of the table: drag, type, or press ← and →",
+            least=0,
+            most=lambda result: min(MOST_COMPONENTS, result.table.P.shape[1]),
+            keys=True,
+            shown=lambda change, _: 3 if kept(change) is None else kept(change),
+            chosen=lambda number: f"top {number}",
+            check=is_change,
+        ),
+        Toggle(
+            field="in_view",
+            text="Show in 3D",
+            tip="Draw the changed curve in the viewport; the real one is pale meanwhile",
+        ),
+        Saved(field="texts", check=_are_texts),
+        Saved(
+            field="windows",
+            check=lambda n: whole_number(n, LEAST_WINDOWS) and n <= MOST_WINDOWS,
+        ),
+        Saved(
+            field="length",
+            check=lambda n: n == 0 or (whole_number(n, LEAST_LENGTH) and n <= MOST_LENGTH),
+            suits=lambda n, model: n <= model.n_positions,
+        ),
+        # A measurement takes long, so opening saved work does not start one.
+        Saved(field="run", kept=False, check=lambda run: run is None),
+    )
+    body = "gui.panels.effects.body:EffectsBody"
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Forget what was asked about another model."""
+        return replace(super().choices_for(model, choices), run=None)
+
+    def question(self, scope: Scope, choices: Choices) -> EffectsOf:
+        run = choices.run
+        length = choices.length if run is None else run.length
+        return EffectsOf(length or usual_length(scope.model.n_positions), run)
+
+    def plots(self, view: View) -> Sequence[Plot]:
+        return [_moves(view), _losses(view)]
+
+    def heading(self, view: View) -> tuple[str, str]:
+        return "What positions do for the network", self.caption(view)
+
+    def caption(self, view: View) -> str:
+        result, change = view.result, view.choices.change
+        said = f"{titled(view.model)} · {named(change)}"
+        effect = result.found.get(change)
+        if effect is not None:
+            said += f": {cost(result, effect)}"
+        if result.run is not None and result.complete:
+            said += f" · from {format_count(result.run.windows)} windows of text"
+        return said
+
+    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return how far each row moves, and the effects that are known."""
+        moved = moves(view)
+        tables: dict[str, Mapping[str, np.ndarray]] = {
+            "": {"position": np.arange(len(moved)), "moved": moved}
+        }
+        known = list(view.result.found.items())
+        if known:
+            tables["effects"] = {
+                "change": np.array([name for name, _ in known]),
+                **{
+                    name: np.array([getattr(one, name) for _, one in known])
+                    for name in ("delta", "low", "high")
+                },
+            }
+        return tables
+
+    def script(self, view: View) -> str:
+        length, change = view.result.table.length, view.choices.change
+        script = (
+            opening(view.model)
+            + f"""from geometry import changed_table
+
+changed = changed_table(model, {change!r}, length={length})
+print(((changed - model.W_pos) ** 2).sum(axis=1) ** 0.5)
+"""
+        )
+        run = view.result.run
+        if run is None:
+            return script
+        return (
+            script
+            + f"""
+from geometry import intervene
+
+effects = intervene(
+    {view.model.source!r}, {run.texts!r}, {list(view.result.found)!r},
+    length={run.length}, texts_at_most={run.windows},
+)
+print(effects.baseline)
+for one in effects.effects:
+    print(one.name, one.delta, one.low, one.high)
+"""
+        )
+
+    def guide(self, view: View, current: int | None) -> Guide | None:
+        pca, components = view.scope.pca, view.scope.components
+        if not view.choices.in_view or pca is None or max(components) > len(pca.components):
+            return None
+        if view.result.table.P is not view.model.W_pos:  # the result is still another model's
+            return None
+        changed = changed_rows(view)
+        first, last = pca.positions
+        last = min(last, view.result.table.length - 1)
+        if changed is None or last <= first:
+            return None
+        basis = pca.components[[number - 1 for number in components]]
+        points = (changed[first : last + 1] - pca.mean) @ basis.T
+        return Guide(
+            pca,
+            components,
+            lines=(points,),
+            points=points,
+            matched=np.arange(first, last + 1),
+            ghost=True,
+            caption=f"{named(view.choices.change)}; pale: as it is",
+        )
+
+
+# ---- what a change does to the table ---------------------------------------------------------
+
+
+def changed_rows(view: View) -> Array | None:
+    """Return the changed table; None if the change is impossible, or needs what is not here."""
+    try:
+        return find_change(view.choices.change)(view.result.table)
+    except EmergentError:
+        return None
+
+
+def moves(view: View) -> np.ndarray:
+    """Return how far each row moves, (n_positions,); zero where a change is not known."""
+    P, changed = view.result.table.P, changed_rows(view)
+    return np.zeros(len(P)) if changed is None else np.linalg.norm(changed - P, axis=1)
+
+
+def _moves(view: View) -> Plot:
+    moved = moves(view)
+    positions: np.ndarray = np.arange(len(moved))
+    color = SERIES[view.theme.name][0]
+    mean = float(np.linalg.norm(view.result.table.P, axis=1)[1:].mean())
+
+    def hover(_: int, at: int) -> str:
+        share = format_percent(float(moved[at]) / mean) if mean else "–"
+        distance = format_number(float(moved[at]))
+        return f"{view.at(at)}: moved by {distance}, {share} of the mean norm"
+
+    return Plot(
+        "How far rows move",
+        Axis("position", whole=True),
+        Axis("‖p′ − p‖", span=(0.0, 1.05 * max(float(moved.max()), LEAST_MOVE * mean))),
+        [Curve(positions, moved, color, width=1.5)],
+        hover=hover,
+        over="position",
+        veiled=True,
+        least_width=WIDE,
+    )
+
+
+# ---- what it costs ---------------------------------------------------------------------------
+
+
+def _losses(view: View) -> Plot:
+    """Return the plot of the loss against the number of components."""
+    result, theme = view.result, view.theme
+    found = sorted(
+        (number, one)
+        for name, one in result.found.items()
+        if (number := kept(name)) is not None and not one.why
+    )
+    chosen = kept(view.choices.change)
+    last = min(MOST_COMPONENTS, result.table.P.shape[1])
+    x = Axis("components kept", whole=True, span=(0.0, float(last)))
+    y = Axis(LOSS if result.baseline is not None or not result.complete else STATES)
+    rules = [Rule(float(chosen), "x", style="solid")] if chosen is not None else []
+    stops: np.ndarray = np.arange(last + 1)
+    if not found:
+        shares = result.shares[: last + 1]
+        pending = result.run is not None and not result.failure
+        return Plot(
+            "Loss by components", x, Axis("share of P’s variance", span=(0.0, 1.05)),
+            [Curve(stops.astype(float), shares, theme.muted, width=1.5, dots=True)], rules,
+            hover=lambda _, at: f"{at} components hold {format_percent(float(shares[at]))}",
+            readings=[Reading("…" if pending else NOT_MEASURED)],
+            scrubs="change", scrub_stops=stops, scrub_tip=SCRUB_TIP,
+        )  # fmt: skip
+    numbers = np.array([number for number, _ in found], float)
+    delta, low, high = (
+        np.array([getattr(one, name) for _, one in found]) for name in ("delta", "low", "high")
+    )
+    color = SERIES[theme.name][0]
+    effect = None if chosen is None else result.found.get(f"top {chosen}")
+    said = "" if effect is None else cost(result, effect)
+    return Plot(
+        "Loss by components",
+        x,
+        y,
+        [Curve(numbers, delta, color, width=1.5, dots=True)],
+        [*rules, Rule(0.0, "y", style="dotted")],
+        hover=lambda _, at: f"{int(numbers[at])} components: {cost(result, found[at][1])}",
+        bands=[Band(numbers, low, high, color)],
+        readings=[Reading("components", said, color)],
+        scrubs="change",
+        scrub_stops=stops,
+        scrub_tip=SCRUB_TIP,
+    )
+
+
+def cost(result: Effects, effect: Measured) -> str:
+    """Say what a change costs, with its interval."""
+    if effect.why:
+        return effect.why
+    low, high = (amount(result, value) for value in (effect.low, effect.high))
+    unit = " nats" if result.baseline is not None or not result.complete else ""
+    return f"{amount(result, effect.delta, signed=True)}{unit} ({low} to {high})"
+
+
+def amount(result: Effects, value: float, *, signed: bool = False) -> str:
+    """Write an effect: nats per token, or an encoder's share."""
+    if math.isnan(value):
+        return "–"
+    if result.complete and result.baseline is None:
+        return format_percent(value)
+    return ("+" if signed and value > 0 else "") + format_number(value, 3)
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+_NAMES = {
+    "top 0": "no positions: their mean everywhere",
+    "top 1": "only the first component",
+    "fitted helix": "the fitted helix, and nothing else",
+    "equal norms": "all rows of equal norm",
+    "scrambled norms": "norms varying by a third",
+    "random turn": "turned by a random rotation",
+    "into E": "turned into the tokens’ directions",
+    "stretched": "stretched to twice the length",
+    "without position 0": "position 0 like position 1",
+}
+
+
+def named(change: str) -> str:
+    """Describe a change in words."""
+    if change in _NAMES:
+        return _NAMES[change]
+    number = kept(change)
+    if number is not None:
+        return f"only the first {number} components"
+    what, _, rest = change.partition(" ")
+    if what == "without":
+        return f"without components {rest.replace('-', '–')}"
+    if what == "blocks":
+        return f"{change.partition('of ')[2]} neighbours averaged"
+    if what == "shift":
+        return f"{rest} position{'' if rest == '1' else 's'} later"
+    factors = helix_factors(change)
+    if factors is not None:
+        return "the fitted helix, {:g} × radius, {:g} × pitch".format(*factors)
+    return change
