@@ -11,6 +11,10 @@ SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 COUNTERS = ("position", *SIZES)
 
 
+SAMPLE_TEXTS = "sample"
+"""Stands for the texts that come with Helixscope."""
+
+
 class EmergentError(HelixscopeError):
     """Positions inside a model cannot be measured: its network, the texts, or the memory."""
 

@@ -6,7 +6,7 @@ import os
 import traceback
 from dataclasses import replace
 
-from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
 from geometry.checkpoints.plain_text import visible
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.services.loading import whole_name
@@ -60,7 +60,8 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     if isinstance(error, Offline):
         retry = not is_offline_by_environment()
         advice = ONLINE if retry else UNSET
-    return Notice(text, advice, details, candidates, source, retry, whole)
+    inside = bool(source) and isinstance(error, NoPositionalEmbeddings)
+    return Notice(text, advice, details, candidates, source, retry, whole, inside)
 
 
 def compared_notice(error: Exception, what: str) -> Notice:
@@ -70,7 +71,7 @@ def compared_notice(error: Exception, what: str) -> Notice:
     """
     notice = notice_of(error, what)
     retry = notice.retry or isinstance(error, FileChanged)
-    return replace(notice, candidates=(), beside=True, whole=0, retry=retry)
+    return replace(notice, candidates=(), beside=True, whole=0, retry=retry, inside=False)
 
 
 def _details(error: HelixscopeError, source: str) -> str:

@@ -98,6 +98,7 @@ class Notice:
     # Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
     # unknown.
     whole: int = 0
+    inside: bool = False  # Whether to offer to measure the positions inside the source
     beside: bool = False  # Whether it is about models beside the open one
     # The model whose file has changed, which a button opens again.
     again: PositionalModel | None = None

@@ -75,6 +75,9 @@ COMMANDS = (
             needs_model=True),
     Command("work_offline", "File", "Work offline", "Ctrl+Shift+W",
             "Make no network requests; models downloaded before still open", checkable=True),
+    Command("measure_inside", "File-", "Measure positions inside a model…", "Ctrl+Shift+I",
+            "Measure the positions in each layer of any transformer, from forward passes over "
+            "texts"),
     Command("open_work", "File-", "Open project…", "Ctrl+Alt+O",
             "Open a saved project: a model with its view, panels and selection"),
     Command("save_work", "File", "Save project", "Ctrl+Alt+S",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gui.window.empty_state import EmptyState
     from gui.window.guide.opener import GuideOpener
     from gui.window.lesson_player import LessonPlayer
+    from gui.window.measure_inside import InsideMeasurer
     from gui.window.notice_bar import NoticeBar
     from gui.window.recent_menu import RecentMenu
     from gui.window.save_turntable import TurntableSaver
@@ -86,6 +87,7 @@ class MainWindow(HostWindow):
     pictures: PictureSaver
     work: WorkSaver
     turntables: TurntableSaver
+    inside: InsideMeasurer
     bookmarks: BookmarkKeeper
     guide: GuideOpener
     keys: KeyChanger
@@ -306,6 +308,7 @@ class MainWindow(HostWindow):
         self.results.stop()
         self.films.close()
         self.pictures.close()
+        self.inside.close()
         self.work.release()
         self.bookmarks.release()
         self.undo.close()

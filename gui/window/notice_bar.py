@@ -21,6 +21,7 @@ class NoticeBar(Panel):
     # str, str: for a source of unknown architecture: the source, and the tensor to use as
     # positions.
     tableRequested = Signal(str, str)
+    insideRequested = Signal(str)  # To measure the positions inside this source
     retryRequested = Signal()  # The user wants to retry, or to open a changed model again
     wholeRequested = Signal()  # The user agrees to the download of a whole file
 
@@ -37,6 +38,9 @@ class NoticeBar(Panel):
         self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
         self.retry_button = QPushButton("Try again")
         self.retry_button.clicked.connect(lambda: self.retryRequested.emit())
+        self.inside_button = QPushButton("Measure inside…")
+        self.inside_button.setToolTip("Measure the positions in each of its layers")
+        self.inside_button.clicked.connect(self._measure_inside)
         self.tables_button = QPushButton("Choose the table…")
         self.tables_button.clicked.connect(self._choose_table)
         self.details_button = QPushButton("Details…")
@@ -48,7 +52,8 @@ class NoticeBar(Panel):
         self.close_button.clicked.connect(self.dismissed)
         words = vbox(self._text, self._advice, spacing=0)
         hbox(
-            (words, 1), self.whole_button, self.retry_button, self.tables_button,
+            (words, 1), self.whole_button, self.retry_button, self.inside_button,
+            self.tables_button,
             self.details_button, self.close_button,
             parent=self, margins=(2 * GRID, GRID, GRID, GRID),
         )  # fmt: skip
@@ -72,8 +77,13 @@ class NoticeBar(Panel):
         self.whole_button.setVisible(notice.whole != 0)
         self.retry_button.setText("Try again" if notice.again is None else "Open again")
         self.retry_button.setVisible(notice.retry or notice.again is not None)
+        self.inside_button.setVisible(notice.inside)
         self.tables_button.setVisible(bool(notice.candidates))
         self.details_button.setVisible(bool(notice.details))
+
+    def _measure_inside(self) -> None:
+        if self.session.notice is not None:
+            self.insideRequested.emit(self.session.notice.source)
 
     def _choose_table(self) -> None:
         notice = self.session.notice

@@ -32,6 +32,7 @@ from gui.window.guide.opener import GuideOpener
 from gui.window.layout import apply_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
+from gui.window.measure_inside import InsideMeasurer
 from gui.window.notice_bar import NoticeBar
 from gui.window.recent_menu import RecentMenu
 from gui.window.result_docks import ResultDocks
@@ -101,6 +102,7 @@ def build_parts(
     window.work = WorkSaver(window, lambda path: window.bookmarks.for_file(path))
     window.films = FilmSaver(window, window.viewport, session, controller)
     window.turntables = TurntableSaver(window)
+    window.inside = InsideMeasurer(window)
     centre = _build_centre(window)
     for dock in DOCKS:
         _build_dock(window, dock)
@@ -248,6 +250,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "export_scene": partial(exports.export_scene, window),
         "save_turntable": window.turntables.ask,
         "export_data": partial(exports.export_data, window),
+        "measure_inside": lambda: window.inside.ask(),
         "copy_window": partial(exports.copy_window, window),
         "open_work": window.work.open,
         "save_work": window.work.save,
@@ -378,6 +381,7 @@ def connect_centre(window: MainWindow) -> None:
     window.notice_bar.tableRequested.connect(
         lambda source, table: controller.open(source, table=table)
     )
+    window.notice_bar.insideRequested.connect(window.inside.ask)
     window.notice_bar.retryRequested.connect(controller.retry)
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
 

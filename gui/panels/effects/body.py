@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFileDialog,
     QFrame,
     QPushButton,
     QSpinBox,
@@ -28,7 +25,6 @@ from gui.panels.effects.spec import (
     LEAST_WINDOWS,
     MOST_LENGTH,
     MOST_WINDOWS,
-    SAMPLE,
     Choices,
     EffectsPanel,
     View,
@@ -41,13 +37,13 @@ from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox
-from gui.widgets.drop_down import DropDown
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.position_rows import Index, TitledRows
 from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.table_text import Column
+from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
@@ -69,7 +65,6 @@ HELIX = (
     ("radius", "Radius", Scale(0, 3, 2), "Radius of the helix, as a multiple of the fitted one"),
     ("pitch", "Pitch", Scale(0, 3, 2), "Climb of the helix, as a multiple of the fitted one"),
 )
-FILE, FOLDER = "file", "folder"
 TEXTS_TIP = (
     "The texts that run through the network: the pages of this guide, or your own text file, or a "
     "folder of .txt and .md files. More windows make the intervals smaller."
@@ -185,14 +180,12 @@ class TextSettings(QFrame):
         super().__init__(parent, Qt.WindowType.Popup)
         self.setProperty("role", "palette")
         self.setAccessibleName("Texts")
-        self.source = DropDown()
-        self.source.setAccessibleName("Texts")
-        self.source.activated.connect(self._on_source)
+        self.source = TextsChoice()
+        self.source.chosen.connect(lambda texts: self.chosen.emit("texts", texts))
         self.windows = _number("Windows of text", LEAST_WINDOWS, MOST_WINDOWS)
         self.length = _number("Tokens of a window", LEAST_LENGTH, MOST_LENGTH)
         self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
         self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
-        self._texts = SAMPLE
         rows = grid(self, 2 * GRID, GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID))
         fields = (("Texts", self.source), ("Windows", self.windows), ("Tokens", self.length))
         for row, (name, field) in enumerate(fields):
@@ -209,30 +202,11 @@ class TextSettings(QFrame):
 
     def show_settings(self, choices: Choices, n_positions: int) -> None:
         """Show choices without reporting a change."""
-        self._texts = choices.texts
-        with QSignalBlocker(self.source):
-            self.source.clear()
-            self.source.addItem("Sample texts", SAMPLE)
-            if choices.texts != SAMPLE:
-                self.source.addItem(Path(choices.texts).name, choices.texts)
-            self.source.addItem("Text file…", FILE)
-            self.source.addItem("Folder…", FOLDER)
-            self.source.setCurrentIndex(max(self.source.findData(choices.texts), 0))
+        self.source.show_value(choices.texts)
         with QSignalBlocker(self.length), QSignalBlocker(self.windows):
             self.length.setMaximum(max(n_positions, LEAST_LENGTH))
             self.length.setValue(choices.length or usual_length(n_positions))
             self.windows.setValue(choices.windows)
-
-    def _on_source(self, index: int) -> None:
-        wanted = self.source.itemData(index)
-        if wanted == FILE:
-            filters = "Texts (*.txt *.md);;All files (*)"
-            wanted, _ = QFileDialog.getOpenFileName(self.parentWidget(), "Texts", filter=filters)
-        elif wanted == FOLDER:
-            wanted = QFileDialog.getExistingDirectory(self.parentWidget(), "Folder of texts")
-        self.source.setCurrentIndex(max(self.source.findData(self._texts), 0))
-        if wanted:
-            self.chosen.emit("texts", wanted)
 
 
 class ChangeRows(TitledRows):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.emergent.interventions import MOST_COMPONENTS, find_change, helix_factors
-from geometry.emergent.settings import EmergentError
+from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
 from gui.panels.choices import Number, Saved, Toggle, whole_number
 from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured, usual_length
 from gui.panels.kit import PanelSpec, Scope, joined
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 
-SAMPLE = "sample"
-"""The texts that come with Helixscope."""
 LONGEST_PATH = 4096
 WINDOWS = 64
 """Windows of text, at first."""
 LEAST_WINDOWS, MOST_WINDOWS = 4, 4096
 LEAST_LENGTH, MOST_LENGTH = 20, 65_536
-WIDE = 560
+WIDE = 440
 """Least width of the plots with that of the rows, in pixels."""
 LEAST_MOVE = 1e-3
 """Of rows, as a share of their mean norm, that fills the plot: less is rounding."""
@@ -60,7 +58,7 @@ class Choices:
 
     change: str = "top 3"
     in_view: bool = True
-    texts: str = SAMPLE
+    texts: str = SAMPLE_TEXTS
     windows: int = WINDOWS
     length: int = 0
     run: EffectsRun | None = None
@@ -85,7 +83,7 @@ def _are_texts(value: object) -> bool:
     return (
         isinstance(value, str)
         and len(value) < LONGEST_PATH
-        and (value == SAMPLE or Path(value).is_absolute())
+        and (value == SAMPLE_TEXTS or Path(value).is_absolute())
     )
 
 

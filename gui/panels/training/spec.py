@@ -12,9 +12,9 @@ from geometry.checkpoints.errors import SourceError
 from geometry.history.last_position import NEIGHBOURS
 from geometry.history.origins import find_history
 from geometry.measures.overlaps import HEAVIEST
-from geometry.models.layer_tables import RESOLVED, LayerTables
+from geometry.models.layer_tables import RESOLVED, LayerStore, LayerTables
 from geometry.models.model import PositionalModel
-from gui.panels.choices import Choice, MenuEntry, Option, Shared
+from gui.panels.choices import Choice, MenuEntry, Option, Saved, Shared
 from gui.panels.intents import SaveCoordinates, SaveTimelapse
 from gui.panels.kit import PanelSpec, Scope
 from gui.panels.kit import View as AnyView
@@ -71,6 +71,8 @@ class Choices:
         The third plot in narrow panels.
     basis, snapshot, selection, gathered
         The session's.
+    by_layer
+        Whether the open model's snapshots are layers.
     """
 
     third: Literal["turns", "loss", "sparsity"] = "turns"
@@ -78,6 +80,7 @@ class Choices:
     snapshot: int | None = None
     selection: tuple[int, ...] = ()
     gathered: History | None = None
+    by_layer: bool = False
 
 
 View = AnyView[Choices, Training]
@@ -150,12 +153,23 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         Shared(field="snapshot", animated=True),
         Shared(field="selection"),
         Shared(field="gathered"),
+        Saved(field="by_layer", kept=False, check=lambda value: isinstance(value, bool)),
     )
     menu = (
         MenuEntry("Save time-lapse…", SaveTimelapse),
         MenuEntry("Save coordinates…", SaveCoordinates),
     )
     body = "gui.panels.training.body:TrainingBody"
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Note whether its snapshots are layers."""
+        by_layer = isinstance(model.store, LayerStore)
+        return replace(super().choices_for(model, choices), by_layer=by_layer)
+
+    def headline(self, choices: Choices) -> tuple[str, str, str]:
+        if choices.by_layer:
+            return "pos(layer)", "the curve in each layer", self.explanation
+        return self.formula, self.meaning, self.explanation
 
     def question(self, scope: Scope, choices: Choices) -> TrainingOf:
         return TrainingOf(scope.positions, choices.gathered)

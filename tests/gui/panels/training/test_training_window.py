@@ -119,7 +119,7 @@ def test_escape_while_helices_are_fitted_keeps_the_history_and_a_tab_in_front_go
     window.focus_on("training")
     window.viewport.interactor.setFocus()
     go_on.release()
-    qtbot.waitUntil(lambda: len(fitted) == waits_at + 1)
+    qtbot.waitUntil(lambda: len(fitted) > waits_at)  # by one, or by one more that was under way
     QTest.keyClick(window.viewport.interactor, Qt.Key.Key_Escape)
     go_on.release(100)
     assert ended.wait(60)

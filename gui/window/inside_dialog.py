@@ -1,0 +1,219 @@
+"""The dialog that asks what to measure inside a model, and shows the progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLayout,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from geometry.emergent.settings import COUNTERS, PositionsSettings
+from gui.style.theme import GRID, format_count
+from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
+from gui.widgets.texts_choice import TextsChoice
+from gui.widgets.tooltips import wrapped
+
+if TYPE_CHECKING:
+    from geometry.emergent.worker import Told
+
+WIDTH = 62 * GRID
+ABOUT = (
+    "Runs texts through the network and measures, layer by layer, how much of the residual stream "
+    "depends on the position. It works without a table of positions: rotary, ALiBi, relative or "
+    "none. Models have to be on this machine."
+)
+_USUAL = PositionsSettings("", "")
+_COUNTERS = {
+    "position": "Position", "sentence": "Sentence", "word": "Word in the sentence",
+    "line": "Character in the line", "brackets": "Bracket depth", "newline": "Since the newline",
+}  # fmt: skip
+_DEVICES = ("cpu", "cuda", "mps")
+
+
+class InsideDialog(QDialog):
+    """Settings of a measurement, and its progress; it does not block the window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Positions inside a model")
+        self.setModal(False)
+        self.running = False
+        self.measureRequested: Callable[[PositionsSettings, Path, str], None] = lambda *_: None
+        self.stopRequested: Callable[[], None] = lambda: None
+        self.source, self.out = QLineEdit(), QLineEdit()
+        self.source.setAccessibleName("Model")
+        self.source.setPlaceholderText("sample, a folder, a GGUF file, or a downloaded model")
+        self.out.setAccessibleName("Result folder")
+        self._named = ""
+        self.source.textChanged.connect(self._on_source)
+        self.texts = TextsChoice()
+        self.texts.failed.connect(self.say)
+        self.windows = _number("Windows of text", 4, 100_000, _USUAL.texts_at_most)
+        self.length = _number("Tokens of a window", 20, 65_536, _USUAL.length)
+        self.device = DropDown()
+        self.device.setAccessibleName("Device")
+        self.device.addItems(_DEVICES)
+        self.counters = {name: QCheckBox(_COUNTERS[name]) for name in COUNTERS}
+        for name, box in self.counters.items():
+            box.setChecked(name in _USUAL.counters)
+        self.control = QCheckBox("Also a network with random weights")
+        self.control.setChecked(_USUAL.control)
+        self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Windows done")
+        self.said = label("", "muted", wrap=True)
+        self.buttons = QDialogButtonBox()
+        self.measure = self.buttons.addButton("Measure", QDialogButtonBox.ButtonRole.ActionRole)
+        self.measure.setDefault(True)
+        self.measure.clicked.connect(self._on_measure)
+        self.stop = self.buttons.addButton("Stop", QDialogButtonBox.ButtonRole.ActionRole)
+        self.stop.clicked.connect(lambda: self.stopRequested())
+        self.buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        self.buttons.rejected.connect(self.reject)
+        self._lay_out()
+        self.show_running(False)
+
+    def _lay_out(self) -> None:
+        browse, folder = QPushButton("Folder…"), QPushButton("Folder…")
+        for button in (browse, folder):
+            button.setAutoDefault(False)
+        browse.clicked.connect(lambda: _choose(self, self.source))
+        folder.clicked.connect(lambda: _choose(self, self.out))
+        boxes, self._fields = QWidget(), QWidget()
+        places = grid(boxes, 2 * GRID, GRID // 2)
+        for number, box in enumerate(self.counters.values()):
+            places.addWidget(box, number // 2, number % 2)
+        sizes = hbox(
+            self.windows, label("windows of", "muted"), self.length, label("tokens", "muted"), 1,
+            spacing=GRID,
+        )  # fmt: skip
+        form = grid(self._fields, 2 * GRID, GRID)
+        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
+            ("Model", hbox((self.source, 1), browse, spacing=GRID)),
+            ("Texts", self.texts),
+            ("Size", sizes),
+            ("Counters", boxes),
+            ("Control", self.control),
+            ("Device", self.device),
+            ("Result", hbox((self.out, 1), folder, spacing=GRID)),
+        )
+        top = Qt.AlignmentFlag.AlignTop
+        for row, (name, part) in enumerate(rows):
+            form.addWidget(
+                label(name, "muted"), row, 0, top if part is boxes else Qt.AlignmentFlag(0)
+            )
+            if isinstance(part, QLayout):
+                form.addLayout(part, row, 1)
+            else:
+                form.addWidget(part, row, 1)
+        about = label(ABOUT, "muted", wrap=True)
+        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        column = vbox(
+            about, self._fields, self.bar, self.said, self.buttons,
+            parent=self, spacing=2 * GRID, margins=margins,
+        )  # fmt: skip
+        for words in (about, self.said):
+            words.setFixedWidth(WIDTH)
+        column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
+
+    # ---- what is shown -----------------------------------------------------------------------
+
+    def show_source(self, source: str) -> None:
+        """Ask about a model; the result of another one is not replaced."""
+        if source != self.source.text():
+            self.out.clear()
+        self.source.setText(source)
+
+    def show_running(self, running: bool) -> None:
+        """Show the settings, or that they are being measured."""
+        self.running = running
+        self._fields.setEnabled(not running)
+        self.measure.setVisible(not running)
+        self.stop.setVisible(running)
+        self.bar.setVisible(running)
+        self.say("Starting…" if running else "")
+        self.bar.setRange(0, 0)
+
+    def show_progress(self, told: Told) -> None:
+        """Show what the measurement does."""
+        counted = told.total > 1
+        self.bar.setRange(0, told.total if counted else 0)
+        self.bar.setValue(told.done)
+        done, total = format_count(told.done), format_count(told.total)
+        self.say(f"{told.what}: {done} of {total} windows" if counted else f"{told.what}…")
+
+    def say(self, text: str) -> None:
+        """Show a sentence below the settings."""
+        self.said.setText(text)
+        self.said.setVisible(bool(text))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Stop a measurement."""
+        self.stopRequested()
+        super().closeEvent(event)
+
+    def reject(self) -> None:
+        self.stopRequested()
+        super().reject()
+
+    # ---- what is wanted ----------------------------------------------------------------------
+
+    def settings(self) -> PositionsSettings:
+        """Return the chosen settings."""
+        return PositionsSettings(
+            self.source.text().strip(),
+            self.texts.value,
+            self.length.value(),
+            self.windows.value(),
+            tuple(name for name, box in self.counters.items() if box.isChecked()),
+            control=self.control.isChecked(),
+        )
+
+    def _on_source(self, text: str) -> None:
+        """Name the result after the model, unless the user has named it."""
+        self.measure.setEnabled(bool(text.strip()))
+        if self.out.text() in ("", self._named):
+            place = QStandardPaths.writableLocation(
+                QStandardPaths.StandardLocation.DocumentsLocation
+            )
+            name = Path(text.strip().rstrip("/\\")).name.replace("@", " ") or "model"
+            self._named = str(Path(place or Path.home()) / "Helixscope" / f"{name} inside")
+            self.out.setText(self._named)
+
+    def _on_measure(self) -> None:
+        out = Path(self.out.text().strip() or self._named).expanduser()
+        self.measureRequested(self.settings(), out, self.device.currentText())
+
+
+def _choose(parent: QWidget, field: QLineEdit) -> None:
+    found = QFileDialog.getExistingDirectory(parent, field.accessibleName(), field.text())
+    if found:
+        field.setText(found)
+
+
+def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
+    made = QSpinBox()
+    made.setRange(least, most)
+    made.setValue(value)
+    made.setAccessibleName(name)
+    made.setToolTip(wrapped(name))
+    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    made.setFixedWidth(9 * GRID)
+    return made
