@@ -29,9 +29,26 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
     assert shift["why_null"].startswith("A shift by 400")
 
 
+def test_it_changes_pos_in_a_layer(tmp_path, capsys):
+    texts = ("--texts", GUIDE, "--length", "64", "--texts-at-most", "8")
+    assert run("positions", "sample", "--out", tmp_path / "inside", "--no-control", *texts) == 0
+    out = tmp_path / "effects.json"
+    assert run("intervene", "sample", *texts, "--layer", tmp_path / "inside" / "layer 1",
+               "--changes", "identity,top 0,shift 1", "--out", out) == 0  # fmt: skip
+    printed = capsys.readouterr()
+    assert "Changed is pos in layer 1." in printed.err
+    assert "shift 1: A shift by 1 needs 65 positions; there are 64." in printed.err
+    content = json.loads(out.read_text("utf-8"))
+    assert content["layer"] == 1
+    same, none, _ = content["changes"]
+    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0}
+    assert none["delta"] > 0.01
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
+        (["--layer", "resources/layer 1"], 1, "is no finished run of `helixscope positions`"),
         (["--changes", "bottom 3"], 1, "There is no change 'bottom 3'"),
         (["--out", "effects.csv"], 2, "must end in .json"),
     ],

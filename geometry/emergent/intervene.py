@@ -1,9 +1,13 @@
-"""What positions do: the loss of a network after its table of positions was changed."""
+"""What positions do: the loss of a network after its positions were changed.
+
+Either its table of positions is changed, or pos(t) in a layer of its residual stream, as a run of
+``helixscope positions`` has measured it: h(c, t) becomes h(c, t) + changed(t) − pos(t).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.emergent.interventions import Table, find_change
+from geometry.emergent.layers import kept_rows
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
+from geometry.models.layer_tables import find_layers, read_layers
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from geometry.pca.components import Array
@@ -62,11 +68,33 @@ class Effects:
         In the order of the changes.
     windows
         Number of windows of text.
+    layer
+        Of the residual stream, where pos was changed; None if the table of positions was.
     """
 
     baseline: float | None
     effects: tuple[Effect, ...]
     windows: int
+    layer: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """Where positions are changed.
+
+    Attributes
+    ----------
+    table
+        What changes are made of.
+    put
+        Puts a changed table into the network while a block runs.
+    layer
+        Of the residual stream; None for the table of positions.
+    """
+
+    table: Table
+    put: Callable[[Array], AbstractContextManager[None]]
+    layer: int | None = None
 
 
 def intervene(
@@ -74,6 +102,7 @@ def intervene(
     texts: Path | str,
     changes: Sequence[str],
     *,
+    layer: str | None = None,
     length: int = 512,
     texts_at_most: int = 64,
     seed: int = 0,
@@ -86,11 +115,16 @@ def intervene(
     Parameters
     ----------
     source
-        A model with a table of positions, complete on this machine.
+        A model that is complete on this machine; with a table of positions, unless ``layer`` is
+        given.
     texts
         A file, or a folder of .txt and .md files.
     changes
         Names, see :func:`geometry.emergent.interventions.find_change`.
+    layer
+        The folder of a finished run of ``helixscope positions`` of this model, with "/layer 3" for
+        a layer of the residual stream, whose pos(t) is changed in place of the table; without, for
+        the one in which the halves of its texts agree most.
     length, texts_at_most, seed, device
         As for :func:`geometry.emergent.positions_run.measure_positions`.
     tell
@@ -101,17 +135,19 @@ def intervene(
     Raises
     ------
     HelixscopeError
-        The network cannot be loaded or has no table of positions, a change is unknown, or the
-        texts are too short.
+        The network cannot be loaded or has no table of positions, the run is of another model, a
+        change is unknown, or the texts are too short.
     """
     wanted = [(name, find_change(name)) for name in changes]
-    model = open_source(source)
+    model = open_source(source) if layer is None else None
     network = load_network(source, device=device, head=True)
-    weight, first = find_table(network, model)
     size = min(length, network.longest or length)
-    windows = draw_windows(find_texts(Path(texts)), network.splitter, size, texts_at_most, seed)
-    table = Table(model.W_pos, size, _embeddings(model), seed)
-    say, note = tell or (lambda *_: None), found or (lambda _: None)
+    if model is None:
+        place, size = _layer_place(network, str(layer), size, seed)
+    else:
+        place = _table_place(network, model, size, seed)
+    windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
+    say = tell or (lambda *_: None)
     say("as it is", 0, len(wanted))
     states: list[Array] = []
     plain = _measure(network, windows, device, keep=states)
@@ -119,18 +155,69 @@ def intervene(
     for done, (name, change) in enumerate(wanted):
         say(name, done, len(wanted))
         try:
-            changed = change(table)
+            changed = change(place.table)
         except EmergentError as error:
             nothing = float("nan")
             effects.append(Effect(name, nothing, nothing, nothing, str(error)))
-        else:
-            with _replaced(weight, first, changed):
-                values = _measure(network, windows, device, against=states)
-            deltas = values - plain if network.head else values
-            effects.append(Effect(name, *_interval(deltas, seed)))
-        note(effects[-1])
+            continue
+        with place.put(changed):
+            values = _measure(network, windows, device, against=states)
+        deltas = values - plain if network.head else values
+        effects.append(Effect(name, *_interval(deltas, seed)))
     baseline = float(plain.mean()) if network.head else None
-    return Effects(baseline, tuple(effects), len(windows))
+    return Effects(baseline, tuple(effects), len(windows), place.layer)
+
+
+def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, seed: int) -> Place:
+    """Return the network's table of positions, for windows of a size."""
+    weight, first = find_table(network, model)
+    table = Table(model.W_pos, size, _embeddings(model), seed)
+    return Place(table, lambda changed: _replaced(weight, first, changed))
+
+
+def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> tuple[Place, int]:
+    """Return a layer of a finished run, and the tokens of a window, at most those of the run's.
+
+    Raises
+    ------
+    EmergentError
+        There is no such run or layer, or it is one of another model.
+    """
+    import torch
+
+    found = find_layers(Path(path).expanduser())
+    if found is None:
+        raise EmergentError(
+            f"{path!r} is no finished run of `helixscope positions`.",
+            "Measure the positions of this model first.",
+        )
+    tables = read_layers(found[0])
+    n_layers, length, d_model = tables.shape
+    layer = tables.clearest() if found[1] is None else found[1]
+    if (tables.name, n_layers, d_model) != (network.name, network.n_layers, network.d_model):
+        raise EmergentError(
+            f"{path!r} has the positions of {tables.name}, not of {network.name}.",
+            "Measure the positions of this model.",
+        )
+    if layer >= n_layers:
+        raise EmergentError(
+            f"{tables.name} has the layers 0 to {n_layers - 1}; there is no layer {layer}."
+        )
+    before, after = len(network.splitter.before), len(network.splitter.after)
+    size = min(size, length)
+    # Special tokens at the end stand elsewhere in shorter windows; no position of theirs changes.
+    P = tables.table(layer).astype(np.float64)[: length - after]
+    special = tuple(range(before))
+    sinks = tuple(sorted({0, *special, *kept_rows(P, special)[1]}))
+    vectors = network.module.get_input_embeddings().weight.detach().float().cpu().numpy()
+    E = vectors if vectors.shape[1] == d_model else None
+    table = Table(P, size - after, E, seed, special=before, sinks=sinks)
+
+    def put(changed: Array) -> AbstractContextManager[None]:
+        by = (changed - P)[: table.length]
+        return network.moved(layer, torch.from_numpy(by))
+
+    return Place(table, put, layer), size
 
 
 def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, int]:

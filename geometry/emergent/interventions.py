@@ -1,7 +1,8 @@
-"""Changes of a table of positions, to see what the network loses by them.
+"""Changes of positions, to see what the network loses by them.
 
-Every change is a function of the table alone; outliers, such as position 0 of GPT-2, stay as they
-are unless the change is about them.
+Every change is a function of the rows alone: of a table of positions, or of pos(t) in a layer of
+the residual stream. Outliers, such as position 0 of GPT-2, stay as they are unless the change is
+about them.
 """
 
 from __future__ import annotations
@@ -44,19 +45,41 @@ class Table:
         Token embeddings.
     seed
         Of random changes.
+    special
+        Number of special tokens at the beginning, if the rows depend on them.
+    sinks
+        Positions of special tokens and attention sinks in a layer: their rows, of norms up to a
+        thousand times the others', are kept, and are not moved to or averaged with other positions.
     """
 
     P: Array
     length: int
     E: npt.NDArray[np.floating] | None = None
     seed: int = 0
+    special: int = 0
+    sinks: tuple[int, ...] = ()
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """Positions after the first that are no outliers, within a window."""
-        used = self.P[: self.length]
-        outliers = norm_profile(used).outliers
-        return np.setdiff1d(np.arange(1, self.length), outliers)
+        """Positions after the first that are no outliers or sinks, within a window."""
+        used = self.without_sinks()[: self.length]
+        outliers = {*norm_profile(used).outliers, *self.sinks}
+        return np.setdiff1d(np.arange(1, self.length), [*outliers])
+
+    def without_sinks(self) -> Array:
+        """Return a copy of the rows, with those of sinks replaced by the nearest others."""
+        if not self.sinks:
+            return self.P.copy()
+        others = np.setdiff1d(np.arange(len(self.P)), self.sinks)
+        nearest = np.abs(np.arange(len(self.P))[:, None] - others).argmin(axis=1)
+        filled: Array = self.P[others[nearest]]
+        return filled
+
+    def with_sinks(self, changed: Array) -> Array:
+        """Return a changed table with the rows of sinks as they were."""
+        sinks = [*self.sinks]
+        changed[sinks] = self.P[sinks]
+        return changed
 
     def components(self) -> tuple[Array, Array, Array]:
         """Return the mean of the rows, their coordinates (m, k), and components (k, d_model)."""
@@ -152,7 +175,7 @@ def into_tokens(table: Table) -> Array:
 
 def blocks(table: Table, size: int = BLOCK) -> Array:
     """Replace every block of neighbouring rows by its mean."""
-    return table.with_rows(average_blocks(table.P, size)[table.rows])
+    return table.with_rows(average_blocks(table.without_sinks(), size)[table.rows])
 
 
 def shifted(by: int, table: Table) -> Array:
@@ -162,23 +185,25 @@ def shifted(by: int, table: Table) -> Array:
             f"A shift by {by} needs {by + table.length} positions; there are {len(table.P)}.",
             "Use shorter windows.",
         )
-    changed = table.P.copy()
-    changed[: table.length] = table.P[by : by + table.length]
-    return changed
+    changed = table.without_sinks()
+    changed[: table.length] = changed[by : by + table.length].copy()
+    return table.with_sinks(changed)
 
 
 def stretched(table: Table) -> Array:
     """Double the length: every other row is the mean of its neighbours (Chen, 2306.15595)."""
     half = np.arange(table.length) / 2
     low, share = np.floor(half).astype(np.intp), (half % 1)[:, None]
-    changed = table.P.copy()
+    changed = table.without_sinks()
     high = np.minimum(low + 1, len(table.P) - 1)
-    changed[: table.length] = (1 - share) * table.P[low] + share * table.P[high]
-    return changed
+    changed[: table.length] = (1 - share) * changed[low] + share * changed[high]
+    return table.with_sinks(changed)
 
 
 def without_first(table: Table) -> Array:
     """Give position 0 the row of position 1."""
+    if table.special:
+        raise EmergentError("Position 0 holds a special token, which stays as it is.")
     changed = table.P.copy()
     changed[0] = table.P[1]
     return changed

@@ -104,6 +104,42 @@ class RunnableNetwork:
             for hook in hooks:
                 hook.remove()
 
+    @contextmanager
+    def moved(self, layer: int, by: torch.Tensor) -> Iterator[None]:
+        """Add vectors to the residual stream of a layer while the block runs.
+
+        Parameters
+        ----------
+        layer
+            As for :meth:`watched`.
+        by : (k, d_model)
+            Added at the first k positions of each text.
+        """
+
+        def sum_of(h: torch.Tensor) -> torch.Tensor:
+            changed = h.clone()
+            changed[:, : len(by)] += by.to(h.device, h.dtype)
+            return changed
+
+        def before(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if args:
+                return (sum_of(args[0]), *args[1:]), kwargs
+            return args, {**kwargs, "hidden_states": sum_of(kwargs["hidden_states"])}
+
+        def after(_module: Any, _args: Any, output: Any) -> Any:
+            if isinstance(output, tuple):
+                return sum_of(output[0]), *output[1:]
+            return sum_of(output)
+
+        if layer == 0:
+            hook = self.blocks[0].register_forward_pre_hook(before, with_kwargs=True)
+        else:
+            hook = self.blocks[layer - 1].register_forward_hook(after)
+        try:
+            yield
+        finally:
+            hook.remove()
+
 
 def load_network(
     source: str,

@@ -27,6 +27,14 @@ def intervene(
     ],
     texts: Annotated[Path, typer.Option(help="A text file, or a folder of .txt and .md files.")],
     out: Annotated[Path | None, typer.Option(help=".json file to write as well.")] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            metavar='"RUN/layer N"',
+            help="Change pos in this layer, as `positions` has measured it; default: the table.",
+            show_default=False,
+        ),
+    ] = None,
     length: Annotated[
         int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
     ] = 512,
@@ -44,9 +52,11 @@ def intervene(
 ) -> None:
     """Change the positions of a model, and measure what it loses by each change.
 
-    For a model with a learned table of positions. The loss is that of predicting the next token,
-    in nats per token; of an encoder it is the relative change of its last layer's states.
-    Intervals of 95 % are over the texts. Files of the model are never changed.
+    Either its learned table of positions is changed, or, of any model, pos in a layer of its
+    residual stream: the mean at each position, as the command positions has measured it. The loss
+    is that of predicting the next token, in nats per token; of an encoder it is the relative change
+    of its last layer's states. Intervals of 95 % are over the texts. Files of the model are never
+    changed.
     """
     from geometry.emergent.intervene import intervene as run
     from geometry.emergent.interventions import USUAL
@@ -57,8 +67,8 @@ def intervene(
     names = USUAL if changes is None else _names(changes)
     with run_bar() as tell:
         found = run(
-            source, texts, names, length=length, texts_at_most=texts_at_most, seed=seed,
-            device=device, tell=tell,
+            source, texts, names, layer=layer, length=length, texts_at_most=texts_at_most,
+            seed=seed, device=device, tell=tell,
         )  # fmt: skip
     print_table(("change", "effect", "from", "to"), [_row(found, one) for one in found.effects])
     if found.baseline is None:
@@ -66,6 +76,8 @@ def intervene(
     else:
         loss = format_number(found.baseline)
         note(f"Loss as it is: {loss} nats per token, over {found.windows} windows of text.")
+    if found.layer is not None:
+        note(f"Changed is pos in layer {found.layer}{' (the embedding)' * (found.layer == 0)}.")
     for one in found.effects:
         if one.why:
             note(f"{one.name}: {one.why}")
@@ -92,6 +104,7 @@ def _write(out: Path, found: Effects) -> None:
     content = {
         "baseline": found.baseline,
         "windows": found.windows,
+        **({} if found.layer is None else {"layer": found.layer}),
         "changes": [
             {
                 "name": one.name,

@@ -9,8 +9,10 @@ from geometry.emergent.intervene import find_table, intervene
 from geometry.emergent.network import load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import draw_windows, find_texts
+from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
 from geometry.models.sources import open_source
 
+WORDS = "\n".join(" ".join(f"w{i * j % 59}" for j in range(400)) for i in (1, 7, 11))
 CHANGES = ("identity", "top 128", "top 0", "fitted helix", "shift 10")
 
 
@@ -117,3 +119,165 @@ def test_a_network_without_a_table_is_a_sentence(write):
 def test_a_checkpoint_without_its_head_is_not_completed_at_random(write):
     with pytest.raises(EmergentError, match="is not complete: 1 tensors are missing, lm_head"):
         load_network(str(write("llama")), head=True)
+
+
+@pytest.fixture
+def words(tmp_path):
+    """A text of the words that small networks know."""
+    (tmp_path / "words.txt").write_text(WORDS, "utf-8")
+    return tmp_path / "words.txt"
+
+
+@pytest.fixture
+def run_of(tmp_path, write_safetensors):
+    """Write a run with planted positions: ``run_of(network, layers)``, its folder."""
+
+    def make(network, layers, special=()):
+        tables = np.asarray(layers, np.float32)
+        ones = np.ones(len(tables))
+        tensors = {
+            "half_a": tables, "half_b": tables, "windows": np.array([5, 5]),
+            "special": np.array(special, np.int64), "share": ones, "share_noise": ones,
+            "halves_cosine": np.arange(len(tables)) / len(tables),
+        }  # fmt: skip
+        from safetensors.numpy import save_file
+
+        folder = tmp_path / "run"
+        folder.mkdir(exist_ok=True)
+        about = {"format": FORMAT, "version": VERSION, "name": network.name, "source": ""}
+        save_file(tensors, folder / FILE_NAME, metadata=about)
+        return folder
+
+    return make
+
+
+def curve(n, d_model, seed=0):
+    """A curve in a few directions about a mean, without outliers."""
+    t = np.linspace(0, 3, n)[:, None] * np.arange(1, 5)
+    basis = np.linalg.qr(np.random.default_rng(seed).normal(size=(d_model, 8)))[0]
+    return np.concatenate([np.cos(t), np.sin(t)], axis=1) @ basis.T
+
+
+def with_table(folder, P):
+    """Put a table of positions into a checkpoint of GPT-2."""
+    from transformers import AutoModelForCausalLM
+
+    network = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        network.transformer.wpe.weight.copy_(torch.from_numpy(P))
+    network.save_pretrained(folder)
+
+
+def test_the_table_and_pos_in_layer_0_are_the_same_change(write, words, run_of):
+    """Of GPT-2, whose residual stream begins as token plus position."""
+    folder = write("gpt2", head=True)
+    P = curve(40, 32)
+    with_table(folder, P)
+    network = load_network(str(folder))
+    run = run_of(network, [P] * 4)
+    changes = ("top 0", "top 2", "without 1-3", "fitted helix", "random turn", "into E",
+               "without position 0")  # fmt: skip
+    options = {"length": 32, "texts_at_most": 6}
+    of_table = intervene(str(folder), words, changes, **options)
+    of_layer = intervene(str(folder), words, changes, layer=f"{run}/layer 0", **options)
+    assert (of_table.layer, of_layer.layer) == (None, 0)
+    assert of_table.baseline == of_layer.baseline
+    for one, other in zip(of_table.effects, of_layer.effects, strict=True):
+        assert other.name == one.name
+        assert one.high - one.low > 1e-4
+        expected = pytest.approx((one.delta, one.low, one.high), abs=1e-5)
+        assert (other.delta, other.low, other.high) == expected, one.name
+
+
+@pytest.mark.parametrize("kind", ["llama", "bloom", "gptj", "gpt2"])
+@pytest.mark.parametrize("layer", [0, 2, 3])
+def test_a_layer_is_changed_as_by_hand(kind, layer, write, words, run_of):
+    """The block's output with pos replaced by its mean, by a hook of our own."""
+    folder = write(kind, head=True)
+    network = load_network(str(folder), head=True)
+    pos = np.stack([5 * curve(24, 32, seed) for seed in range(4)])
+    run = run_of(network, pos)
+    found = intervene(
+        str(folder), words, ("identity", "top 0", "shift 4"), layer=f"{run}/layer {layer}",
+        length=24, texts_at_most=6,
+    )  # fmt: skip
+    same, none, shift = found.effects
+    assert (same.delta, same.low, same.high) == (0, 0, 0)
+    assert shift.why == "A shift by 4 needs 28 positions; there are 24."
+    windows = draw_windows(find_texts(words), network.splitter, 24, 6, seed=0)
+    tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
+    kept = pos[layer][1:]
+    by = torch.from_numpy(np.concatenate([[0 * kept[0]], kept.mean(axis=0) - kept])).float()
+    block = network.blocks[max(layer - 1, 0)]
+    if layer == 0:
+        hook = block.register_forward_pre_hook(lambda _, args: (args[0] + by, *args[1:]))
+    else:
+        hook = block.register_forward_hook(
+            lambda _, args, out: (out[0] + by, *out[1:]) if isinstance(out, tuple) else out + by
+        )
+    with torch.inference_mode():
+        changed = float(network.module(input_ids=tokens, labels=tokens).loss)
+        hook.remove()
+        plain = float(network.module(input_ids=tokens, labels=tokens).loss)
+    assert found.baseline == pytest.approx(plain, rel=1e-5)
+    assert abs(none.delta) > 1e-3
+    assert none.delta == pytest.approx(changed - plain, abs=1e-5)
+
+
+def test_an_attention_sink_stays_and_is_not_averaged_with_others():
+    P = 50 + curve(40, 8)
+    P[0] *= 1000
+    P[2] *= 300
+    table = module.Table(P, 30, sinks=(0, 2))
+    for name in ("blocks of 10", "stretched", "shift 3", "shift 1", "top 1"):
+        changed = module.find_change(name)(table)
+        np.testing.assert_array_equal(changed[[0, 2]], P[[0, 2]])
+        assert np.abs(changed[[1, *range(3, 30)]]).max() < 60, name
+    assert np.abs(module.find_change("without position 0")(table)[0]).max() < 60
+    with pytest.raises(EmergentError, match="special token"):
+        module.find_change("without position 0")(module.Table(P, 30, special=1, sinks=(0, 2)))
+
+
+def test_special_tokens_of_an_encoder_stay_where_windows_are_shorter(minilm_folder, guide, run_of):
+    network = load_network(str(minilm_folder))
+    pos = np.stack([curve(48, 384)] * 7)
+    pos[:, [0, 47]] *= 500
+    run = run_of(network, pos, (0, 47))
+    for length in (48, 40):
+        place, size = module._layer_place(network, f"{run}/layer 2", length, 0)
+        assert size == length
+        windows = draw_windows(find_texts(guide), network.splitter, length, 4, seed=0)
+        tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
+        plain = layer_2(network, tokens)
+        with place.put(module.find_change("top 0")(place.table)):
+            moved = layer_2(network, tokens)
+        ordinary = pos[2, 1 : length - 1]
+        if length == 48:
+            expected = ordinary.mean(axis=0) - ordinary
+            difference = moved[:, 1:-1] - plain[:, 1:-1]
+            np.testing.assert_allclose(difference, np.stack([expected] * 4), atol=1e-4)
+        assert np.abs(moved[:, 1:-1] - plain[:, 1:-1]).max() > 0.1
+        np.testing.assert_array_equal(moved[:, [0, -1]], plain[:, [0, -1]])
+    assert module._layer_place(network, str(run), 100, 0)[0].layer == 6, "where the halves agree"
+
+
+def layer_2(network, tokens):
+    """The residual stream in layer 2, (batch, length, d_model)."""
+    seen = {}
+    look = network.watched(lambda layer, h: seen.__setitem__(layer, h.numpy().copy()))
+    with look, torch.inference_mode():
+        network.module(input_ids=tokens)
+    return seen[2]
+
+
+def test_a_run_of_another_model_is_a_sentence(write, words, run_of, tmp_path):
+    folder = str(write("llama", head=True))
+    network = load_network(folder)
+    run = run_of(network, [curve(24, 32)] * 4)
+    for path, source, said in (
+        (run / "layer 4", folder, "there is no layer 4"),
+        (tmp_path, folder, "is no finished run of"),
+        (run, "sample", "not of sample"),
+    ):
+        with pytest.raises(EmergentError, match=said):
+            intervene(source, words, ("top 0",), layer=str(path), length=20, texts_at_most=4)
