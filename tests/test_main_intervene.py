@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.command_line import ROOT, run
@@ -27,6 +28,22 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
     assert none["low"] < none["delta"] < none["high"]
     assert shift["delta"] is shift["low"] is None
     assert shift["why_null"].startswith("A shift by 400")
+
+
+def test_it_measures_the_attention_of_heads(tmp_path, capsys):
+    out = tmp_path / "effects.json"
+    assert run("intervene", "sample", "--texts", GUIDE, "--length", "48", "--texts-at-most", "4",
+               "--changes", "identity,top 0,shift 400", "--attention",
+               "--out", out) == 0  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[-4:] == ["attention", "most", "in", "heads"]
+    same, none, shift = json.loads(out.read_text("utf-8"))["changes"]
+    assert np.shape(none["attention"]) == (2, 4)
+    assert not np.any(same["attention"])
+    assert 0.01 < np.max(none["attention"]) < 1
+    assert "attention" not in shift
+    at = np.unravel_index(np.argmax(none["attention"]), (2, 4))
+    assert f" {at[0]}.{at[1]} {np.max(none['attention']):.2f}, " in lines[2]
 
 
 def test_it_changes_pos_in_a_layer(tmp_path, capsys):

@@ -1,12 +1,14 @@
 """What positions do: the loss of a network after its positions were changed.
 
 Either its table of positions is changed, or pos(t) in a layer of its residual stream, as a run of
-``helixscope positions`` has measured it: h(c, t) becomes h(c, t) + changed(t) − pos(t).
+``helixscope positions`` has measured it: h(c, t) becomes h(c, t) + changed(t) − pos(t). Every batch
+of windows runs once as it is and once with each change, so that states and attention patterns of
+two passes are all that is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +49,10 @@ class Effect:
         layer's states; with the interval that resampled texts give. NaN if impossible.
     why
         Why the change is impossible for this model, as a sentence; else "".
+    attention
+        Of each head of each layer: the total variation distance of its attention from that without
+        the change, 0 for the same and 1 for disjoint attention, as a mean over windows and over
+        queries from position 1 on. Empty if not measured.
     """
 
     name: str
@@ -54,6 +60,16 @@ class Effect:
     low: float
     high: float
     why: str = ""
+    attention: tuple[tuple[float, ...], ...] = ()
+
+    def heads(self) -> list[tuple[int, int]]:
+        """Return all heads as layer and head, those whose attention changes most first."""
+        distances = {
+            (layer, head): distance
+            for layer, row in enumerate(self.attention)
+            for head, distance in enumerate(row)
+        }
+        return sorted(distances, key=lambda one: -distances[one])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +119,7 @@ def intervene(
     changes: Sequence[str],
     *,
     layer: str | None = None,
+    attention: bool = False,
     length: int = 512,
     texts_at_most: int = 64,
     seed: int = 0,
@@ -125,47 +142,70 @@ def intervene(
         The folder of a finished run of ``helixscope positions`` of this model, with "/layer 3" for
         a layer of the residual stream, whose pos(t) is changed in place of the table; without, for
         the one in which the halves of its texts agree most.
+    attention
+        Whether to measure how each head's attention changes.
     length, texts_at_most, seed, device
         As for :func:`geometry.emergent.positions_run.measure_positions`.
     tell
-        Called with the change under way, the number of those done, and of all; may raise to stop.
-    found
-        Called with each effect, when it is measured.
+        Called with the change under way, the number of forward passes done, and of all; may raise
+        to stop.
 
     Raises
     ------
     HelixscopeError
         The network cannot be loaded or has no table of positions, the run is of another model, a
-        change is unknown, or the texts are too short.
+        change is unknown, the texts are too short, or the memory is not enough.
     """
-    wanted = [(name, find_change(name)) for name in changes]
+    wanted = {name: find_change(name) for name in changes}
     model = open_source(source) if layer is None else None
-    network = load_network(source, device=device, head=True)
+    network = load_network(source, device=device, head=True, attention=attention)
     size = min(length, network.longest or length)
     if model is None:
         place, size = _layer_place(network, str(layer), size, seed)
     else:
         place = _table_place(network, model, size, seed)
     windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
+    changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
-    say("as it is", 0, len(wanted))
-    states: list[Array] = []
-    plain = _measure(network, windows, device, keep=states)
-    effects = []
-    for done, (name, change) in enumerate(wanted):
-        say(name, done, len(wanted))
-        try:
-            changed = change(place.table)
-        except EmergentError as error:
-            nothing = float("nan")
-            effects.append(Effect(name, nothing, nothing, nothing, str(error)))
-            continue
-        with place.put(changed):
-            values = _measure(network, windows, device, against=states)
-        deltas = values - plain if network.head else values
-        effects.append(Effect(name, *_interval(deltas, seed)))
-    baseline = float(plain.mean()) if network.head else None
+    batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
+    done, passes = 0, len(batches) * (1 + len(changed))
+    losses: list[Array] = []
+    found: dict[str, list[Array]] = {name: [] for name in changed}
+    distances: dict[str, list[list[Array]]] = {name: [] for name in changed}
+    for batch in batches:
+        say("as it is", done, passes)
+        plain = _forward(network, batch, device, attention)
+        losses.append(plain.values)
+        for name, rows in changed.items():
+            done += 1
+            say(name, done, passes)
+            with place.put(rows):
+                after = _forward(network, batch, device, attention)
+            found[name].append(_effect(network, plain.values, after.values))
+            distances[name].append(attention_distances(plain.patterns, after.patterns))
+        done += 1
+    nothing = float("nan")
+    effects = [
+        Effect(name, nothing, nothing, nothing, why[name]) if name in why else
+        Effect(name, *_interval(np.concatenate(found[name]), seed),
+               attention=_mean_distances(distances[name]))
+        for name in wanted
+    ]  # fmt: skip
+    baseline = float(np.concatenate(losses).mean()) if network.head else None
     return Effects(baseline, tuple(effects), len(windows), place.layer)
+
+
+def _made(
+    wanted: Mapping[str, Callable[[Table], Array]], table: Table
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Return changed tables by name, and why the others cannot be made."""
+    changed, why = {}, {}
+    for name, change in wanted.items():
+        try:
+            changed[name] = change(table)
+        except EmergentError as error:
+            why[name] = str(error)
+    return changed, why
 
 
 def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, seed: int) -> Place:
@@ -264,46 +304,86 @@ def _replaced(weight: torch.nn.Parameter, first: int, table: Array) -> Iterator[
             weight.copy_(before)
 
 
-def _measure(
-    network: RunnableNetwork,
-    windows: Sequence[Window],
-    device: str,
-    *,
-    keep: list[Array] | None = None,
-    against: Sequence[Array] = (),
-) -> Array:
-    """Return the loss of each window; of an encoder the relative change of its last states.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Pass:
+    """A forward pass over a batch.
 
-    Parameters
+    Attributes
     ----------
-    keep
-        Gets an encoder's last states of each batch.
-    against
-        Those without a change.
+    values
+        Losses, (batch,); of an encoder its last states, (batch, length, d_model).
+    patterns
+        Attention of each layer, (batch, n_heads, length, length); empty if not asked for.
     """
+
+    values: Array
+    patterns: tuple[torch.Tensor, ...]
+
+
+def _forward(
+    network: RunnableNetwork, batch: Sequence[Window], device: str, attention: bool
+) -> _Pass:
     import torch
 
-    found = []
-    for number, start in enumerate(range(0, len(windows), BATCH)):
-        batch = windows[start : start + BATCH]
-        tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
+    tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
+    asked = {"output_attentions": True} if attention else {}
+    try:
         with torch.inference_mode():
-            output = network.module(input_ids=tokens)
+            output = network.module(input_ids=tokens, **asked)
             if network.head:
                 losses = torch.nn.functional.cross_entropy(
                     output.logits[:, :-1].float().transpose(1, 2), tokens[:, 1:], reduction="none"
                 )
-                found.append(losses.mean(dim=1).cpu().double().numpy())
-                continue
-            last = output.last_hidden_state.float().cpu().double().numpy()
-        if keep is not None:
-            keep.append(last)
-        before = against[number] if against else last
-        spread = before - before.mean(axis=(0, 1))
-        found.append(
-            np.linalg.norm(last - before, axis=(1, 2)) / np.linalg.norm(spread, axis=(1, 2))
+                values = losses.mean(dim=1)
+            else:
+                values = output.last_hidden_state.float()
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise EmergentError(
+            "The memory is not enough for a forward pass.", "Use shorter windows."
+        ) from error
+    patterns = (output.attentions or ()) if attention else ()
+    if attention and (not patterns or any(one is None for one in patterns)):
+        raise EmergentError(
+            f"{network.name} does not return its attention.", "Measure the loss alone."
         )
-    return np.concatenate(found)
+    return _Pass(values.cpu().double().numpy(), tuple(patterns))
+
+
+def _effect(network: RunnableNetwork, plain: Array, changed: Array) -> Array:
+    """Return the change of each window's loss; of an encoder the relative one of its states."""
+    if network.head:
+        return changed - plain
+    spread = plain - plain.mean(axis=(0, 1))
+    difference: Array = np.linalg.norm(changed - plain, axis=(1, 2))
+    size: Array = np.linalg.norm(spread, axis=(1, 2))
+    return difference / size
+
+
+def attention_distances(
+    plain: Sequence[torch.Tensor], changed: Sequence[torch.Tensor]
+) -> list[Array]:
+    """Return how far each head's attention is from that without a change.
+
+    Parameters
+    ----------
+    plain, changed
+        Attention of each layer, (batch, n_heads, length, length); rows are queries and sum to 1.
+
+    Returns
+    -------
+    For each layer (batch, n_heads): the total variation distance, from 0 to 1, as a mean over
+    queries. That of position 0 is left out: with a causal mask it attends to itself alone.
+    """
+    return [
+        ((one - other).abs().sum(dim=-1) / 2)[..., 1:].mean(dim=-1).cpu().double().numpy()
+        for one, other in zip(plain, changed, strict=True)
+    ]
+
+
+def _mean_distances(batches: Sequence[Sequence[Array]]) -> tuple[tuple[float, ...], ...]:
+    """Return the mean over windows for each layer and head."""
+    by_layer = zip(*batches, strict=True)
+    return tuple(tuple(np.concatenate(one).mean(axis=0).tolist()) for one in by_layer)
 
 
 def _interval(values: Array, seed: int) -> tuple[float, float, float]:

@@ -148,6 +148,7 @@ def load_network(
     weights: Weights = "trained",
     seed: int = 0,
     head: bool = False,
+    attention: bool = False,
 ) -> RunnableNetwork:
     """Load a network from this machine.
 
@@ -164,6 +165,8 @@ def load_network(
         Of random weights.
     head
         Whether to load a causal language model with its head; encoders are loaded without.
+    attention
+        Whether the module can return its attention patterns, which takes more time and memory.
 
     Raises
     ------
@@ -175,7 +178,7 @@ def load_network(
     name = _name(source, place)
     with _quiet(), reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"):
         try:
-            return _load(name, source, place, device, weights, seed, head)
+            return _load(name, source, place, device, weights, seed, head, attention)
         except (OSError, ValueError, ImportError) as error:
             log.warning("%s cannot be loaded", place, exc_info=True)
             said = str(error).strip().partition("\n")[0].rstrip(".")
@@ -183,8 +186,9 @@ def load_network(
 
 
 def _load(
-    name: str, source: str, place: Path, device: str, weights: Weights, seed: int, head: bool
-) -> RunnableNetwork:
+    name: str, source: str, place: Path, device: str, weights: Weights, seed: int, head: bool,
+    attention: bool,
+) -> RunnableNetwork:  # fmt: skip
     import torch
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
@@ -206,8 +210,9 @@ def _load(
             module = kind.from_config(config, trust_remote_code=False)
     else:
         module, about = kind.from_pretrained(
-            folder, output_loading_info=True, dtype=torch.float32, **options
-        )
+            folder, output_loading_info=True, dtype=torch.float32,
+            attn_implementation="eager" if attention else None, **options,
+        )  # fmt: skip
         _check_complete(name, about)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()

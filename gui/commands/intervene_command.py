@@ -20,6 +20,9 @@ from gui.style.theme import format_number, format_percent
 if TYPE_CHECKING:
     from geometry.emergent.intervene import Effect, Effects
 
+HEADS = 3
+"""Printed for each change."""
+
 
 def intervene(
     source: Annotated[
@@ -47,6 +50,10 @@ def intervene(
             show_default=False,
         ),
     ] = None,
+    attention: Annotated[
+        bool,
+        typer.Option("--attention", help="Also measure how the attention of each head changes."),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
 ) -> None:
@@ -67,10 +74,11 @@ def intervene(
     names = USUAL if changes is None else _names(changes)
     with run_bar() as tell:
         found = run(
-            source, texts, names, layer=layer, length=length, texts_at_most=texts_at_most,
-            seed=seed, device=device, tell=tell,
+            source, texts, names, layer=layer, attention=attention, length=length,
+            texts_at_most=texts_at_most, seed=seed, device=device, tell=tell,
         )  # fmt: skip
-    print_table(("change", "effect", "from", "to"), [_row(found, one) for one in found.effects])
+    titles = ("change", "effect", "from", "to", *("attention", "most in heads") * attention)
+    print_table(titles, [_row(found, one) for one in found.effects])
     if found.baseline is None:
         note(f"Relative change of the last layer’s states, over {found.windows} windows of text.")
     else:
@@ -78,6 +86,11 @@ def intervene(
         note(f"Loss as it is: {loss} nats per token, over {found.windows} windows of text.")
     if found.layer is not None:
         note(f"Changed is pos in layer {found.layer}{' (the embedding)' * (found.layer == 0)}.")
+    if attention:
+        note(
+            "Attention: total variation distance from that without the change, 0 to 1, as a mean "
+            "over all heads, and in the three heads (layer.head, from 0) that change most."
+        )
     for one in found.effects:
         if one.why:
             note(f"{one.name}: {one.why}")
@@ -94,9 +107,21 @@ def _row(found: Effects, one: Effect) -> tuple[str, ...]:
     if one.why:
         return one.name, "–", "", ""
     numbers = (one.delta, one.low, one.high)
+    attention = _attention(one) if one.attention else ()
     if found.baseline is None:
-        return one.name, *(format_percent(number) for number in numbers)
-    return one.name, *(format_number(number, 4) for number in numbers)
+        return one.name, *(format_percent(number) for number in numbers), *attention
+    return one.name, *(format_number(number, 4) for number in numbers), *attention
+
+
+def _attention(one: Effect) -> tuple[str, str]:
+    """Return the mean distance, and the heads with the largest."""
+    heads = one.heads()
+    mean = sum(one.attention[layer][head] for layer, head in heads) / len(heads)
+    most = ", ".join(
+        f"{layer}.{head} {format_number(one.attention[layer][head], 2)}"
+        for layer, head in heads[:HEADS]
+    )
+    return format_number(mean, 2), most
 
 
 def _write(out: Path, found: Effects) -> None:
@@ -113,6 +138,7 @@ def _write(out: Path, found: Effects) -> None:
                     for name, value in (("delta", one.delta), ("low", one.low), ("high", one.high))
                 },
                 **({"why_null": one.why} if one.why else {}),
+                **({"attention": one.attention} if one.attention else {}),
             }
             for one in found.effects
         ],

@@ -119,7 +119,7 @@ def _number(value: float) -> str:
 def run_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     """Yield a progress callback: a bar on standard error, if that is a terminal.
 
-    It is called with what is under way, the number of windows or changes done, and of all.
+    It is called with what is under way, the number of windows or forward passes done, and of all.
     """
     if not has_terminal():
         yield None

@@ -281,3 +281,55 @@ def test_a_run_of_another_model_is_a_sentence(write, words, run_of, tmp_path):
     ):
         with pytest.raises(EmergentError, match=said):
             intervene(source, words, ("top 0",), layer=str(path), length=20, texts_at_most=4)
+
+
+ATTENTION = {"llama": 3, "bloom": 1, "gpt2": 0, "t5": 2}
+"""Networks, and a layer that is changed."""
+
+
+@pytest.mark.parametrize(("kind", "layer"), ATTENTION.items())
+def test_attention_changes_as_that_of_transformers(kind, layer, write, words, run_of):
+    """By hand: patterns with and without pos in the layer, and their total variation distance."""
+    folder = str(write(kind, head=kind != "t5"))
+    network = load_network(folder, head=True, attention=True)
+    run = run_of(network, np.stack([5 * curve(24, 32, seed) for seed in range(4)]))
+    path = f"{run}/layer {layer}"
+    same, none = intervene(
+        folder, words, ("identity", "top 0"), layer=path, attention=True,
+        length=24, texts_at_most=6,
+    ).effects  # fmt: skip
+    place, _ = module._layer_place(network, path, 24, 0)
+    windows = draw_windows(find_texts(words), network.splitter, 24, 6, seed=0)
+    tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
+
+    def patterns():
+        with torch.inference_mode():
+            found = network.module(input_ids=tokens, output_attentions=True).attentions
+        return np.stack([one.numpy() for one in found])
+
+    before = patterns()
+    with place.put(module.find_change("top 0")(place.table)):
+        after = patterns()
+    assert before.shape == (3, 6, 4, 24, 24)
+    expected = np.maximum(after - before, 0).sum(axis=-1)[..., 1:].mean(axis=(1, 3))
+    np.testing.assert_allclose(none.attention, expected, atol=1e-6)
+    assert not np.any(same.attention)
+    assert not np.any(expected[:layer]), "layers before the change are the same"
+    if layer < 3:
+        assert expected[layer:].min() > 1e-3
+        first = none.heads()[0]
+        assert expected[first] == expected.max()
+    assert len(none.heads()) == 12
+
+
+def test_the_distance_of_attention_is_from_0_to_1():
+    same = torch.eye(5).expand(2, 3, 5, 5)
+    other = same.roll(1, dims=-1)
+    half = (same + other) / 2
+    ((none,), (whole,), (some,)) = (
+        module.attention_distances([same], [one]) for one in (same, other, half)
+    )
+    assert none.shape == (2, 3)
+    assert (none == 0).all()
+    assert (whole == 1).all()
+    assert (some == 0.5).all()
