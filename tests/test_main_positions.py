@@ -6,6 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from geometry.emergent import published
+from geometry.emergent.positions_run import PositionsResult
+from geometry.emergent.published import KnownModel
 from gui.commands import positions_command
 from gui.commands.positions_command import remarks
 from tests.command_line import ROOT, run
@@ -54,7 +57,7 @@ def test_what_a_reader_must_know_is_said():
     good, weak, none = layer(0.95, 40), layer(0.5, 2400, (1, 2)), layer(0.0, None)
 
     def said(*layers, random=()):
-        return list(remarks(SimpleNamespace(layers=layers, random_weights=random, windows=(5, 5))))
+        return list(remarks(PositionsResult(layers, (), random, (5, 5))))
 
     assert said(good) == []
     assert said(good, weak) == [
@@ -66,6 +69,22 @@ def test_what_a_reader_must_know_is_said():
         "Not yet resolved in 1 of 1 layers with 10 texts: the halves have nothing in common."
     ]
     assert said(good, random=(good, weak))[-1].startswith("With random weights, pos is 5.0")
+
+
+def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch):
+    known = KnownModel("gpt2", 2, 128, {"stable rank": (2.05, 1.92)})
+    monkeypatch.setattr(published, "KNOWN", {"sample": known})
+    assert run("positions", "sample", "--texts", GUIDE, "--out", tmp_path / "out", "--length",
+               "48", "--texts-at-most", "16", "--no-control") == 0  # fmt: skip
+    printed = capsys.readouterr()
+    one, _ = json.loads((tmp_path / "out" / "positions.json").read_text())["published"]
+    title, *rows = printed.out.splitlines()[4:]
+    assert title.split()[:4] == ["layer", "quantity", "published", "ours"]
+    assert [row.split()[:4] for row in rows] == [
+        ["0", "stable", "rank", "2.050"], ["1", "stable", "rank", "1.920"],
+    ]  # fmt: skip
+    assert rows[0].split()[4:] == [f"{one['ours']:.3f}", f"{one['as_there']:.3f}"]
+    assert "Published by Song and Zhong, arXiv:2310.04861" in printed.err
 
 
 def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):

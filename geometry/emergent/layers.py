@@ -208,13 +208,18 @@ def _energy_in(found: Array, measured: Array, count: int) -> float:
 
 def _relative_norm(sums: Sums, layer: int, halves: Halves) -> float:
     """Return the ratio of spectral norms, each divided by the root of the number of tokens."""
-    tokens = int(sums.product_tokens[0])
-    mean = sums.product_mean[layer] / tokens
-    covariance = sums.products[layer] / tokens - np.outer(mean, mean)
-    largest = float(np.linalg.eigvalsh(covariance)[-1])
+    largest = largest_variance(sums, layer)
     first = np.mean([_energy_in(one, other, 1) for one, other in _both_ways(halves)])
     pos = max(float(first), 0.0) / len(halves.rows)
     return float(np.sqrt(pos / largest)) if largest > 0 else float("nan")
+
+
+def largest_variance(sums: Sums, layer: int) -> float:
+    """Return the variance of all tokens along their first component."""
+    tokens = int(sums.product_tokens[0])
+    mean = sums.product_mean[layer] / tokens
+    covariance = sums.products[layer] / tokens - np.outer(mean, mean)
+    return float(np.linalg.eigvalsh(covariance)[-1])
 
 
 def _context(sums: Sums, layer: int) -> float:

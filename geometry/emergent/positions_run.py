@@ -23,10 +23,12 @@ from geometry.emergent.counted import Counter, Counting
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import LayerPositions, measure_layer
 from geometry.emergent.network import RunnableNetwork, Weights, load_network
+from geometry.emergent.published import Compared, compare
 from geometry.emergent.record import (
     DESCRIPTION,
     counters_as_json,
     layers_as_json,
+    published_as_json,
     write_description,
     write_tensors,
 )
@@ -55,12 +57,15 @@ class PositionsResult:
         Layers of the same network with random weights; empty if not measured.
     windows
         Number of windows of the two halves.
+    published
+        Numbers that a paper gives for this network, beside ours.
     """
 
     layers: tuple[LayerPositions, ...]
     counters: tuple[tuple[Counter, ...], ...]
     random_weights: tuple[LayerPositions, ...]
     windows: tuple[int, int]
+    published: tuple[Compared, ...] = ()
 
 
 def measure_positions(
@@ -111,7 +116,7 @@ def measure_positions(
             network = other
         say("Measuring", 0, 1)
         special = special_positions(network, len(windows[0].ids))
-        result = _measured(settings, sums, control, special)
+        result = _measured(settings, network, sums, control, special)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
         write_description(out, _described(settings, network, windows, special, result, sums))
@@ -159,14 +164,19 @@ def _summed(
 
 
 def _measured(
-    settings: PositionsSettings, sums: Sums, control: Sums | None, special: tuple[int, ...]
+    settings: PositionsSettings,
+    network: RunnableNetwork,
+    sums: Sums,
+    control: Sums | None,
+    special: tuple[int, ...],
 ) -> PositionsResult:
     every = range(sums.n_layers)
     layers = tuple(measure_layer(sums, layer, special) for layer in every)
     counting = Counting(sums, special)
     counters = tuple(tuple(counting.counters(layer, settings.counters)) for layer in every)
     random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
-    return PositionsResult(layers, counters, random, (int(sums.windows[0]), int(sums.windows[1])))
+    windows = int(sums.windows[0]), int(sums.windows[1])
+    return PositionsResult(layers, counters, random, windows, compare(network, sums, layers))
 
 
 def _described(
@@ -191,6 +201,7 @@ def _described(
         "layers": layers_as_json(result.layers),
         "counters": counters_as_json(settings.counters, result.counters, sums.d_model),
         "random_weights": layers_as_json(result.random_weights),
+        "published": published_as_json(result.published),
         "texts": [{"file": one.file, "first_token": one.first_token} for one in windows],
         "special_tokens": list(special),
         "seed": settings.seed,

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
 from geometry.emergent.counted import Counter, angles_between, random_angles
 from geometry.emergent.layers import LayerPositions, position_means
+from geometry.emergent.published import CONDITIONS, SOURCE, Compared
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
 from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
@@ -64,13 +65,20 @@ def write_tensors(
 
 def layers_as_json(layers: Sequence[LayerPositions]) -> list[dict[str, Any]]:
     """Return each layer's measurements; what is not a number is null."""
-    return [
-        {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in asdict(layer).items()
-        }
-        for layer in layers
-    ]
+    return [_numbers(asdict(layer)) for layer in layers]
+
+
+def published_as_json(compared: Sequence[Compared]) -> list[dict[str, Any]]:
+    """Return published numbers beside ours; what is not a number is null."""
+    about = {"source": SOURCE, "conditions": CONDITIONS}
+    return [about | _numbers(asdict(one)) for one in compared]
+
+
+def _numbers(measured: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in measured.items()
+    }
 
 
 def counters_as_json(

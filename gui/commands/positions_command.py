@@ -20,12 +20,15 @@ from gui.style.theme import format_count, format_number, format_percent
 if TYPE_CHECKING:
     from geometry.emergent.layers import LayerPositions
     from geometry.emergent.positions_run import PositionsResult
+    from geometry.emergent.published import Compared
 
 _USUAL = PositionsSettings("", "")
 _TITLES = (
     "layer", "pos", "noise", "context", "halves’ cosine", "stable rank", "rank", "relative norm",
     "top 3",
 )  # fmt: skip
+
+_COMPARED = ("layer", "quantity", "published", "ours", "ours, with noise")
 
 
 def positions(
@@ -70,6 +73,8 @@ def positions(
     with run_bar() as tell:
         result = measure_positions(settings, out, device=device, tell=tell)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
+    if result.published:
+        print_table(_COMPARED, [_compared_row(one) for one in result.published])
     for line in remarks(result):
         note(line)
     say(f"Wrote the positions of {len(result.layers)} layers to {out}.")
@@ -95,6 +100,13 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         shares = [layer.share for layer in result.random_weights]
         span = f"{format_percent(min(shares))} to {format_percent(max(shares))}"
         yield f"With random weights, pos is {span} of the variance."
+    if result.published:
+        from geometry.emergent.published import CONDITIONS, SOURCE
+
+        yield (
+            f"Published by {SOURCE} ({CONDITIONS}), from the mean over all texts, which has "
+            "sampling noise; the last column is measured in the same way."
+        )
 
 
 def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:
@@ -109,6 +121,11 @@ def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:
         _number(layer.relative_norm),
         "–" if math.isnan(layer.top3) else format_percent(layer.top3),
     )
+
+
+def _compared_row(one: Compared) -> tuple[str, ...]:
+    numbers = (one.published, one.ours, one.as_there)
+    return str(one.layer), one.quantity, *(_number(value) for value in numbers)
 
 
 def _number(value: float) -> str:

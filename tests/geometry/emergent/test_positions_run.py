@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from geometry.emergent import forward
+from geometry.emergent import forward, published
 from geometry.emergent.positions_run import measure_positions
+from geometry.emergent.published import KnownModel
 from geometry.emergent.settings import EmergentError, PositionsSettings
 
 USUAL = PositionsSettings("", "").counters
@@ -47,11 +48,23 @@ def test_what_is_written(settings, tmp_path):
     assert len(description["texts"]) == 100
     assert description["texts"][0].keys() == {"file", "first_token"}
     assert description["special_tokens"] == []
+    assert description["published"] == [], "nothing is published of the bundled model"
     line = description["counters"]["line"]
     assert len(line["share"]) == len(line["angles"]["word"]) == n_layers
     assert set(line["chance_of_smallest_angle"]) == set(line["angles"])
     assert description["counters"].keys() == {*settings.counters}
     assert len(description["counters"]["brackets"]["values"]) < 4, "deep ones are rare"
+
+
+def test_published_numbers_stand_beside_ours(settings, tmp_path, monkeypatch):
+    known = KnownModel("gpt2", 2, 128, {"relative norm": (0.5, 0.4)})
+    monkeypatch.setattr(published, "KNOWN", {"sample": known})
+    result = measure_positions(settings, tmp_path / "out")
+    first, second = content(tmp_path / "out")[0]["published"]
+    assert first["source"] == "Song and Zhong, arXiv:2310.04861"
+    assert (first["quantity"], first["layer"], first["published"]) == ("relative norm", 0, 0.5)
+    assert second["ours"] == result.layers[1].relative_norm
+    assert second["as_there"] == result.published[1].as_there
 
 
 def test_layer_0_has_the_table(settings, tmp_path):
