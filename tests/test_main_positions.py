@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.emergent import published
+from geometry.emergent.mixing import Mixing
 from geometry.emergent.positions_run import PositionsResult
 from geometry.emergent.published import KnownModel
 from gui.commands import positions_command
@@ -85,6 +86,27 @@ def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch
     ]  # fmt: skip
     assert rows[0].split()[4:] == [f"{one['ours']:.3f}", f"{one['as_there']:.3f}"]
     assert "Published by Song and Zhong, arXiv:2310.04861" in printed.err
+
+
+def test_what_layernorm_mixes_is_one_sentence():
+    def pair(mixed):
+        nulls = ({"median": mixed / 2}, {"median": 3 * mixed})
+        return Mixing(("word", "line"), mixed, *nulls)
+
+    def said(cosine, *mixing):
+        counters = [[SimpleNamespace(name=n, halves_cosine=cosine) for n in ("word", "line")]]
+        counters *= len(mixing)
+        result = PositionsResult((), counters, (), (5, 5), (), tuple([one] for one in mixing))
+        return list(remarks(result))
+
+    assert said(0.95, pair(0.01), pair(0.02), pair(0.06)) == [
+        "LayerNorm mixes 2.00\N{NO-BREAK SPACE}% of the effects of two counters (median over 3 "
+        "resolved pairs in all layers); 1.00\N{NO-BREAK SPACE}% if they had random directions, "
+        "6.00\N{NO-BREAK SPACE}% if their norms varied by a third."
+    ]
+    assert said(0.5, pair(0.01)) == [
+        "How LayerNorm mixes counters is not yet resolved: no pair has halves that agree."
+    ]
 
 
 def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):

@@ -145,10 +145,15 @@ def equal_norms(table: Table) -> Array:
 
 def scrambled_norms(table: Table) -> Array:
     """Let the rows' norms vary about their mean, at random and by a third."""
-    kept = table.P[table.rows]
-    norms = np.linalg.norm(kept, axis=1, keepdims=True)
-    factors = np.exp(table.random().normal(scale=1 / 3, size=norms.shape))
-    return table.with_rows(kept * factors * norms.mean() / np.where(norms > 0, norms, 1))
+    return table.with_rows(with_scrambled_norms(table.P[table.rows], table.random()))
+
+
+def with_scrambled_norms(rows: Array, random: np.random.Generator) -> Array:
+    """Return rows of random norms, which vary about the rows' mean norm by a third."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    factors = np.exp(random.normal(scale=1 / 3, size=norms.shape))
+    scrambled: Array = rows * factors * norms.mean() / np.where(norms > 0, norms, 1)
+    return scrambled
 
 
 def random_turn(table: Table) -> Array:

@@ -22,6 +22,7 @@ from geometry.checkpoints.whole_files import (
 from geometry.emergent.counted import Counter, Counting
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import LayerPositions, measure_layer
+from geometry.emergent.mixing import Mixing, measure_mixing
 from geometry.emergent.network import RunnableNetwork, Weights, load_network
 from geometry.emergent.published import Compared, compare
 from geometry.emergent.record import (
@@ -51,8 +52,8 @@ class PositionsResult:
     ----------
     layers
         Of the residual stream, the embedding first.
-    counters
-        Of each layer.
+    counters, mixing
+        Of each layer; and how much LayerNorm mixes each pair of them.
     random_weights
         Layers of the same network with random weights; empty if not measured.
     windows
@@ -66,6 +67,7 @@ class PositionsResult:
     random_weights: tuple[LayerPositions, ...]
     windows: tuple[int, int]
     published: tuple[Compared, ...] = ()
+    mixing: tuple[tuple[Mixing, ...], ...] = ()
 
 
 def measure_positions(
@@ -114,9 +116,8 @@ def measure_positions(
             )
             control = _summed(folder, other, windows, "random", device, say)
             network = other
-        say("Measuring", 0, 1)
         special = special_positions(network, len(windows[0].ids))
-        result = _measured(settings, network, sums, control, special)
+        result = _measured(settings, network, sums, control, special, say)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
         write_description(out, _described(settings, network, windows, special, result, sums))
@@ -169,14 +170,22 @@ def _measured(
     sums: Sums,
     control: Sums | None,
     special: tuple[int, ...],
+    say: Tell,
 ) -> PositionsResult:
     every = range(sums.n_layers)
-    layers = tuple(measure_layer(sums, layer, special) for layer in every)
+    layers, counters, mixing = [], [], []
     counting = Counting(sums, special)
-    counters = tuple(tuple(counting.counters(layer, settings.counters)) for layer in every)
+    for layer in every:
+        say("Measuring", layer, sums.n_layers)
+        layers.append(measure_layer(sums, layer, special))
+        counters.append(tuple(counting.counters(layer, settings.counters)))
+        mixing.append(tuple(measure_mixing(sums, layer, counters[-1], special)))
     random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
     windows = int(sums.windows[0]), int(sums.windows[1])
-    return PositionsResult(layers, counters, random, windows, compare(network, sums, layers))
+    return PositionsResult(
+        tuple(layers), tuple(counters), random, windows,
+        compare(network, sums, tuple(layers)), tuple(mixing),
+    )  # fmt: skip
 
 
 def _described(
@@ -200,6 +209,7 @@ def _described(
         "windows": list(result.windows),
         "layers": layers_as_json(result.layers),
         "counters": counters_as_json(settings.counters, result.counters, sums.d_model),
+        "layernorm": [layers_as_json(pairs) for pairs in result.mixing],
         "random_weights": layers_as_json(result.random_weights),
         "published": published_as_json(result.published),
         "texts": [{"file": one.file, "first_token": one.first_token} for one in windows],

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
 from geometry.emergent.counted import Counter, angles_between, random_angles
 from geometry.emergent.layers import LayerPositions, position_means
+from geometry.emergent.mixing import Mixing
 from geometry.emergent.published import CONDITIONS, SOURCE, Compared
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
@@ -63,8 +64,8 @@ def write_tensors(
         write_bytes(save(tensors, metadata=about), folder / FILE_NAME)
 
 
-def layers_as_json(layers: Sequence[LayerPositions]) -> list[dict[str, Any]]:
-    """Return each layer's measurements; what is not a number is null."""
+def layers_as_json(layers: Sequence[LayerPositions | Mixing]) -> list[dict[str, Any]]:
+    """Return measurements of each layer, or of pairs in one; what is not a number is null."""
     return [_numbers(asdict(layer)) for layer in layers]
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,6 +101,7 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         shares = [layer.share for layer in result.random_weights]
         span = f"{format_percent(min(shares))} to {format_percent(max(shares))}"
         yield f"With random weights, pos is {span} of the variance."
+    yield from _layernorm(result)
     if result.published:
         from geometry.emergent.published import CONDITIONS, SOURCE
 
@@ -107,6 +109,29 @@ def remarks(result: PositionsResult) -> Iterator[str]:
             f"Published by {SOURCE} ({CONDITIONS}), from the mean over all texts, which has "
             "sampling noise; the last column is measured in the same way."
         )
+
+
+def _layernorm(result: PositionsResult) -> Iterator[str]:
+    """Yield how much LayerNorm mixes pairs of counters of which the halves agree."""
+    from geometry.emergent.mixing import resolved_pairs
+
+    pairs = resolved_pairs(result.counters, result.mixing)
+    if pairs:
+        ours, turned, scrambled = (
+            format_percent(median(values), 2)
+            for values in (
+                [one.mixed for one in pairs],
+                [one.random_turn["median"] for one in pairs],
+                [one.scrambled_norms["median"] for one in pairs],
+            )
+        )
+        yield (
+            f"LayerNorm mixes {ours} of the effects of two counters (median over {len(pairs)} "
+            f"resolved pairs in all layers); {turned} if they had random directions, {scrambled} "
+            "if their norms varied by a third."
+        )
+    elif any(result.mixing):
+        yield "How LayerNorm mixes counters is not yet resolved: no pair has halves that agree."
 
 
 def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:

@@ -48,6 +48,12 @@ def test_what_is_written(settings, tmp_path):
     assert len(description["texts"]) == 100
     assert description["texts"][0].keys() == {"file", "first_token"}
     assert description["special_tokens"] == []
+    assert [len(layer) for layer in description["layernorm"]] == [10] * n_layers
+    one = description["layernorm"][1][0]
+    assert one["counters"] == ["position", "sentence"]
+    assert one["mixed"] == result.mixing[1][0].mixed
+    assert one.keys() == {"counters", "mixed", "random_turn", "scrambled_norms"}
+    assert one["scrambled_norms"].keys() == {"p5", "median", "p95"}
     assert description["published"] == [], "nothing is published of the bundled model"
     line = description["counters"]["line"]
     assert len(line["share"]) == len(line["angles"]["word"]) == n_layers
