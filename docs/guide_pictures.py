@@ -74,8 +74,7 @@ def picture_layers(qt: Any, source: str, path: Path) -> None:
     """Picture the layers of a network, whose positions are measured on the texts of the guide."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "inside"
-        texts = Path(__file__).parents[1] / "resources" / "guide"
-        measure_positions(PositionsSettings(source, str(texts), length=256), out)
+        measure_positions(PositionsSettings(source, length=256), out)
         with opened(qt, str(out)) as application:
             application.window.bring("training")
             settle(application)

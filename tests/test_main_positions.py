@@ -75,10 +75,13 @@ def test_what_a_reader_must_know_is_said():
 def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch):
     known = KnownModel("gpt2", 2, 128, {"stable rank": (2.05, 1.92)})
     monkeypatch.setattr(published, "KNOWN", {"sample": known})
-    assert run("positions", "sample", "--texts", GUIDE, "--out", tmp_path / "out", "--length",
-               "48", "--texts-at-most", "16", "--no-control") == 0  # fmt: skip
+    assert run("positions", "sample", "--out", tmp_path / "out", "--length", "48",
+               "--texts-at-most", "16", "--no-control") == 0  # fmt: skip
     printed = capsys.readouterr()
     one, _ = json.loads((tmp_path / "out" / "positions.json").read_text())["published"]
+    texts = json.loads((tmp_path / "out" / "positions.json").read_text())["texts"]
+    pages = {path.name for path in GUIDE.glob("*.md")}
+    assert {text["file"] for text in texts} <= pages, "by default the guide"
     title, *rows = printed.out.splitlines()[4:]
     assert title.split()[:4] == ["layer", "quantity", "published", "ours"]
     assert [row.split()[:4] for row in rows] == [

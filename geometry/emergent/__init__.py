@@ -6,7 +6,7 @@ Zhong, "Uncovering hidden geometry in transformers via disentangling position an
 arXiv:2310.04861. In the order of use::
 
     network = load_network("sample")                 # network.py: blocks, tokenizer, length
-    windows = draw_windows(read_texts(path), …)      # windows.py: independent windows of tokens
+    windows = draw_windows(find_texts("sample"), …)    # windows.py: independent windows of tokens
     sums = run(network, windows, …)                  # forward.py: running sums, never activations
     layers = measure_layers(sums, …)                 # layers.py: shares, ranks, noise floors
 

@@ -135,7 +135,7 @@ def intervene(
         A model that is complete on this machine; with a table of positions, unless ``layer`` is
         given.
     texts
-        A file, or a folder of .txt and .md files.
+        A file, or a folder of .txt and .md files; or "sample", the pages of the user guide.
     changes
         Names, see :func:`geometry.emergent.interventions.find_change`.
     layer

@@ -10,6 +10,9 @@ SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 """Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
 COUNTERS = ("position", *SIZES)
 
+SAMPLE_TEXTS = "sample"
+"""In place of a path: the pages of the user guide."""
+
 
 SAMPLE_TEXTS = "sample"
 """Stands for the texts that come with Helixscope."""
@@ -28,7 +31,7 @@ class PositionsSettings:
     source
         See :func:`geometry.emergent.network.load_network`.
     texts
-        A file, or a folder of .txt and .md files.
+        A file, or a folder of .txt and .md files; or :data:`SAMPLE_TEXTS`.
     length
         Tokens of a window, cut to what the model takes.
     texts_at_most
@@ -42,7 +45,7 @@ class PositionsSettings:
     """
 
     source: str
-    texts: str
+    texts: str = SAMPLE_TEXTS
     length: int = 512
     texts_at_most: int = 256
     counters: tuple[str, ...] = ("position", "sentence", "word", "line")

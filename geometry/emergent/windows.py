@@ -18,10 +18,12 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.stores import cannot_read
 from geometry.emergent.counters import CountedText
-from geometry.emergent.settings import EmergentError
+from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
 
 SUFFIXES = (".txt", ".md")
 """Files of a folder that are texts."""
+GUIDE = Path(__file__).parents[2] / "resources" / "guide"
+"""The user guide: the texts that come with Helixscope."""
 MAX_BYTES = 20_000_000
 """Of a file that are read: enough for thousands of windows, and split in seconds."""
 SPARE = 4
@@ -58,14 +60,20 @@ class TextFile(NamedTuple):
             raise cannot_read(self.path, error) from error
 
 
-def find_texts(place: Path) -> list[TextFile]:
+def find_texts(place: Path | str) -> list[TextFile]:
     """Return the texts of a file, or of a folder and its subfolders, by name.
+
+    Parameters
+    ----------
+    place
+        A path, or the word "sample" for the pages of the user guide; "./sample" is a path.
 
     Raises
     ------
     EmergentError
         There is none.
     """
+    place = GUIDE if place == SAMPLE_TEXTS else Path(place).expanduser()
     if place.is_file():
         return [TextFile(place.name, place)]
     if not place.is_dir():

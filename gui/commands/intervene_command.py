@@ -13,7 +13,8 @@ import typer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import whole_file, writing
-from gui.commands.positions_command import run_bar
+from geometry.emergent.settings import SAMPLE_TEXTS
+from gui.commands.positions_command import Texts, run_bar
 from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
 
@@ -28,7 +29,7 @@ def intervene(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="sample | folder | cached hub id")
     ],
-    texts: Annotated[Path, typer.Option(help="A text file, or a folder of .txt and .md files.")],
+    texts: Texts = SAMPLE_TEXTS,
     out: Annotated[Path | None, typer.Option(help=".json file to write as well.")] = None,
     layer: Annotated[
         str | None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geometry.checkpoints.plain_text import visible
-from geometry.emergent.settings import COUNTERS, PositionsSettings
+from geometry.emergent.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
 from gui.commands.terminal import console, has_terminal, note, print_table, say
 from gui.style.theme import format_count, format_number, format_percent
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from geometry.emergent.positions_run import PositionsResult
     from geometry.emergent.published import Compared
 
-_USUAL = PositionsSettings("", "")
+Texts = Annotated[
+    str,
+    typer.Option(
+        metavar="PATH", help="sample (the user guide) | text file | folder of .txt and .md files"
+    ),
+]
+
+_USUAL = PositionsSettings("")
 _TITLES = (
     "layer", "pos", "noise", "context", "halves’ cosine", "stable rank", "rank", "relative norm",
     "top 3",
@@ -36,10 +43,10 @@ def positions(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="sample | folder | GGUF file | cached hub id")
     ],
-    texts: Annotated[Path, typer.Option(help="A text file, or a folder of .txt and .md files.")],
     out: Annotated[
         Path, typer.Option(help="Output folder; an interrupted run there is continued.")
     ],
+    texts: Texts = SAMPLE_TEXTS,
     length: Annotated[
         int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
     ] = _USUAL.length,
@@ -68,9 +75,7 @@ def positions(
     from geometry.emergent.positions_run import measure_positions
 
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
-    settings = PositionsSettings(
-        source, str(texts), length, texts_at_most, names, seed, control=control
-    )
+    settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
     with run_bar() as tell:
         result = measure_positions(settings, out, device=device, tell=tell)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])

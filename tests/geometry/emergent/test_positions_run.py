@@ -12,7 +12,7 @@ from geometry.emergent.positions_run import measure_positions
 from geometry.emergent.published import KnownModel
 from geometry.emergent.settings import EmergentError, PositionsSettings
 
-USUAL = PositionsSettings("", "").counters
+USUAL = PositionsSettings("").counters
 
 
 @pytest.fixture

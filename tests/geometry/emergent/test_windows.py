@@ -1,5 +1,7 @@
 """Windows of tokens: independent, reproducible, and in two halves."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,6 +85,19 @@ def test_special_tokens_stand_at_both_ends(minilm_folder):
         assert one.ids.shape == (40,)
         assert (one.ids[0], one.ids[-1]) == (101, 102)
         assert (one.labels[[0, -1]] == -1).all()
+
+
+def test_sample_stands_for_the_pages_of_the_guide(guide, tmp_path, monkeypatch):
+    pages = sorted(guide.glob("*.md"))
+    assert len(pages) > 10
+    assert [text.path for text in find_texts("sample")] == pages
+    assert find_texts("sample")[0].read() == pages[0].read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample" / "own.txt").write_text("own", "utf-8")
+    assert [text.path for text in find_texts("sample")] == pages
+    for path in ("./sample", tmp_path / "sample", Path("sample/own.txt")):
+        assert [text.name for text in find_texts(path)] == ["own.txt"]
 
 
 def test_what_cannot_be_measured_is_a_sentence(splitter, tmp_path):
