@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from geometry.claims.published import compare_all as compare_published
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
+    from geometry.emergent.intervene import changed_table as changed_table
     from geometry.emergent.intervene import intervene as intervene
-    from geometry.emergent.interventions import changed_table as changed_table
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
     from geometry.evidence.null import band_of as band_of
     from geometry.evidence.null import null_of as null_of
@@ -174,7 +174,7 @@ _HOMES = {
     "head_kernels": "measures.kernels",
     "attention_map": "measures.kernels",
     "average_blocks": "measures.kernels",
-    "changed_table": "emergent.interventions",
+    "changed_table": "emergent.intervene",
     "intervene": "emergent.intervene",
     "history_here": "history.here",
     "make_timelapse": "history.timelapse",

@@ -8,6 +8,7 @@ two passes are all that is kept.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.emergent.interventions import Table, find_change
 from geometry.emergent.layers import kept_rows
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
-from geometry.models.layer_tables import find_layers, read_layers
+from geometry.models.layer_tables import LayerStore, LayerTables, find_layers, read_layers
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from geometry.pca.components import Array
@@ -34,6 +36,8 @@ BATCH = 2
 DRAWS = 2000
 """Resamplings of the texts for an interval."""
 CONFIDENCE = 95.0
+FOLLOW_S = 1.0
+"""Seconds between partial results: their intervals take time as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def intervene(
     seed: int = 0,
     device: str = "cpu",
     tell: Callable[[str, int, int], None] | None = None,
-    found: Callable[[Effect], None] | None = None,
+    follow: Callable[[Effects], None] | None = None,
 ) -> Effects:
     """Measure what a network loses by changes of its positions; files are never changed.
 
@@ -149,6 +153,8 @@ def intervene(
     tell
         Called with the change under way, the number of forward passes done, and of all; may raise
         to stop.
+    follow
+        Called with the effects over the windows done so far, about every :data:`FOLLOW_S` seconds.
 
     Raises
     ------
@@ -168,8 +174,21 @@ def intervene(
     changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
     batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
+    told = time.monotonic()
     done, passes = 0, len(batches) * (1 + len(changed))
     losses: list[Array] = []
+
+    def effects() -> Effects:
+        nothing = float("nan")
+        made = [
+            Effect(name, nothing, nothing, nothing, why[name]) if name in why else
+            Effect(name, *_interval(np.concatenate(found[name]), seed),
+                   attention=_mean_distances(distances[name]))
+            for name in wanted
+        ]  # fmt: skip
+        baseline = float(np.concatenate(losses).mean()) if network.head else None
+        return Effects(baseline, tuple(made), sum(map(len, losses)), place.layer)
+
     found: dict[str, list[Array]] = {name: [] for name in changed}
     distances: dict[str, list[list[Array]]] = {name: [] for name in changed}
     for batch in batches:
@@ -184,15 +203,10 @@ def intervene(
             found[name].append(_effect(network, plain.values, after.values))
             distances[name].append(attention_distances(plain.patterns, after.patterns))
         done += 1
-    nothing = float("nan")
-    effects = [
-        Effect(name, nothing, nothing, nothing, why[name]) if name in why else
-        Effect(name, *_interval(np.concatenate(found[name]), seed),
-               attention=_mean_distances(distances[name]))
-        for name in wanted
-    ]  # fmt: skip
-    baseline = float(np.concatenate(losses).mean()) if network.head else None
-    return Effects(baseline, tuple(effects), len(windows), place.layer)
+        if follow is not None and time.monotonic() - told > FOLLOW_S:
+            follow(effects())
+            told = time.monotonic()
+    return effects()
 
 
 def _made(
@@ -243,21 +257,92 @@ def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> t
         raise EmergentError(
             f"{tables.name} has the layers 0 to {n_layers - 1}; there is no layer {layer}."
         )
-    before, after = len(network.splitter.before), len(network.splitter.after)
     size = min(size, length)
-    # Special tokens at the end stand elsewhere in shorter windows; no position of theirs changes.
-    P = tables.table(layer).astype(np.float64)[: length - after]
-    special = tuple(range(before))
-    sinks = tuple(sorted({0, *special, *kept_rows(P, special)[1]}))
     vectors = network.module.get_input_embeddings().weight.detach().float().cpu().numpy()
     E = vectors if vectors.shape[1] == d_model else None
-    table = Table(P, size - after, E, seed, special=before, sinks=sinks)
+    table = layer_table(tables, layer, size, E, seed)
 
     def put(changed: Array) -> AbstractContextManager[None]:
-        by = (changed - P)[: table.length]
+        by = (changed - table.P)[: table.length]
         return network.moved(layer, torch.from_numpy(by))
 
     return Place(table, put, layer), size
+
+
+def layer_table(
+    tables: LayerTables,
+    layer: int,
+    length: int,
+    E: npt.NDArray[np.floating] | None = None,
+    seed: int = 0,
+) -> Table:
+    """Return pos(t) of a layer as what changes are made of.
+
+    Parameters
+    ----------
+    tables, layer
+        A run's, and the layer.
+    length
+        Tokens of a window, special ones included.
+    E, seed
+        As for :class:`geometry.emergent.interventions.Table`.
+    """
+    n = tables.shape[1]
+    before = next(i for i in range(n) if i not in tables.special)
+    after = len(tables.special) - before
+    # Special tokens at the end stand elsewhere in shorter windows; no position of theirs changes.
+    P = tables.table(layer).astype(np.float64)[: n - after]
+    special = tuple(range(before))
+    sinks = tuple(sorted({0, *special, *kept_rows(P, special)[1]}))
+    return Table(P, min(length, n) - after, E, seed, special=before, sinks=sinks)
+
+
+def table_of(
+    model: PositionalModel,
+    length: int,
+    E: npt.NDArray[np.floating] | None = None,
+    seed: int = 0,
+) -> Table:
+    """Return a model's positions as what changes are made of: its table, or pos(t) of a layer.
+
+    Parameters
+    ----------
+    length
+        Tokens of a window: only these rows are changed.
+    E, seed
+        As for :class:`geometry.emergent.interventions.Table`.
+    """
+    store = model.store
+    if isinstance(store, LayerStore):
+        return layer_table(store.tables, store.layer, length, E, seed)
+    return Table(model.W_pos, min(length, model.n_positions), E, seed)
+
+
+def changed_table(
+    model: PositionalModel, change: str, length: int | None = None, seed: int = 0
+) -> Array:
+    """Return a model's positions after a change.
+
+    Parameters
+    ----------
+    change
+        Its name, see :func:`geometry.emergent.interventions.find_change`.
+    length
+        Tokens of a window: only these rows are changed; all rows if None.
+    seed
+        Of random changes.
+
+    Returns
+    -------
+    (n_positions, d_model) float64; of a layer without special tokens at the end
+
+    Raises
+    ------
+    EmergentError
+        There is no such change, or it is impossible for this model.
+    """
+    E = _embeddings(model) if change == "into E" else None
+    return find_change(change)(table_of(model, length or model.n_positions, E, seed))
 
 
 def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, int]:

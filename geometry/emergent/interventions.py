@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,6 @@ from geometry.measures.kernels import BLOCK, average_blocks
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.pca.components import Array
-
-if TYPE_CHECKING:
-    from geometry.models.model import PositionalModel
 
 LEAST_POSITIONS = 20
 """Of a table whose changes mean something."""
@@ -241,33 +237,6 @@ _TOP, _WITHOUT, _SHIFT, _HELIX = (
         r"fitted helix radius (\d+\.?\d*) pitch (\d+\.?\d*)",
     )
 )
-
-
-def changed_table(
-    model: PositionalModel, change: str, length: int | None = None, seed: int = 0
-) -> Array:
-    """Return a model's table after a change.
-
-    Parameters
-    ----------
-    change
-        Its name, see :func:`find_change`.
-    length
-        Tokens of a window: only these rows are changed; all rows if None.
-    seed
-        Of random changes.
-
-    Returns
-    -------
-    (n_positions, d_model) float64
-
-    Raises
-    ------
-    EmergentError
-        There is no such change, or it is impossible for this model.
-    """
-    E = model.W_E if change == "into E" else None
-    return find_change(change)(Table(model.W_pos, length or model.n_positions, E, seed))
 
 
 def helix_factors(change: str) -> tuple[float, float] | None:

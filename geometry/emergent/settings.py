@@ -9,13 +9,8 @@ from geometry.checkpoints.errors import HelixscopeError
 SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 """Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
 COUNTERS = ("position", *SIZES)
-
 SAMPLE_TEXTS = "sample"
 """In place of a path: the pages of the user guide."""
-
-
-SAMPLE_TEXTS = "sample"
-"""Stands for the texts that come with Helixscope."""
 
 
 class EmergentError(HelixscopeError):

@@ -187,22 +187,23 @@ def _positions(
 def _effects(
     tell: Callable[..., None], source: str, fingerprint: str, texts: str, **options: Any
 ) -> dict[str, Any]:
-    from geometry.emergent.intervene import Effect, intervene
+    from geometry.emergent.intervene import Effects, intervene
     from geometry.models.sources import open_source
 
-    if open_source(source).fingerprint != fingerprint:
-        raise FileChanged(Path(source).name)
+    opened = options.get("layer") or source
+    if open_source(opened).fingerprint != fingerprint:
+        raise FileChanged(Path(opened).name)
     at = ("", 0, 1)
 
-    def follow(*told: Any) -> None:
+    def told(*now: Any) -> None:
         nonlocal at
-        at = told
-        tell(*told)
+        at = now
+        tell(*now)
 
-    def found(effect: Effect) -> None:
-        tell(*at, asdict(effect))
+    def found(effects: Effects) -> None:
+        tell(*at, asdict(effects))
 
-    return asdict(intervene(source, Path(texts), tell=follow, found=found, **options))
+    return asdict(intervene(source, texts, tell=told, follow=found, **options))
 
 
 MEASUREMENTS: Mapping[str, Callable[..., Any]] = {"positions": _positions, "effects": _effects}

@@ -56,8 +56,8 @@ class LayerTables:
     ----------
     file
         ``positions.safetensors``.
-    name
-        Of the network.
+    name, source
+        Of the network, and what it was opened from; the latter "" if unknown.
     shape
         (n_layers, length, d_model), the embedding included.
     windows : (2,) int64
@@ -75,6 +75,7 @@ class LayerTables:
 
     file: LocalFile
     name: str
+    source: str
     shape: tuple[int, int, int]
     windows: npt.NDArray[np.int64]
     special: tuple[int, ...]
@@ -242,9 +243,10 @@ def read_layers(file: Path) -> LayerTables:
             raise SourceError(f"{file} lacks a number for each layer.", AGAIN)
         share, noise, cosine = (by_layer[name] for name in _MEASURED)
         name = str(said.get("name") or file.parent.name)
+        source = str(said.get("source") or "")
         places = tuple(int(i) for i in special)
         return LayerTables(
-            opened, name, shape, windows.astype(np.int64), places, share, noise, cosine,
+            opened, name, source, shape, windows.astype(np.int64), places, share, noise, cosine,
             by_layer.get("random_share"), (half_a, half_b),
         )  # fmt: skip
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QCheckBox,
     QFrame,
     QPushButton,
     QSpinBox,
@@ -19,7 +20,7 @@ from geometry.emergent.interventions import (
     helix_change,
     helix_factors,
 )
-from gui.panels.effects.question import Effects, EffectsRun, usual_length
+from gui.panels.effects.question import Effects, EffectsRun, kept, named, usual_length
 from gui.panels.effects.spec import (
     LEAST_LENGTH,
     LEAST_WINDOWS,
@@ -29,8 +30,6 @@ from gui.panels.effects.spec import (
     EffectsPanel,
     View,
     amount,
-    kept,
-    named,
 )
 from gui.panels.panel import PanelBody
 from gui.plots.qt_painter import PaintedRow
@@ -61,13 +60,18 @@ TABLE_WIDTH = 40 * GRID
 """Least width of the table, in pixels."""
 LISTED = ("top 0", "top 1", "top 2", "top 3", *(name for name in USUAL if kept(name) is None))
 """The changes of the table; the others keep more components, which the plot shows."""
-HELIX = (
-    ("radius", "Radius", Scale(0, 3, 2), "Radius of the helix, as a multiple of the fitted one"),
-    ("pitch", "Pitch", Scale(0, 3, 2), "Climb of the helix, as a multiple of the fitted one"),
-)
+FACTOR = Scale(0, 3, 2)
+HELIX = {
+    "Radius": "Radius of the helix, as a multiple of the fitted one",
+    "Pitch": "Climb of the helix, as a multiple of the fitted one",
+}
 TEXTS_TIP = (
     "The texts that run through the network: the pages of this guide, or your own text file, or a "
     "folder of .txt and .md files. More windows make the intervals smaller."
+)
+HEADS_TIP = (
+    "Also measure how much of each head’s attention moves to other tokens. It takes longer, since "
+    "the faster ways to compute attention do not return it."
 )
 MEASURE_TIP = (
     "Run the texts through the network once for each change, in a process of its own. The bundled "
@@ -91,7 +95,7 @@ class EffectsBody(PanelBody):
         self.measure.clicked.connect(self._on_measure)
         self.table = ChangesTable()
         self.table.chosen.connect(lambda change: self.chosen.emit("change", change))
-        self.sliders = {name: RealSlider(*rest, theme) for name, *rest in HELIX}
+        self.sliders = {name: RealSlider(name, FACTOR, tip, theme) for name, tip in HELIX.items()}
         for slider in self.sliders.values():
             slider.changed.connect(self._on_helix)
         self.helix = QWidget()
@@ -156,7 +160,7 @@ class EffectsBody(PanelBody):
         more = tuple(dict.fromkeys((*(() if before is None else before.more), *own)))
         attempt = 0 if before is None else before.attempt + 1
         length = self.settings.length.value()
-        run = EffectsRun(choices.texts, length, choices.windows, more, attempt)
+        run = EffectsRun(choices.texts, length, choices.windows, choices.heads, more, attempt)
         self.chosen.emit("run", run)
 
     def _on_helix(self) -> None:
@@ -164,9 +168,7 @@ class EffectsBody(PanelBody):
         self.chosen.emit("change", helix_change(radius, pitch))
 
     def _keep(self, count: int) -> None:
-        most = MOST_COMPONENTS
-        if self._view is not None:
-            most = min(most, self._view.result.table.P.shape[1])
+        most = MOST_COMPONENTS if self._view is None else self._view.result.most
         self.chosen.emit("change", f"top {min(max(count, 0), most)}")
 
 
@@ -186,11 +188,15 @@ class TextSettings(QFrame):
         self.length = _number("Tokens of a window", LEAST_LENGTH, MOST_LENGTH)
         self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
         self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
+        self.heads = QCheckBox("Attention of each head")
+        self.heads.setToolTip(wrapped(HEADS_TIP))
+        self.heads.toggled.connect(lambda on: self.chosen.emit("heads", on))
         rows = grid(self, 2 * GRID, GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID))
         fields = (("Texts", self.source), ("Windows", self.windows), ("Tokens", self.length))
         for row, (name, field) in enumerate(fields):
             rows.addWidget(label(name, "muted"), row, 0)
             rows.addWidget(field, row, 1)
+        rows.addWidget(self.heads, len(fields), 1)
 
     @property
     def said(self) -> str:
@@ -203,7 +209,8 @@ class TextSettings(QFrame):
     def show_settings(self, choices: Choices, n_positions: int) -> None:
         """Show choices without reporting a change."""
         self.source.show_value(choices.texts)
-        with QSignalBlocker(self.length), QSignalBlocker(self.windows):
+        with QSignalBlocker(self.length), QSignalBlocker(self.windows), QSignalBlocker(self.heads):
+            self.heads.setChecked(choices.heads)
             self.length.setMaximum(max(n_positions, LEAST_LENGTH))
             self.length.setValue(choices.length or usual_length(n_positions))
             self.windows.setValue(choices.windows)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
-from geometry.emergent.interventions import LEAST_POSITIONS, USUAL, Table
+from geometry.emergent.intervene import table_of
+from geometry.emergent.interventions import (
+    LEAST_POSITIONS,
+    MOST_COMPONENTS,
+    USUAL,
+    Table,
+    helix_factors,
+)
 from geometry.emergent.worker import apart
+from geometry.models.layer_tables import LayerStore
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
@@ -34,6 +42,8 @@ class EffectsRun:
         "sample", a text file, or a folder.
     length, windows
         Tokens of a window, and the number of windows.
+    heads
+        Whether to measure how each head's attention changes.
     more
         Changes beside the usual ones.
     attempt
@@ -43,6 +53,7 @@ class EffectsRun:
     texts: str
     length: int
     windows: int
+    heads: bool = False
     more: tuple[str, ...] = ()
     attempt: int = 0
 
@@ -58,16 +69,15 @@ class Measured:
 
     Attributes
     ----------
-    delta, low, high
-        As in :class:`geometry.emergent.intervene.Effect`; NaN if impossible.
-    why
-        Why it is impossible; else "".
+    delta, low, high, why, attention
+        As in :class:`geometry.emergent.intervene.Effect`.
     """
 
     delta: float
     low: float
     high: float
     why: str = ""
+    attention: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,11 +91,13 @@ class Effects:
     run
         What was measured; None before a measurement.
     found
-        By the change's name; complete once the measurement is.
+        By the change's name; of the windows done so far.
     baseline
-        Loss in nats per token without a change; None for an encoder, and until it is known.
-    complete
-        Whether all effects are there.
+        Loss in nats per token without a change; None for an encoder.
+    windows
+        Number of windows done.
+    layer
+        Of the residual stream, where pos is changed; None for the table of positions.
     failure
         Why the measurement failed, with advice; else "".
     """
@@ -94,8 +106,14 @@ class Effects:
     run: EffectsRun | None = None
     found: Mapping[str, Measured] = field(default_factory=dict)
     baseline: float | None = None
-    complete: bool = False
+    windows: int = 0
+    layer: int | None = None
     failure: str = ""
+
+    @property
+    def most(self) -> int:
+        """The largest number of components to keep."""
+        return min(MOST_COMPONENTS, len(self.shares) - 1)
 
     @property
     def shares(self) -> Array:
@@ -119,55 +137,107 @@ class EffectsOf:
             raise RangeError(
                 f"Changes need at least {LEAST_POSITIONS} positions; there are {model.n_positions}."
             )
-        table = about.once(("changes", self.length), lambda: Table(model.W_pos, self.length))
-        table.components()  # kept, so that a slider does not wait for them
+        nothing = about.once(("changes", self.length), lambda: _unmeasured(model, self.length))
         if self.run is None:
-            yield Effects(table)
+            yield nothing
             return
-        # What an interrupted measurement has found counts as well.
-        known: dict[str, Measured] = about.once(("effects", _without_more(self.run)), dict)
-        yield from _measure(model, table, self.run, known)
+        # With a helix of one's own, only that is missing.
+        known: dict[str, Measured] = about.once(
+            ("effects", replace(self.run, more=(), attempt=0)), dict
+        )
+        yield from _measure(model, nothing, self.run, known)
+
+
+def _unmeasured(model: PositionalModel, length: int) -> Effects:
+    layer = model.store.layer if isinstance(model.store, LayerStore) else None
+    table = table_of(model, length)
+    table.components()  # kept, so that a slider does not wait for them
+    return Effects(table, layer=layer)
 
 
 def _measure(
-    model: PositionalModel, table: Table, run: EffectsRun, known: dict[str, Measured]
+    model: PositionalModel, nothing: Effects, run: EffectsRun, known: dict[str, Measured]
 ) -> Iterator[Progress | Effects]:
-    missing = [name for name in run.changes if name not in known]
+    store, so_far = model.store, replace(nothing, run=run, found=dict(known))
     telling = apart(
         "effects",
-        source=model.source,
+        source=store.tables.source if isinstance(store, LayerStore) else model.source,
+        layer=model.source if isinstance(store, LayerStore) else None,
         fingerprint=model.fingerprint,
         texts=run.texts,
-        changes=missing,
+        changes=[name for name in run.changes if name not in known],
         length=run.length,
         texts_at_most=run.windows,
+        attention=run.heads,
     )
     try:
         with closing(telling):
             while True:
                 told = next(telling)
                 if told.found is not None:
-                    known[told.found["name"]] = _measured(told.found)
-                so_far = Effects(table, run, dict(known))
-                yield Progress(told.done / max(told.total, 1), told.what, so_far)
+                    so_far = _with(so_far, told.found)
+                yield Progress(told.done / max(told.total, 1), named(told.what), so_far)
     except StopIteration as end:
-        result = end.value
-        yield Effects(table, run, dict(known), result["baseline"], complete=True)
+        so_far = _with(so_far, end.value)
+        known.update(so_far.found)
+        yield so_far
     except FileChanged:
         raise
     except HelixscopeError as error:
-        why = f"{error} {error.advice}".strip()
-        yield Effects(table, run, dict(known), failure=why)
+        yield replace(so_far, failure=f"{error} {error.advice}".strip())
 
 
-def _measured(found: Mapping[str, float | str]) -> Measured:
-    return Measured(*(found[name] for name in ("delta", "low", "high", "why")))  # type: ignore[arg-type]
-
-
-def _without_more(run: EffectsRun) -> EffectsRun:
-    return EffectsRun(run.texts, run.length, run.windows)
+def _with(so_far: Effects, result: Mapping[str, Any]) -> Effects:
+    """Return the effects with a result, as JSON has it."""
+    found = dict(so_far.found)
+    for one in result["effects"]:
+        attention = tuple(map(tuple, one["attention"]))
+        numbers = (one["delta"], one["low"], one["high"])
+        found[one["name"]] = Measured(*numbers, one["why"], attention)
+    return replace(so_far, found=found, baseline=result["baseline"], windows=result["windows"])
 
 
 def usual_length(n_positions: int) -> int:
     """Return the tokens of a window for a table, at first."""
     return min(max(n_positions - SPARE, LEAST_POSITIONS), LONGEST)
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+_NAMES = {
+    "top 0": "no positions: their mean everywhere",
+    "top 1": "only the first component",
+    "fitted helix": "the fitted helix, and nothing else",
+    "equal norms": "all rows of equal norm",
+    "scrambled norms": "norms varying by a third",
+    "random turn": "turned by a random rotation",
+    "into E": "turned into the tokens’ directions",
+    "stretched": "stretched to twice the length",
+    "without position 0": "position 0 like position 1",
+}
+
+
+def named(change: str) -> str:
+    """Describe a change in words."""
+    if change in _NAMES:
+        return _NAMES[change]
+    number = kept(change)
+    if number is not None:
+        return f"only the first {number} components"
+    what, _, rest = change.partition(" ")
+    if what == "without":
+        return f"without components {rest.replace('-', '–')}"
+    if what == "blocks":
+        return f"{change.partition('of ')[2]} neighbours averaged"
+    if what == "shift":
+        return f"{rest} position{'' if rest == '1' else 's'} later"
+    factors = helix_factors(change)
+    if factors is not None:
+        return "the fitted helix, {:g} × radius, {:g} × pitch".format(*factors)
+    return change
+
+
+def kept(change: str) -> int | None:
+    """Return how many components a change keeps; None if that is not what it does."""
+    name, _, number = change.partition(" ")
+    return int(number) if name == "top" else None

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.interventions import MOST_COMPONENTS, find_change, helix_factors
+from geometry.emergent.interventions import find_change
 from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
+from geometry.models.layer_tables import LayerStore
 from gui.panels.choices import Number, Saved, Toggle, whole_number
-from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured, usual_length
+from gui.panels.effects.question import (
+    Effects,
+    EffectsOf,
+    EffectsRun,
+    Measured,
+    kept,
+    named,
+    usual_length,
+)
 from gui.panels.kit import PanelSpec, Scope, joined
 from gui.panels.kit import View as AnyView
-from gui.plots.spec import Axis, Band, Curve, Plot, Reading, Rule
+from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.snippets import opening
 from gui.state.guides import Guide
 from gui.style.sentences import titled
@@ -27,6 +36,10 @@ if TYPE_CHECKING:
     from geometry.pca.components import Array
 
 LONGEST_PATH = 4096
+USUALLY_KEPT = 3
+"""Components that the slider shows while another change is chosen."""
+AUTOMATIC = None
+"""A length that fits the model."""
 WINDOWS = 64
 """Windows of text, at first."""
 LEAST_WINDOWS, MOST_WINDOWS = 4, 4096
@@ -50,8 +63,8 @@ class Choices:
         Name of the change that is shown, see :func:`geometry.emergent.interventions.find_change`.
     in_view
         Whether the changed curve is in the viewport.
-    texts, windows, length
-        Of the next measurement, as in :class:`EffectsRun`; a length of 0 is that of the model.
+    texts, windows, length, heads
+        Of the next measurement, as in :class:`EffectsRun`.
     run
         What was asked for last; None before.
     """
@@ -60,7 +73,8 @@ class Choices:
     in_view: bool = True
     texts: str = SAMPLE_TEXTS
     windows: int = WINDOWS
-    length: int = 0
+    length: int | None = AUTOMATIC
+    heads: bool = False
     run: EffectsRun | None = None
 
 
@@ -87,12 +101,6 @@ def _are_texts(value: object) -> bool:
     )
 
 
-def kept(change: str) -> int | None:
-    """Return how many components a change keeps; None if that is not what it does."""
-    name, _, number = change.partition(" ")
-    return int(number) if name == "top" else None
-
-
 class EffectsPanel(PanelSpec[Choices, Effects]):
     """Changes of the table, as curves in the viewport, with their cost for the network."""
 
@@ -115,9 +123,9 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
             text="Components",
             tip="Keep this many principal components of the table: drag, type, or press ← and →",
             least=0,
-            most=lambda result: min(MOST_COMPONENTS, result.table.P.shape[1]),
+            most=lambda result: result.most,
             keys=True,
-            shown=lambda change, _: 3 if kept(change) is None else kept(change),
+            shown=lambda change, _: USUALLY_KEPT if kept(change) is None else kept(change) or 0,
             chosen=lambda number: f"top {number}",
             check=is_change,
         ),
@@ -129,13 +137,14 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         Saved(field="texts", check=_are_texts),
         Saved(
             field="windows",
-            check=lambda n: whole_number(n, LEAST_WINDOWS) and n <= MOST_WINDOWS,
+            check=lambda n: n in range(LEAST_WINDOWS, MOST_WINDOWS + 1) and whole_number(n),
         ),
         Saved(
             field="length",
-            check=lambda n: n == 0 or (whole_number(n, LEAST_LENGTH) and n <= MOST_LENGTH),
-            suits=lambda n, model: n <= model.n_positions,
+            check=lambda n: n in range(LEAST_LENGTH, MOST_LENGTH + 1) or n is AUTOMATIC,
+            suits=lambda n, model: n is AUTOMATIC or n <= model.n_positions,
         ),
+        Saved(field="heads", check=lambda value: isinstance(value, bool)),
         # A measurement takes long, so opening saved work does not start one.
         Saved(field="run", kept=False, check=lambda run: run is None),
     )
@@ -150,8 +159,8 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         length = choices.length if run is None else run.length
         return EffectsOf(length or usual_length(scope.model.n_positions), run)
 
-    def plots(self, view: View) -> Sequence[Plot]:
-        return [_moves(view), _losses(view)]
+    def plots(self, view: View) -> Sequence[Part]:
+        return [_moves(view), _losses(view), *_heads(view)]
 
     def heading(self, view: View) -> tuple[str, str]:
         return "What positions do for the network", self.caption(view)
@@ -162,8 +171,8 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         effect = result.found.get(change)
         if effect is not None:
             said += f": {cost(result, effect)}"
-        if result.run is not None and result.complete:
-            said += f" · from {format_count(result.run.windows)} windows of text"
+        if result.windows:
+            said += f" · from {format_count(result.windows)} windows of text"
         return said
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
@@ -199,14 +208,19 @@ print(((changed - model.W_pos) ** 2).sum(axis=1) ** 0.5)
         run = view.result.run
         if run is None:
             return script
+        store, source, more = view.model.store, view.model.source, ""
+        if isinstance(store, LayerStore):
+            source, more = store.tables.source, f"layer={source!r}, "
+        if run.heads:
+            more += "attention=True, "
         return (
             script
             + f"""
 from geometry import intervene
 
 effects = intervene(
-    {view.model.source!r}, {run.texts!r}, {list(view.result.found)!r},
-    length={run.length}, texts_at_most={run.windows},
+    {source!r}, {run.texts!r}, {list(view.result.found)!r},
+    {more}length={run.length}, texts_at_most={run.windows},
 )
 print(effects.baseline)
 for one in effects.effects:
@@ -218,7 +232,7 @@ for one in effects.effects:
         pca, components = view.scope.pca, view.scope.components
         if not view.choices.in_view or pca is None or max(components) > len(pca.components):
             return None
-        if view.result.table.P is not view.model.W_pos:  # the result is still another model's
+        if view.result.table.P.shape[1] != view.model.d_model:  # still another model's
             return None
         changed = changed_rows(view)
         first, last = pca.positions
@@ -290,9 +304,9 @@ def _losses(view: View) -> Plot:
         if (number := kept(name)) is not None and not one.why
     )
     chosen = kept(view.choices.change)
-    last = min(MOST_COMPONENTS, result.table.P.shape[1])
+    last = result.most
     x = Axis("components kept", whole=True, span=(0.0, float(last)))
-    y = Axis(LOSS if result.baseline is not None or not result.complete else STATES)
+    y = Axis(LOSS if of_loss(result) else STATES)
     rules = [Rule(float(chosen), "x", style="solid")] if chosen is not None else []
     stops: np.ndarray = np.arange(last + 1)
     if not found:
@@ -327,12 +341,36 @@ def _losses(view: View) -> Plot:
     )
 
 
+def _heads(view: View) -> Sequence[Image]:
+    """Return the image of how each head's attention changes; none if that is not measured."""
+    effect = view.result.found.get(view.choices.change)
+    if effect is None or not effect.attention:
+        return []
+    values = np.array(effect.attention)
+
+    def hover(layer: int, head: int) -> str:
+        moved = format_percent(float(values[layer, head]))
+        return f"layer {layer}, head {head}: {moved} of its attention moves"
+
+    return [
+        Image(
+            "Attention that moves", Axis("head", whole=True), Axis("layer", whole=True), values,
+            "viridis", (0.0, max(float(values.max()), 1e-3)), hover=hover, unit="share moved",
+        )
+    ]  # fmt: skip
+
+
+def of_loss(result: Effects) -> bool:
+    """Return whether effects are of the loss, or, of an encoder, of its last states."""
+    return result.baseline is not None or not result.windows
+
+
 def cost(result: Effects, effect: Measured) -> str:
     """Say what a change costs, with its interval."""
     if effect.why:
         return effect.why
     low, high = (amount(result, value) for value in (effect.low, effect.high))
-    unit = " nats" if result.baseline is not None or not result.complete else ""
+    unit = " nats" if of_loss(result) else ""
     return f"{amount(result, effect.delta, signed=True)}{unit} ({low} to {high})"
 
 
@@ -340,41 +378,6 @@ def amount(result: Effects, value: float, *, signed: bool = False) -> str:
     """Write an effect: nats per token, or an encoder's share."""
     if math.isnan(value):
         return "–"
-    if result.complete and result.baseline is None:
+    if not of_loss(result):
         return format_percent(value)
     return ("+" if signed and value > 0 else "") + format_number(value, 3)
-
-
-# ---- words -----------------------------------------------------------------------------------
-
-_NAMES = {
-    "top 0": "no positions: their mean everywhere",
-    "top 1": "only the first component",
-    "fitted helix": "the fitted helix, and nothing else",
-    "equal norms": "all rows of equal norm",
-    "scrambled norms": "norms varying by a third",
-    "random turn": "turned by a random rotation",
-    "into E": "turned into the tokens’ directions",
-    "stretched": "stretched to twice the length",
-    "without position 0": "position 0 like position 1",
-}
-
-
-def named(change: str) -> str:
-    """Describe a change in words."""
-    if change in _NAMES:
-        return _NAMES[change]
-    number = kept(change)
-    if number is not None:
-        return f"only the first {number} components"
-    what, _, rest = change.partition(" ")
-    if what == "without":
-        return f"without components {rest.replace('-', '–')}"
-    if what == "blocks":
-        return f"{change.partition('of ')[2]} neighbours averaged"
-    if what == "shift":
-        return f"{rest} position{'' if rest == '1' else 's'} later"
-    factors = helix_factors(change)
-    if factors is not None:
-        return "the fitted helix, {:g} × radius, {:g} × pitch".format(*factors)
-    return change

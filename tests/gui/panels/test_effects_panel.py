@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.emergent.intervene import intervene
-from geometry.emergent.interventions import USUAL, changed_table
-from geometry.emergent.settings import EmergentError
+from geometry.emergent.intervene import changed_table, intervene
+from geometry.emergent.interventions import USUAL
+from geometry.emergent.positions_run import measure_positions
+from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.worker import Told
 from geometry.models.sources import open_source
 from gui.panels.effects import question
@@ -46,12 +46,13 @@ def asked(monkeypatch):
         assert measure == "effects"
         requests.append(dict(request))
         assert len(request.pop("fingerprint")) == 32
-        found, request["texts"] = [], Path(request["texts"])
-        result = intervene(found=found.append, **request)
-        for done, one in enumerate(found):
-            yield Told(one.name, done, len(found), asdict(one))
+        parts = []
+        result = intervene(follow=parts.append, **request)
+        for done, one in enumerate(parts):
+            yield Told("as it is", done, len(parts), asdict(one))
         return asdict(result)
 
+    monkeypatch.setattr("geometry.emergent.intervene.FOLLOW_S", 0.0)
     monkeypatch.setattr(question, "apart", here)
     return requests
 
@@ -67,6 +68,12 @@ def rows(panel):
     """The table's cells, by change."""
     table = panel.content.table.rows
     return dict(zip(table.changes, table.cells, strict=True))
+
+
+def partial(name):
+    """What is told after two windows."""
+    effect = {"name": name, "delta": 1.0, "low": 0.5, "high": 2.0, "why": "", "attention": []}
+    return {"baseline": 4.0, "windows": 2, "effects": [effect]}
 
 
 def click(panel, change):
@@ -114,17 +121,17 @@ def test_radius_and_pitch_are_turned_by_hand(stage):
     sliders = panel.content.sliders
     assert panel.content.helix.isVisible()
     plain = guide(panel).points
-    sliders["radius"].field.setFocus()
-    sliders["radius"].field.selectAll()
-    QTest.keyClicks(sliders["radius"].field, "2")
-    QTest.keyClick(sliders["radius"].field, Qt.Key.Key_Return)
+    sliders["Radius"].field.setFocus()
+    sliders["Radius"].field.selectAll()
+    QTest.keyClicks(sliders["Radius"].field, "2")
+    QTest.keyClick(sliders["Radius"].field, Qt.Key.Key_Return)
     assert panel.choices.change == "fitted helix radius 2.00 pitch 1.00"
     wide = guide(panel).points
     assert np.ptp(wide, axis=0).max() > 1.5 * np.ptp(plain, axis=0).max()
-    sliders["radius"].field.setValue(1.0)
+    sliders["Radius"].field.setValue(1.0)
     assert panel.choices.change == "fitted helix"
     np.testing.assert_array_equal(guide(panel).points, plain)
-    sliders["pitch"].field.setValue(0)
+    sliders["Pitch"].field.setValue(0)
     assert dimensions(guide(panel).points) == 2  # a circle is flat
 
 
@@ -198,7 +205,7 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
     panel.configure(windows=5)  # of which nothing is known yet
 
     def fail(measure, **request):
-        yield Told("top 0", 0, 2, {"name": "top 0", "delta": 1.0, "low": 0.5, "high": 2, "why": ""})
+        yield Told("top 0", 0, 2, partial("top 0"))
         raise EmergentError("The process was ended by signal 9.", "Use shorter windows.")
 
     monkeypatch.setattr(question, "apart", fail)
@@ -206,11 +213,12 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
     assert panel.content.said.text() == "The process was ended by signal 9. Use shorter windows."
     assert rows(panel)["top 0"][1:] == ("+1.000", "0.500 to 2.000")
     assert rows(panel)["top 1"][1] == ""
+    assert "from 2 windows" in panel.caption()
     monkeypatch.setattr(question, "apart", real)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.said.text() == ""
-    assert asked[-1]["changes"] == [name for name in USUAL if name != "top 0"]
-    assert panel.result.complete
+    assert asked[-1]["changes"] == list(USUAL)
+    assert panel.result.windows == 5
 
 
 def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
@@ -218,7 +226,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
 
     def endless(measure, **request):
         try:
-            yield Told("top 0", 0, 9, {"name": "top 0", "delta": 1, "low": 0, "high": 2, "why": ""})
+            yield Told("top 0", 0, 9, partial("top 0"))
             while True:
                 yield Told("top 1", 1, 9)
         finally:
@@ -237,7 +245,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
     assert step.so_far.found["top 0"].delta == 1
 
     def changed(measure, **request):
-        assert "top 0" not in request["changes"]  # it is known
+        assert request["changes"] == list(USUAL)  # not all windows were done
         raise FileChanged("model.safetensors")
         yield
 
@@ -269,20 +277,49 @@ def test_texts_and_sizes_are_chosen_in_a_small_window(stage, tmp_path, monkeypat
     settings.length.setValue(30)
     assert (panel.choices.windows, panel.choices.length) == (7, 30)
     monkeypatch.setattr(
-        "gui.panels.effects.body.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path)
+        "gui.widgets.texts_choice.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path)
     )
-    settings.source.setCurrentIndex(settings.source.findData("folder"))
+    settings.source.setCurrentIndex(settings.source.findText("Folder…"))
     settings.source.activated.emit(settings.source.currentIndex())
     assert panel.choices.texts == str(tmp_path)
     assert settings.source.currentText() == tmp_path.name
     assert "7 windows of 30 tokens" in settings.said
     monkeypatch.setattr(
-        "gui.panels.effects.body.QFileDialog.getOpenFileName", lambda *_, **__: ("", "")
+        "gui.widgets.texts_choice.QFileDialog.getOpenFileName", lambda *_, **__: ("", "")
     )
-    settings.source.setCurrentIndex(settings.source.findData("file"))
+    settings.source.setCurrentIndex(settings.source.findText("Text file…"))
     settings.source.activated.emit(settings.source.currentIndex())
     assert panel.choices.texts == str(tmp_path)  # cancelled
     settings.close()
+
+
+def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
+    stage_of, texts, asked, tmp_path_factory
+):
+    run = tmp_path_factory.mktemp("run")
+    settings = PositionsSettings("sample", str(texts), 30, 8, ("position",), control=False)
+    measure_positions(settings, run)
+    stage = stage_of("effects", run / "layer 1", size=SIZE)
+    panel = stage.panel
+    assert panel.result.layer == 1
+    panel.configure(texts=str(texts), windows=4, length=24, change="top 0", heads=True)
+    assert np.linalg.matrix_rank(guide(panel).points - guide(panel).points[0], tol=1e-6) == 0
+    assert len(panel.spec.plots(panel.view())) == 2
+    QTest.mouseClick(panel.content.measure, LEFT)
+    assert panel.content.said.text() == ""
+    assert (asked[0]["source"], asked[0]["layer"]) == ("sample", str(run / "layer 1"))
+    expected = intervene(
+        "sample", str(texts), ["top 0"], layer=str(run / "layer 1"), attention=True, length=24,
+        texts_at_most=4,
+    )  # fmt: skip
+    found = panel.result.found["top 0"]
+    assert found.delta == pytest.approx(expected.effects[0].delta, abs=1e-9)
+    image = panel.spec.plots(panel.view())[2]
+    np.testing.assert_allclose(image.values, expected.effects[0].attention, atol=1e-9)
+    assert image.values.shape == (2, 4)
+    assert "layer 1, head 2" in image.hover(1, 2)
+    assert "layer=" in panel.python()
+    assert f"{expected.baseline:.6f}"[:6] in run_script(panel.python())
 
 
 def test_names_in_words():
