@@ -101,7 +101,6 @@ class Application(QObject):
         self._begin_watch()
         self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
-        self.controller.refresh_models()
 
     def _open_first(self, source: str | None, positions: tuple[int, int] | None) -> LeftOver | None:
         """Open what the window shows first; return the unsaved work, if that is it."""
@@ -155,6 +154,8 @@ class Application(QObject):
     def _on_first_frame(self) -> None:
         self._framed = True
         self._soon.start()
+        # Not earlier: what it imports would take time from the first frame.
+        self.controller.refresh_models()
 
     def _on_first_painted(self) -> None:
         self._painted = True
@@ -241,7 +242,7 @@ class Application(QObject):
     @property
     def idle(self) -> bool:
         """Whether nothing is running and everything is painted."""
-        if self.session.jobs or self.window.pictures.busy:
+        if not self._framed or self.session.jobs or self.window.pictures.busy:
             return False
         if not all(p.is_settled for p in self.window.built_panels.values()):
             return False

@@ -1,7 +1,8 @@
-"""Imports pyvista without Matplotlib's pyplot.
+"""Imports pyvista without Matplotlib's pyplot, and without pooch.
 
-Only pyvista's charts need it, and none is drawn here. With it come some 90 modules and, at the very
-first start, a search for all fonts of the machine, before any window is there.
+Only pyvista's charts need pyplot, and none is drawn here. With it come some 90 modules and, at the
+very first start, a search for all fonts of the machine, before any window is there. pooch, which
+downloads files, brings FTP, TLS, asyncio and archives.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-PLOTTING = "pyvista.plotting"
 PYPLOT, AGG = "matplotlib.pyplot", "matplotlib.backends.backend_agg"
+LATER = {
+    "pyvista.plotting": (PYPLOT, AGG),
+    "pyvista.core.utilities.reader_registry": ("pooch",),
+}
+"""Modules of pyvista, and what is not needed as they are loaded."""
 
 
 class FigureCanvasAgg:
@@ -47,18 +52,18 @@ def _step_aside(module: ModuleType) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds pyvista's plotting where Python would, to be loaded with stand-ins for pyplot."""
+    """Finds modules of pyvista where Python would, to be loaded with stand-ins for others."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, path, target) if fullname == PLOTTING else None
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in LATER else None
         if spec is None or spec.loader is None:
             return None
         load = spec.loader.exec_module
 
-        def load_without_pyplot(module: ModuleType) -> None:
-            later = [_Later(name) for name in (PYPLOT, AGG) if name not in sys.modules]
+        def load_without(module: ModuleType) -> None:
+            later = [_Later(name) for name in LATER[fullname] if name not in sys.modules]
             sys.modules.update({one.__name__: one for one in later})
             try:
                 load(module)
@@ -66,11 +71,11 @@ class _Finder(MetaPathFinder):
                 for one in later:
                     _step_aside(one)
 
-        spec.loader.exec_module = load_without_pyplot  # type: ignore[method-assign]
+        spec.loader.exec_module = load_without  # type: ignore[method-assign]
         return spec
 
 
 def leave_out_pyplot() -> None:
-    """Let pyvista, once it is imported, do without pyplot until a chart is drawn."""
+    """Let pyvista, once it is imported, do without pyplot and pooch until they are needed."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

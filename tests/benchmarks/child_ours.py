@@ -19,7 +19,7 @@ SLOW = (
     "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "safetensors.torch",
     "scipy", "pandas", "sklearn", "sympy", "networkx", "plotly", "imageio", "imageio_ffmpeg",
     "IPython", "rich", "requests", "matplotlib.pyplot", "matplotlib.figure",
-    "matplotlib.font_manager",
+    "matplotlib.font_manager", "pooch",
 )  # fmt: skip
 """What a start does without: none of it may be imported by the first painted curve."""
 

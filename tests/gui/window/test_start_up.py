@@ -18,7 +18,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 GPT2 = "openai-community/gpt2"
 SLOW = {
     "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "scipy.linalg", "scipy.fft",
-    "matplotlib.pyplot", "geometry.claims.claims", "gui.services.lessons.text",
+    "matplotlib.pyplot", "pooch", "geometry.claims.claims", "gui.services.lessons.text",
 }  # fmt: skip
 """What a start that has come to rest has not imported, with what is made after the first frame."""
 
