@@ -64,8 +64,8 @@ _COLUMNS = (
     Column("Null, 90 %", "The range that covers 90 % of random tables", left=True),
     Column("Article", "The article that makes the claim", left=True),
 )
-_WIDTHS = {OUTCOME: 16, MEASURED: 10, EXPECTED: 13, NULL: 15, ARTICLE: 9}
-_ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 480}
+_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 9, NULL: 9, ARTICLE: 7}
+_ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 780}
 """Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 

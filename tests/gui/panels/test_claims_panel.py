@@ -162,8 +162,9 @@ def test_narrow_tables_keep_the_claim(qtbot):
     qtbot.addWidget(table)
     for width, hidden in (
         (900, []),
-        (700, [ARTICLE]),
-        (560, [EXPECTED, ARTICLE]),
+        (800, [ARTICLE]),
+        (700, [NULL, ARTICLE]),
+        (560, [EXPECTED, NULL, ARTICLE]),
         (360, [EXPECTED, NULL, ARTICLE]),
     ):
         table.resize(width, 200)
