@@ -145,7 +145,7 @@ class Windows:
         self._child = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", "tests.campaigns.monkey_window",
              str(self._home), "again" if again else "first"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self._home,
             env=surroundings(self._home),
         )  # fmt: skip
         self._answer()

@@ -350,6 +350,8 @@ def main() -> None:
         os.dup2(to, stream)
     dumped = (folder / "faulthandler.txt").open("w", encoding="utf-8")
     faulthandler.enable(dumped)
+    # A crash in C++ leaves no Python frames: a core file says more, where the system writes one.
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
     journal = (folder / "journal.txt").open("a", encoding="utf-8")
     child = Child(folder, journal, dumped, begun)
     out.write(json.dumps({"faults": []}) + "\n")
