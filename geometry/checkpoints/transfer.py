@@ -84,6 +84,7 @@ class Transfer:
         self._cancelled = threading.Event()
         self._stops: list[Callable[[], None]] = []
         self._what, self._done, self._total = "", 0, 0
+        self._as_one = False
         self._told_at = 0.0
         self._recent: deque[tuple[float, int]] = deque()
 
@@ -162,7 +163,9 @@ class Transfer:
     def begin(self, what: str, total: int) -> None:
         """Start a piece of ``total`` bytes, named ``what`` in the progress."""
         with self._lock:
-            self._what, self._done, self._total = what, 0, total
+            self._what = what
+            if not self._as_one:
+                self._done, self._total = 0, total
         self._tell()
 
     def ensure(self, what: str, total: int) -> None:
@@ -170,8 +173,19 @@ class Transfer:
 
         So a caller with a better name for the bytes, such as a tensor's, can begin it first.
         """
-        if self._total - self._done < max(total, 1):
+        if self._as_one or self._total - self._done < max(total, 1):
             self.begin(what, total)
+
+    @contextmanager
+    def as_one(self, total: int) -> Iterator[None]:
+        """Count all pieces in the block as one of ``total`` bytes; each still gives its name."""
+        with self._lock:
+            self._done, self._total, self._as_one = 0, total, True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._as_one = False
 
     def extend(self, nbytes: int) -> None:
         """Add bytes to the total of the current piece."""

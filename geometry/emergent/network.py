@@ -14,11 +14,12 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import weights_in
+from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
-from geometry.hub.address import parse_address
-from geometry.models.catalogue import SAMPLE, locate, locate_address
-from geometry.models.sources import name_of
+from geometry.hub.address import HubAddress, parse_address, parse_gguf
+from geometry.models.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
+from geometry.models.sources import is_on_hub, name_of
 from geometry.models.tokens import FastTokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 Weights = Literal["trained", "random"]
 GGUF = ".gguf"
 FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
+DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
 ADVICE = "Check that the model is one that transformers loads."
+TOKENIZERS = ("tokenizer.json", *VOCABULARIES)
+"""Files of which a tokenizer needs at least one."""
 _LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 _LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length")
 
@@ -155,8 +159,9 @@ def load_network(
     Parameters
     ----------
     source
-        "sample"; a folder in the Hugging Face layout; a GGUF file; or the id of a model that is
-        completely in the Hub cache.
+        "sample"; a folder in the Hugging Face layout; a GGUF file; or the id of a model, or the
+        address of a GGUF file, that is completely in the Hub cache (see
+        :mod:`geometry.emergent.download`).
     device
         Of torch: "cpu", "cuda", "mps".
     weights
@@ -241,13 +246,45 @@ def _place(source: str) -> Path:
         return files[0] if len(files) == 1 and not has_config else path
     if path.is_file():
         raise EmergentError(f"{path.name} is a file of weights, not a whole model.", FULL)
-    address = parse_address(source)
-    here = None if address is None else locate_address(address)
+    wanted = hub_source(source)
+    if wanted is None:
+        raise EmergentError(f"There is no file or folder {source!r}.", FULL)
+    here = find_in_cache(*wanted)
     if here is None:
-        where = "There is no file or folder" if address is None else "This machine has no model"
-        raise EmergentError(f"{where} {source!r}.", FULL)
-    weights_in(here)
+        raise EmergentError(f"{source} is not complete on this machine.", DOWNLOAD)
+    if here.is_dir():
+        weights_in(here)
     return here
+
+
+def hub_source(source: str) -> tuple[HubAddress, str | None] | None:
+    """Return the address of a model on the Hub, and the GGUF file that is meant, if one is named.
+
+    None for sources on this machine, and for what is no source at all.
+    """
+    gguf = parse_gguf(source)
+    if gguf is not None and not Path(source).expanduser().exists():
+        return canonical(gguf[0]), gguf[1]
+    address = parse_address(source) if is_on_hub(source) else None
+    return None if address is None else (canonical(address), None)
+
+
+def find_in_cache(address: HubAddress, gguf: str | None = None) -> Path | None:
+    """Return the folder of a model that is complete in the Hub cache, or its GGUF file, or None.
+
+    Parameters
+    ----------
+    gguf
+        Name of the file; if None, the model in its own layout, or the only GGUF file that is here.
+    """
+    if gguf is None and (folder := locate_address(address)) is not None:
+        has_tokenizer = any((folder / name).is_file() for name in TOKENIZERS)
+        return folder if has_tokenizer else None
+    snapshot = snapshot_of(address)
+    if snapshot is None:
+        return None
+    found = [one for one in snapshot.glob(f"*{GGUF}") if gguf in (None, one.name) and one.is_file()]
+    return found[0] if len(found) == 1 else None
 
 
 def _identity(place: Path) -> str:
@@ -263,8 +300,11 @@ def _identity(place: Path) -> str:
 def _name(source: str, place: Path) -> str:
     if source == SAMPLE:
         return source
-    address = None if place == Path(source).expanduser() else parse_address(source)
-    return name_of(place) if address is None else address.short
+    wanted = None if place == Path(source).expanduser() else hub_source(source)
+    if wanted is None:
+        return name_of(place)
+    address, gguf = wanted
+    return address.short if gguf is None else Path(gguf).stem
 
 
 def _check_known(name: str, folder: Path) -> None:

@@ -23,6 +23,9 @@ _LONGEST_REPO = 96
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
+#: Name of a file with a whole model.
+_GGUF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,240}\.gguf")
+
 #: What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front.
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
@@ -104,6 +107,33 @@ def parse_address(text: str) -> HubAddress | None:
         return _from_page(text)
     repo, at, revision = text.removeprefix("hf://").partition("@")
     return _address(repo, revision if at else "main")
+
+
+def parse_gguf(text: str) -> tuple[HubAddress, str] | None:
+    """Read the address of a GGUF file on the Hub.
+
+    Parameters
+    ----------
+    text
+        "owner/name/file.gguf", perhaps with "@revision" or "hf://", or the address of the file's
+        page. Only files outside folders.
+
+    Returns
+    -------
+    The model and the name of the file; None if it cannot be such an address
+    """
+    text = text.strip()
+    if text.startswith(("https://", "http://")):
+        page, _, name = text.partition("?")[0].rpartition("/")
+        address = parse_address(page)
+        name = unquote(name)
+    else:
+        path, at, revision = text.removeprefix("hf://").partition("@")
+        repo, _, name = path.rpartition("/")
+        address = _address(repo, revision if at else "main") if "/" in repo else None
+    if address is None or not _GGUF.fullmatch(name):
+        return None
+    return address, name
 
 
 def _from_page(url: str) -> HubAddress | None:

@@ -42,7 +42,7 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     if _is_complete(folder, files.kept(_LIST)):
         return folder
     listed = network.hub.list_files(address, transfer).files
-    wanted = _wanted(listed)
+    wanted = tokenizer_files(listed)
     if not wanted:
         raise TensorUnavailable(
             f"{address.repo} has no tokenizer, so a prompt cannot be split into tokens.",
@@ -60,7 +60,8 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     return folder
 
 
-def _wanted(names: Iterable[str]) -> list[str]:
+def tokenizer_files(names: Iterable[str]) -> list[str]:
+    """Return the files of a tokenizer among those of a model; none if it has none."""
     here = set(names)
     if "tokenizer.json" in here:
         return [name for name in ("tokenizer_config.json", "tokenizer.json") if name in here]

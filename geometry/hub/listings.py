@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +19,7 @@ from geometry.hub.address import HubAddress, parse_address
 log = logging.getLogger(__name__)
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_ETAG = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 #: Files of a repository, its branches or tags: ten times as many as any has that holds a model.
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
@@ -33,10 +34,22 @@ _MAX_COUNT = 2**63
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Listing:
-    """Files of a repository at a commit: names and sizes in bytes, None if unknown."""
+    """Files of a repository at a commit.
+
+    Attributes
+    ----------
+    commit
+        40 hexadecimal digits.
+    files
+        Names and sizes in bytes, None if unknown.
+    etags
+        Identities of their contents, by name, as far as known: SHA-256 of large files, the id in
+        git of others.
+    """
 
     commit: str
     files: Mapping[str, int | None]
+    etags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +74,17 @@ class FoundModel:
 def read_listing(answer: Any) -> Listing:
     """Read the answer about a model at a revision."""
     siblings = _entries(answer["siblings"], MAX_FILES)
-    files = {}
+    files: dict[str, int | None] = {}
+    etags = {}
     for one in siblings:
         name, size = _text(one["rfilename"]), one.get("size")
         if _is_path(name):
             files[name] = None if size is None else _size(size)
+            if etag := _etag(one):
+                etags[name] = etag
         else:
             log.warning("A file is left out, for its name: %s", shortened(visible(name)))
-    return Listing(_commit(answer["sha"]), MappingProxyType(files))
+    return Listing(_commit(answer["sha"]), MappingProxyType(files), MappingProxyType(etags))
 
 
 def read_revisions(answer: Any) -> tuple[Revision, ...]:
@@ -114,6 +130,13 @@ def _commit(value: Any) -> str:
     if not _COMMIT.fullmatch(_text(value)):
         raise ValueError("no commit")
     return str(value)
+
+
+def _etag(one: Any) -> str:
+    """Return the identity of a file's content, as the Hub's ETag has it; "" if not given."""
+    large = one.get("lfs")
+    etag = one.get("blobId") if large is None else large.get("sha256")
+    return etag if isinstance(etag, str) and _ETAG.fullmatch(etag) else ""
 
 
 def _size(value: Any) -> int:

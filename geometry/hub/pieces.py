@@ -1,4 +1,4 @@
-"""Bytes of a file as they arrive: one part of it, or several parts in one pass."""
+"""Bytes of a file as they arrive: one part of it, several parts in one pass, or all to disk."""
 
 from __future__ import annotations
 
@@ -38,6 +38,39 @@ class Piece:
         """Shorten the piece to the file's length, once that is known."""
         self.stop = min(self.stop, size)
         self.data = self.data[: self.stop - self.start]
+
+
+class Passing:
+    """Bytes ``start`` to ``stop`` of a file, each passed on when it arrives, and not kept.
+
+    Parameters
+    ----------
+    write
+        Called with the received bytes, in order.
+    """
+
+    def __init__(self, start: int, stop: int, write: Callable[[memoryview | Bytes], None]) -> None:
+        self.start, self.stop = start, stop
+        self.done = 0
+        self._write = write
+
+    @property
+    def at(self) -> int:
+        """File offset of the next byte."""
+        return self.start + self.done
+
+    @property
+    def missing(self) -> int:
+        """Number of bytes not received yet."""
+        return self.stop - self.at
+
+    def put(self, chunk: memoryview | Bytes) -> None:
+        """Pass on received bytes."""
+        self._write(chunk)
+        self.done += len(chunk)
+
+    def end_at(self, size: int) -> None:
+        """Do nothing: the file's length is known."""
 
 
 class Sweep:

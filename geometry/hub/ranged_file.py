@@ -19,7 +19,7 @@ from geometry.hub.answers import HubAnswer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
-from geometry.hub.pieces import Piece, Sweep
+from geometry.hub.pieces import Passing, Piece, Sweep
 from geometry.hub.range_response import RangeResponse, read_response
 from geometry.hub.retry_policy import RetryPolicy
 
@@ -31,6 +31,7 @@ _AGAIN = "Try again; if this persists, open another model."
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
 
 Bytes = npt.NDArray[np.uint8]
+_Wanted = Piece | Passing | Sweep
 
 
 class RangedFile:
@@ -152,11 +153,34 @@ class RangedFile:
             self.transfer.begin(self.name, sweep.missing)
             self._fill(sweep)
 
+    def save(self, offset: int, write: Callable[[memoryview | Bytes], None]) -> None:
+        """Read all bytes from ``offset`` on, without keeping them in memory.
+
+        Parameters
+        ----------
+        offset
+            At most the file's length.
+        write
+            Called with the bytes as they arrive, in order. It may raise errors of ours, but no
+            OSError, which would count as one of the connection.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`read_at`; what was passed on is sound as far as it goes.
+        """
+        with self._reading():
+            passing = Passing(offset, self.size(), write)
+            passing.put(self._head[offset:])
+            if passing.missing:
+                self.transfer.ensure(self.name, passing.missing)
+                self._fill(passing)
+
     def _reading(self) -> AbstractContextManager[None]:
         host = without_login(self._endpoint)
         return reading(f"{self.name} as sent by {host}", error=BrokenTransfer, advice=_AGAIN)
 
-    def _fill(self, piece: Piece | Sweep) -> None:
+    def _fill(self, piece: _Wanted) -> None:
         """Send requests until the piece is complete, resuming after broken connections."""
         import httpx2
 
@@ -179,7 +203,7 @@ class RangedFile:
             return False
         return error.response.status_code in _EXPIRED
 
-    def _receive(self, piece: Piece | Sweep) -> None:
+    def _receive(self, piece: _Wanted) -> None:
         """Send one request and store the received bytes."""
         part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
         with self._connections.answer(
@@ -213,7 +237,7 @@ class RangedFile:
         self._hub_url = self._resolve(self.address)
         self._url = self._hub_url if answer.url == answer.hub_url else answer.url
 
-    def _learn_size(self, size: int, piece: Piece | Sweep) -> None:
+    def _learn_size(self, size: int, piece: _Wanted) -> None:
         self._check_length(size)
         self._size = size
         piece.end_at(size)
@@ -228,7 +252,7 @@ class RangedFile:
                 "Open another model.",
             )
 
-    def _admit(self, answer: RangeResponse, piece: Piece | Sweep) -> None:
+    def _admit(self, answer: RangeResponse, piece: _Wanted) -> None:
         """Check that the answer is the requested part of the same file as before."""
         known = self._tags.setdefault(answer.host, answer.tag)
         linked = answer.linked_etag or self.etag
@@ -249,13 +273,13 @@ class RangedFile:
         if answer.url != answer.hub_url:
             self._url = answer.url
 
-    def _is_all(self, piece: Piece | Sweep) -> bool:
+    def _is_all(self, piece: _Wanted) -> bool:
         """Return whether the whole file is requested anyway."""
         if self._size is None:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
-    def _take(self, sent: HubAnswer, answer: RangeResponse, piece: Piece | Sweep) -> None:
+    def _take(self, sent: HubAnswer, answer: RangeResponse, piece: _Wanted) -> None:
         """Read the body into the piece; of a whole file, only the part that belongs there."""
         came, before = 0, piece.at - answer.start
         if before and self._size is not None:

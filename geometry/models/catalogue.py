@@ -191,15 +191,26 @@ def _in_cache(name: str, revision: str | None) -> Path | None:
     start-up time. The layout is documented under "Understand caching" in its guide: ``refs`` holds
     a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
     """
+    folder = _snapshot(name, revision)
+    if folder is None or not (folder / "config.json").is_file():
+        return None
+    return folder if _is_complete(folder) else None
+
+
+def snapshot_of(address: HubAddress) -> Path | None:
+    """Return a model's snapshot in the Hub cache, also if it is not complete."""
+    revision = None if address.revision == "main" else address.revision
+    return _snapshot(address.repo, revision)
+
+
+def _snapshot(name: str, revision: str | None) -> Path | None:
     model = hub_cache() / f"models--{name.replace('/', '--')}"
     commit = read_reference(model, revision or "main") or revision or ""
     # A commit that is not a plain name would lead out of the folder.
     if not is_file_name(commit):
         return None
     folder = model / "snapshots" / commit
-    if not (folder / "config.json").is_file():
-        return None
-    return folder if _is_complete(folder) else None
+    return folder if folder.is_dir() else None
 
 
 def read_reference(model: Path, revision: str) -> str | None:

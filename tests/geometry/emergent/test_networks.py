@@ -68,7 +68,7 @@ def test_what_is_no_network_is_a_sentence(tmp_path, write):
     strange = write("bert")
     (strange / "config.json").write_text('{"model_type": "nothing-like-it"}', "utf-8")
     for source, said in (
-        ("nobody/nothing-here", "This machine has no model"),
+        ("nobody/nothing-here", "is not complete on this machine"),
         ("/no/such/folder", "There is no"),
         (str(tmp_path / "table.npy"), "is a file of weights"),
         (str(tmp_path / "empty"), "cannot be loaded"),

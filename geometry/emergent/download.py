@@ -1,0 +1,44 @@
+"""Models on the Hub that are not complete on this machine: what running them would download.
+
+Opening a model reads its table of positions alone; running it takes all of its weights. So the
+user is asked first, with the size: :func:`to_download`, and then
+:func:`geometry.hub.whole_model.fetch_model`.
+"""
+
+from __future__ import annotations
+
+from geometry.checkpoints.transfer import Transfer
+from geometry.emergent.network import find_in_cache, hub_source
+from geometry.hub.client import Hub
+from geometry.hub.faults import Offline
+from geometry.hub.whole_model import WholeModel, list_model
+from geometry.models.catalogue import hub_cache
+
+
+def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
+    """Return what has to be downloaded before a source can be loaded as a network.
+
+    Asks the Hub only for the files of a model that is not complete here; see
+    :func:`geometry.hub.whole_model.list_model`.
+
+    Returns
+    -------
+    WholeModel or None
+        None for a source on this machine, for a model of the Hub that is complete here, and for
+        what is no source, which :func:`geometry.emergent.network.load_network` refuses.
+
+    Raises
+    ------
+    HelixscopeError
+        As :func:`geometry.hub.whole_model.list_model`.
+    """
+    wanted = hub_source(source)
+    if wanted is None or find_in_cache(*wanted) is not None:
+        return None
+    address, gguf = wanted
+    try:
+        return list_model(address, hub, hub_cache(), transfer, gguf)
+    except Offline as error:
+        raise Offline(
+            f"{source} is not complete on this machine, and Helixscope is offline.", error.advice
+        ) from error

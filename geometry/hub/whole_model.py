@@ -1,0 +1,378 @@
+"""All files of a model on the Hub that running it takes: their size, and their download.
+
+They are put where transformers and huggingface_hub keep theirs, in the Hub cache: ``blobs`` has the
+contents by their identity, ``snapshots`` a link to each under its name, by commit, and ``refs`` the
+commit of each branch or tag.
+
+This is not left to huggingface_hub's ``snapshot_download``, whose requests do not follow the rules
+of :mod:`geometry.hub.connections` (offline switch, budgets of answers, cancellation). It also
+begins an interrupted file anew: its partial files have random names and are deleted. It checks the
+sizes of files, not their contents; and a thread of its own could only be stopped with the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import WEIGHTS
+from geometry.checkpoints.sharded_store import is_file_name, read_weight_map
+from geometry.checkpoints.sizes import size_text
+from geometry.checkpoints.transfer import Transfer
+from geometry.checkpoints.whole_files import reason, write_text
+from geometry.hub.address import HubAddress
+from geometry.hub.client import HEAD_BYTES, Hub
+from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.hub_tokenizer import tokenizer_files
+from geometry.hub.listings import Listing
+
+log = logging.getLogger(__name__)
+
+GGUF = ".gguf"
+PARTIAL = ".helixscope.incomplete"
+"""Added to the name of a file that is being downloaded; `hf cache` lists such files."""
+ANOTHER = "Choose another model."
+ROOM = "Free some space, or set HF_HOME to a folder on another disk."
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ETAG = re.compile(r"[0-9A-Za-z_-]{1,128}")
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFile:
+    """A file of a model.
+
+    Attributes
+    ----------
+    name
+        Its name; it is in no folder.
+    nbytes
+        Its size.
+    etag
+        As in :class:`geometry.hub.listings.Listing`; "" if not known.
+    """
+
+    name: str
+    nbytes: int
+    etag: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WholeModel:
+    """The files of a model at one commit that running it takes.
+
+    Attributes
+    ----------
+    address
+        As asked for.
+    commit
+        40 hexadecimal digits; it is what is downloaded, also if the branch moves on.
+    files
+        Configuration, tokenizer and weights, or one GGUF file. Never Python files.
+    folder
+        Of this model in the Hub cache.
+    """
+
+    address: HubAddress
+    commit: str
+    files: tuple[WantedFile, ...]
+    folder: Path
+
+    @property
+    def snapshot(self) -> Path:
+        """The folder with the files under their names."""
+        return self.folder / "snapshots" / self.commit
+
+    @property
+    def missing(self) -> tuple[WantedFile, ...]:
+        """The files that are not in the snapshot."""
+        return tuple(one for one in self.files if not _has(self.snapshot / one.name, one.nbytes))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes to download: without files that other commits share, and parts downloaded before.
+
+        A partial file that turns out to be damaged is downloaded again on top of that.
+        """
+        return sum(self._left(one) for one in self.missing)
+
+    def blob(self, etag: str) -> Path:
+        """Return the place of a content."""
+        return self.folder / "blobs" / etag
+
+    def partial(self, etag: str) -> Path:
+        """Return the place of a content while it is downloaded."""
+        return self.folder / "blobs" / f"{etag}{PARTIAL}"
+
+    def _left(self, file: WantedFile) -> int:
+        if not file.etag:
+            return file.nbytes
+        if _has(self.blob(file.etag), file.nbytes):
+            return 0
+        done = _size_of(self.partial(file.etag))
+        return file.nbytes - done if done <= file.nbytes else file.nbytes
+
+
+# ---- what is needed --------------------------------------------------------------------------
+
+
+def list_model(
+    address: HubAddress, hub: Hub, cache: Path, transfer: Transfer, gguf: str | None = None
+) -> WholeModel:
+    """Ask the Hub which files a model consists of.
+
+    One request for the list of files, and one for the index of weights in several files; nothing is
+    written.
+
+    Parameters
+    ----------
+    cache
+        The Hub cache.
+    gguf
+        The GGUF file that is wanted; None for the model in transformers' own layout, or the only
+        GGUF file of the repository.
+
+    Raises
+    ------
+    SourceError
+        It has no weights that transformers loads, no tokenizer, or several GGUF files.
+    HubError, Cancelled
+        As :meth:`geometry.hub.client.Hub.list_files`.
+    """
+    with reading(f"The list of files of {address}", ANOTHER, error=HubError):
+        listing = hub.list_files(address, transfer)
+        names = _needed(address, listing, hub, transfer, gguf)
+        files = tuple(_wanted(address, listing, name) for name in dict.fromkeys(names))
+    folder = cache / f"models--{address.repo.replace('/', '--')}"
+    return WholeModel(address, listing.commit, files, folder)
+
+
+def _needed(
+    address: HubAddress, listing: Listing, hub: Hub, transfer: Transfer, gguf: str | None
+) -> list[str]:
+    # Files in folders are variants for other programs.
+    here = sorted(name for name in listing.files if is_file_name(name))
+    if gguf is not None:
+        return [gguf]
+    weights = next((name for name in WEIGHTS if name in here), None)
+    if weights is None:
+        return [_only_gguf(address, [name for name in here if name.endswith(GGUF)])]
+    if "config.json" not in here:
+        raise SourceError(f"{address} has no config.json, so transformers cannot load it.", ANOTHER)
+    tokenizer = tokenizer_files(here)
+    if not tokenizer:
+        raise SourceError(
+            f"{address} has no tokenizer, so texts cannot be split into tokens.", ANOTHER
+        )
+    names = ["config.json", *tokenizer, weights]
+    if weights.endswith(".json"):
+        content = hub.fetch(HubAddress(address.repo, listing.commit), weights, transfer)
+        shards = read_weight_map(weights, parse_json(weights, content))
+        names += sorted(set(shards.values()))
+    return names
+
+
+def _only_gguf(address: HubAddress, found: list[str]) -> str:
+    if len(found) == 1:
+        return found[0]
+    if found:
+        some = ", ".join(found[:3]) + ", …" * (len(found) > 3)
+        raise SourceError(
+            f"{address} holds {len(found)} GGUF files: {some}.",
+            f"Name one of them, such as {address.repo}/{found[0]}.",
+        )
+    raise SourceError(
+        f"{address} has no weights that transformers loads: neither safetensors, .bin nor GGUF.",
+        ANOTHER,
+    )
+
+
+def _wanted(address: HubAddress, listing: Listing, name: str) -> WantedFile:
+    if name not in listing.files:
+        raise NotOnHub(
+            f"{address} has no file {name}.", "Check the files on its page.", missing="file"
+        )
+    nbytes = listing.files[name]
+    if nbytes is None:
+        raise HubError(f"The Hub does not give the size of {name} of {address}.", ANOTHER)
+    return WantedFile(name, nbytes, listing.etags.get(name, ""))
+
+
+# ---- download --------------------------------------------------------------------------------
+
+
+def fetch_model(model: WholeModel, hub: Hub, transfer: Transfer) -> Path:
+    """Download the missing files, verify them, and make the snapshot known under its revision.
+
+    After an interruption, what has arrived is kept, and the next call goes on from there.
+
+    Parameters
+    ----------
+    transfer
+        Its progress is in bytes of all files together.
+
+    Returns
+    -------
+    The folder of the snapshot, which is complete
+
+    Raises
+    ------
+    HubError
+        A file cannot be downloaded or written, is not what the Hub says that it is, or is being
+        downloaded by another program.
+    Cancelled
+        ``transfer`` was cancelled.
+    """
+    nbytes = model.nbytes
+    _check_room(model, nbytes)
+    with transfer.as_one(nbytes), _writing(model):
+        model.snapshot.mkdir(parents=True, exist_ok=True)
+        (model.folder / "blobs").mkdir(exist_ok=True)
+        for file in model.missing:
+            transfer.check()
+            _fetch(model, file, hub, transfer)
+        revision = model.address.revision
+        if not _COMMIT.fullmatch(revision):
+            # Last, so that a complete older commit opens until this one is complete.
+            reference = model.folder / "refs" / revision
+            reference.parent.mkdir(parents=True, exist_ok=True)
+            write_text(model.commit, reference)
+    return model.snapshot
+
+
+def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) -> None:
+    """Download a file, and link it into the snapshot."""
+    if file.etag and _has(model.blob(file.etag), file.nbytes):
+        _link(model, file, file.etag)
+        return
+    at_commit = HubAddress(model.address.repo, model.commit)
+    # A small file comes in one request; of others the first byte tells all about it.
+    head = HEAD_BYTES if file.nbytes <= HEAD_BYTES else 1
+    opened = hub.open_file(at_commit, file.name, transfer, head=head, whole=True)
+    etag = file.etag or opened.etag
+    if opened.size() != file.nbytes or not _ETAG.fullmatch(etag):
+        raise BrokenTransfer(f"{file.name} of {model.address} is not the one that the Hub lists.")
+    with _alone(model, file, etag):
+        partial = model.partial(etag)
+        with partial.open("ab") as out:
+            if out.tell() > file.nbytes:
+                out.truncate(0)
+            done = out.seek(0, os.SEEK_END)
+            if done:
+                transfer.extend(min(head, file.nbytes))  # which have come once more
+
+            def write(chunk: Any) -> None:
+                with _writing(model):
+                    out.write(chunk)
+
+            opened.save(done, write)
+            out.flush()
+            os.fsync(out.fileno())
+        if not _is_sound(partial, file, etag, transfer):
+            partial.unlink()
+            raise BrokenTransfer(f"{file.name} of {model.address} was damaged in transfer.")
+        os.replace(partial, model.blob(etag))
+    _link(model, file, etag)
+
+
+def _link(model: WholeModel, file: WantedFile, etag: str) -> None:
+    """Put a content into the snapshot, under its name."""
+    place, blob = model.snapshot / file.name, model.blob(etag)
+    place.unlink(missing_ok=True)
+    try:
+        place.symlink_to(os.path.relpath(blob, place.parent))
+    except OSError:  # Windows without the right to make links; as huggingface_hub does then
+        os.replace(blob, place)
+
+
+def _is_sound(path: Path, file: WantedFile, etag: str, transfer: Transfer) -> bool:
+    """Return whether a file has the content that its etag names, as far as that can be checked."""
+    if path.stat().st_size != file.nbytes:
+        return False
+    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", etag):
+        return True
+    if len(etag) == 64:
+        digest = hashlib.sha256()
+    else:
+        digest = hashlib.sha1(b"blob %d\0" % file.nbytes, usedforsecurity=False)
+    with path.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            transfer.check()
+            digest.update(chunk)
+    return digest.hexdigest() == etag
+
+
+@contextmanager
+def _alone(model: WholeModel, file: WantedFile, etag: str) -> Iterator[None]:
+    """Hold the lock that huggingface_hub takes for this content, too."""
+    from filelock import FileLock, Timeout
+
+    place = model.folder.parent / ".locks" / model.folder.name / f"{etag}.lock"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(place, timeout=0, mode=0o664)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise HubError(
+            f"{file.name} of {model.address} is being downloaded by another program.",
+            "Wait until it has ended.",
+            retryable=True,
+        ) from error
+    except NotImplementedError:  # a file system without locks
+        log.warning("%s cannot be locked", place)
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_room(model: WholeModel, nbytes: int) -> None:
+    """Raise an error if the disk is too full."""
+    place = model.folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    with suppress(OSError):  # then writing tells
+        free = shutil.disk_usage(place).free
+        if free < nbytes:
+            raise HubError(
+                f"{model.address} takes {size_text(nbytes)}, and the disk of {place} has only "
+                f"{size_text(free)} left.",
+                ROOM,
+            )
+
+
+@contextmanager
+def _writing(model: WholeModel) -> Iterator[None]:
+    """Turn what the operating system reports in the block into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        why = reason(error)[0]
+        raise HubError(
+            f"{model.address} cannot be written to {model.folder.parent}: {why}.", ROOM
+        ) from error
+
+
+def _has(path: Path, nbytes: int) -> bool:
+    return os.path.isfile(path) and _size_of(path) == nbytes
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
