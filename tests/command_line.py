@@ -84,7 +84,7 @@ BODY = "*/model.safetensors"
 
 
 class Terminal:
-    """A process whose standard error is a terminal, 150 columns wide."""
+    """A process whose standard input and error are a terminal, 150 columns wide."""
 
     def __init__(self, environment: dict[str, str], *arguments: object) -> None:
         pty = pytest.importorskip("pty")
@@ -92,10 +92,14 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
             env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
-            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=heed_ctrl_c,
+            stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=heed_ctrl_c,
         )  # fmt: skip
         os.close(theirs)
         self._shown = b""
+
+    def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self._ours, f"{text}\n".encode())
 
     def until(self, words: str) -> None:
         """Wait until it shows something."""

@@ -36,7 +36,7 @@ def test_it_prints_a_line_for_each_layer_and_writes_the_files(tmp_path, capsys):
     ("arguments", "said"),
     [
         (["sample", "--texts", "nowhere"], "'nowhere' does not exist"),
-        (["nobody/nothing", "--texts", GUIDE], "This machine has no model"),
+        (["nobody/nothing", "--texts", GUIDE], "not complete on this machine, and Helixscope is"),
         (["sample", "--texts", GUIDE, "--counters", "rhyme"], "no counter 'rhyme'"),
     ],
 )

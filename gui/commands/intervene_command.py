@@ -14,6 +14,8 @@ import typer
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import whole_file, writing
 from geometry.emergent.settings import SAMPLE_TEXTS
+from gui.commands.arguments import Offline
+from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.positions_command import Texts, run_bar
 from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
@@ -27,7 +29,7 @@ HEADS = 3
 
 def intervene(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="sample | folder | cached hub id")
+        str, typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder")
     ],
     texts: Texts = SAMPLE_TEXTS,
     out: Annotated[Path | None, typer.Option(help=".json file to write as well.")] = None,
@@ -57,6 +59,8 @@ def intervene(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    offline: Offline = False,
+    whole: WholeModel = False,
 ) -> None:
     """Change the positions of a model, and measure what it loses by each change.
 
@@ -67,12 +71,17 @@ def intervene(
     changed.
     """
     from geometry.emergent.intervene import intervene as run
-    from geometry.emergent.interventions import USUAL
+    from geometry.emergent.interventions import USUAL, find_change
+    from geometry.emergent.windows import find_texts
 
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":
         raise typer.BadParameter("must end in .json", param_hint="--out")
     names = USUAL if changes is None else _names(changes)
+    for name in names:  # and not after a long download
+        find_change(name)
+    find_texts(texts)
+    complete_model(source, offline=offline, whole=whole, table=layer is None)
     with run_bar() as tell:
         found = run(
             source, texts, names, layer=layer, attention=attention, length=length,

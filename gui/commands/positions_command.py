@@ -15,6 +15,8 @@ import typer
 
 from geometry.checkpoints.plain_text import visible
 from geometry.emergent.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
+from gui.commands.arguments import Offline
+from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.terminal import console, has_terminal, note, print_table, say
 from gui.style.theme import format_count, format_number, format_percent
 
@@ -41,7 +43,8 @@ _COMPARED = ("layer", "quantity", "published", "ours", "ours, with noise")
 
 def positions(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="sample | folder | GGUF file | cached hub id")
+        str,
+        typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | GGUF file"),
     ],
     out: Annotated[
         Path, typer.Option(help="Output folder; an interrupted run there is continued.")
@@ -62,6 +65,8 @@ def positions(
         bool,
         typer.Option("--control/--no-control", help="Also measure a network with random weights."),
     ] = True,
+    offline: Offline = False,
+    whole: WholeModel = False,
 ) -> None:
     """Measure the positions in each layer of any transformer, from forward passes over texts.
 
@@ -73,9 +78,13 @@ def positions(
     # Otherwise the library that reads GGUF files draws a bar of its own; read when it is imported.
     os.environ.setdefault("TQDM_DISABLE", "1")
     from geometry.emergent.positions_run import measure_positions
+    from geometry.emergent.windows import find_texts
 
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
     settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
+    settings.check()  # and not after a long download
+    find_texts(texts)
+    complete_model(source, offline=offline, whole=whole)
     with run_bar() as tell:
         result = measure_positions(settings, out, device=device, tell=tell)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])

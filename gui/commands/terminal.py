@@ -155,6 +155,18 @@ def say(sentence: str) -> None:
         note(sentence)
 
 
+def can_ask() -> bool:
+    """Return whether a question can be asked and answered."""
+    return has_terminal() and sys.stdin is not None and sys.stdin.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on the terminal; return whether the answer is yes."""
+    sys.stderr.write(f"{visible(question)} ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
 def say_written(what: str, model: PositionalModel) -> None:
     """Report the written file and the model."""
     commit = f" at commit {model.commit[:7]}" if model.commit else ""

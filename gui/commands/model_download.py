@@ -1,0 +1,70 @@
+"""Downloading a whole model of the Hub for a command, after a question with the size."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.sizes import size_text
+from gui.commands.headless import for_command_line, interruptible
+from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.terminal import ask, can_ask
+
+WholeModel = Annotated[
+    bool,
+    typer.Option("--whole", help="Download what is missing of a model on the Hub, unasked."),
+]
+
+
+def complete_model(source: str, *, offline: bool, whole: bool, table: bool = False) -> None:
+    """Download what is missing of a source, if that is a model on the Hub, and the user agrees.
+
+    Parameters
+    ----------
+    offline
+        Whether to send no requests.
+    whole
+        Whether the user has agreed already.
+    table
+        Whether it must have a table of positions, so that others are refused before the download.
+
+    Raises
+    ------
+    HelixscopeError
+        It cannot be downloaded, the user does not agree, or there is no terminal to ask on.
+    KeyboardInterrupt
+        Ctrl+C was pressed; what has arrived is kept.
+    """
+    from geometry.checkpoints.transfer import Transfer
+    from geometry.emergent.download import to_download
+    from geometry.hub.client import Hub
+    from geometry.hub.whole_model import fetch_model
+
+    hub = Hub(offline=offline)
+    with for_command_line(offline=offline):
+        transfer = Transfer()
+        model = interruptible(transfer, partial(to_download, source, hub, transfer))
+        if model is None:
+            return
+        if not whole:
+            _agree(source, size_text(model.nbytes))
+        with progress_bar(1 + table) as step:
+            if table:
+                open_in_step(step, source, None, offline, whole=True, fresh=False)
+            transfer = Transfer(step.tell)
+            fetch = partial(fetch_model, model, hub, transfer)
+            step(f"Downloading {source}", lambda: interruptible(transfer, fetch))
+
+
+def _agree(source: str, size: str) -> None:
+    """Ask whether to download a model; raise an error if not."""
+    if not can_ask():
+        raise HelixscopeError(
+            f"{source} is not complete on this machine: {size} would be downloaded.",
+            "Allow it with --whole.",
+        )
+    if not ask(f"{size} of {source} will be downloaded. Continue? [y/N]"):
+        raise HelixscopeError(f"{source} was not downloaded.")
