@@ -266,7 +266,7 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
         raise BrokenTransfer(f"{file.name} of {model.address} is not the one that the Hub lists.")
     with _alone(model, file, etag):
         partial = model.partial(etag)
-        with partial.open("ab") as out:
+        with open(partial, "ab", opener=_not_followed) as out:
             if out.tell() > file.nbytes:
                 out.truncate(0)
             done = out.seek(0, os.SEEK_END)
@@ -285,6 +285,11 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
             raise BrokenTransfer(f"{file.name} of {model.address} was damaged in transfer.")
         os.replace(partial, model.blob(etag))
     _link(model, file, etag)
+
+
+def _not_followed(path: str, flags: int) -> int:
+    """Open a file, but none that a link leads to."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _link(model: WholeModel, file: WantedFile, etag: str) -> None:

@@ -343,6 +343,18 @@ def test_a_folder_that_cannot_be_written(gpt2, hub_home):
         fetch(wanted())
 
 
+def test_a_planted_link_is_not_followed(large, tmp_path):
+    model, mine = wanted(large), tmp_path / "mine"
+    mine.write_text("Mine.", "utf-8")
+    (weights,) = (one for one in model.files if one.name == "model.safetensors")
+    partial = model.partial(weights.etag)
+    partial.parent.mkdir(parents=True)
+    partial.symlink_to(mine)
+    with pytest.raises(HubError, match="cannot be written to"):
+        fetch(model)
+    assert mine.read_text("utf-8") == "Mine."
+
+
 def test_two_programs_do_not_write_the_same_file(large):
     from filelock import FileLock
 
