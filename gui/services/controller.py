@@ -49,6 +49,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
+    from geometry.hub.client import Hub
     from geometry.hub.tensor_cache import TensorCache
     from geometry.models.model import PositionalModel
     from gui.state.work import Work
@@ -125,6 +126,11 @@ class Controller:
     def cache(self) -> TensorCache:
         """The cache of downloads."""
         return self._fetching.cache
+
+    @property
+    def hub(self) -> Hub:
+        """The Hub, aware of the offline switch; thread-safe."""
+        return self._fetching.hub
 
     # ---- opening -----------------------------------------------------------------------
 

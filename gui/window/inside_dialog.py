@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.emergent.settings import COUNTERS, PositionsSettings
-from gui.style.theme import GRID, format_count
+from gui.style.theme import GRID, format_bytes, format_count, format_part
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
@@ -30,19 +30,25 @@ from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.emergent.worker import Told
+    from geometry.hub.whole_model import WholeModel
 
 WIDTH = 62 * GRID
 ABOUT = (
     "Runs texts through the network and measures, layer by layer, how much of the residual stream "
     "depends on the position. It works without a table of positions: rotary, ALiBi, relative or "
-    "none. Models have to be on this machine."
+    "none. All weights are needed: of a model on the Hub, the rest is downloaded first, once you "
+    "have seen its size."
 )
+MEASURE = "Measure"
 _USUAL = PositionsSettings("", "")
 _COUNTERS = {
     "position": "Position", "sentence": "Sentence", "word": "Word in the sentence",
     "line": "Character in the line", "brackets": "Bracket depth", "newline": "Since the newline",
 }  # fmt: skip
+_STEPS = 1000
+"""Of the bar, during a download."""
 _DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -54,11 +60,13 @@ class InsideDialog(QDialog):
         self.setWindowTitle("Positions inside a model")
         self.setModal(False)
         self.running = False
+        self.offered: WholeModel | None = None
+        """What the button downloads first; None before its size is shown."""
         self.measureRequested: Callable[[PositionsSettings, Path, str], None] = lambda *_: None
         self.stopRequested: Callable[[], None] = lambda: None
         self.source, self.out = QLineEdit(), QLineEdit()
         self.source.setAccessibleName("Model")
-        self.source.setPlaceholderText("sample, a folder, a GGUF file, or a downloaded model")
+        self.source.setPlaceholderText("sample, a folder, a GGUF file, or a model’s id on the Hub")
         self.out.setAccessibleName("Result folder")
         self._named = ""
         self.source.textChanged.connect(self._on_source)
@@ -77,10 +85,10 @@ class InsideDialog(QDialog):
         self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Windows done")
+        self.bar.setAccessibleName("Progress")
         self.said = label("", "muted", wrap=True)
         self.buttons = QDialogButtonBox()
-        self.measure = self.buttons.addButton("Measure", QDialogButtonBox.ButtonRole.ActionRole)
+        self.measure = self.buttons.addButton(MEASURE, QDialogButtonBox.ButtonRole.ActionRole)
         self.measure.setDefault(True)
         self.measure.clicked.connect(self._on_measure)
         self.stop = self.buttons.addButton("Stop", QDialogButtonBox.ButtonRole.ActionRole)
@@ -159,6 +167,26 @@ class InsideDialog(QDialog):
         done, total = format_count(told.done), format_count(told.total)
         self.say(f"{told.what}: {done} of {total} windows" if counted else f"{told.what}…")
 
+    def show_download(self, progress: TransferProgress) -> None:
+        """Show how much of a model has been downloaded."""
+        self.bar.setRange(0, _STEPS)  # a number of bytes may be too large for a bar
+        self.bar.setValue(round(_STEPS * progress.done / max(progress.total, 1)))
+        said = f"Downloading {progress.what}: {format_part(progress.done, progress.total)}"
+        if progress.bytes_per_second is not None:
+            said += f", {format_bytes(progress.bytes_per_second)}/s"
+        self.say(progress.waiting or said)
+
+    def offer(self, source: str, model: WholeModel) -> None:
+        """Ask whether to download a model that is not complete."""
+        self.offered, size = model, format_bytes(model.nbytes)
+        self.measure.setText(f"Download {size} and measure")
+        self.say(f"{source} is not complete on this machine: {size} to download.")
+
+    def forget_offer(self) -> None:
+        """Let the button measure, and download nothing."""
+        self.offered = None
+        self.measure.setText(MEASURE)
+
     def say(self, text: str) -> None:
         """Show a sentence below the settings."""
         self.said.setText(text)
@@ -189,6 +217,9 @@ class InsideDialog(QDialog):
     def _on_source(self, text: str) -> None:
         """Name the result after the model, unless the user has named it."""
         self.measure.setEnabled(bool(text.strip()))
+        if self.offered is not None:
+            self.forget_offer()
+            self.say("")
         if self.out.text() in ("", self._named):
             place = QStandardPaths.writableLocation(
                 QStandardPaths.StandardLocation.DocumentsLocation

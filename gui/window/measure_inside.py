@@ -1,4 +1,8 @@
-"""Measuring the positions inside a model, beside the window."""
+"""Measuring the positions inside a model, beside the window.
+
+A model on the Hub that is not complete here is downloaded first: the first press of the button
+finds out its size, and the second one agrees to it.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,29 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Cancelled, Transfer
+from gui.services.fetching import Fetch
+from gui.services.notices import notice_of
 
 # The dialog is not needed for the first frame, so it is imported later.
 if TYPE_CHECKING:
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.emergent.settings import PositionsSettings
     from geometry.emergent.worker import Told
+    from geometry.hub.whole_model import WholeModel
     from gui.window.host import HostWindow
     from gui.window.inside_dialog import InsideDialog
 
 SLOT = "positions inside"
 """Slot of the job: one measurement at a time."""
 STOPPED = "Stopped. What was summed is kept: Measure continues from there."
+STOPPED_DOWNLOAD = "Stopped. What was downloaded is kept: Measure continues from there."
+STOPPED_LOOKING = "Stopped."
+LOOKING = "Looking for the model…"
+T = TypeVar("T")
 
 
 class InsideMeasurer:
@@ -30,6 +43,7 @@ class InsideMeasurer:
         self._window = window
         self._dialog: InsideDialog | None = None
         self._stopped = threading.Event()
+        self._on_stop = STOPPED
 
     @property
     def dialog(self) -> InsideDialog:
@@ -38,7 +52,7 @@ class InsideMeasurer:
 
         if self._dialog is None:
             self._dialog = InsideDialog(self._window)
-            self._dialog.measureRequested = self._measure
+            self._dialog.measureRequested = self._begin
             self._dialog.stopRequested = self._stop
         return self._dialog
 
@@ -58,10 +72,91 @@ class InsideMeasurer:
         if self._dialog is not None:
             self._dialog.close()
 
+    def _begin(self, settings: PositionsSettings, out: Path, device: str) -> None:
+        """Measure; before that, look whether the model is complete, or download the rest."""
+        dialog, model = self.dialog, self.dialog.offered
+        dialog.show_running(True)
+        if model is not None:
+            self._download(model, lambda: self._measure(settings, out, device))
+        else:
+            self._look_up(settings.source, lambda: self._measure(settings, out, device))
+
+    def _look_up(self, source: str, measure: Callable[[], None]) -> None:
+        """Measure if a model is complete on this machine; otherwise show what is missing."""
+        from geometry.emergent.download import to_download
+
+        controller, dialog = self._window.controller, self.dialog
+        self._on_stop = STOPPED_LOOKING
+        dialog.say(LOOKING)
+
+        def on_found(missing: WholeModel | None) -> None:
+            if missing is None:
+                measure()
+            else:
+                dialog.show_running(False)
+                dialog.offer(source, missing)
+
+        self._fetch(
+            lambda transfer: to_download(source, controller.hub, transfer),
+            on_found,
+            f"{source} could not be looked up",
+        )
+
+    def _download(self, model: WholeModel, measure: Callable[[], None]) -> None:
+        """Download the rest of a model, and measure."""
+        from geometry.hub.whole_model import fetch_model
+
+        controller = self._window.controller
+        self._on_stop = STOPPED_DOWNLOAD
+        self.dialog.forget_offer()  # the size of what is left is another one
+
+        def on_done(_: Path) -> None:
+            controller.refresh_models()
+            measure()
+
+        self._fetch(
+            lambda transfer: fetch_model(model, controller.hub, transfer),
+            on_done,
+            f"{model.address} could not be downloaded",
+            self.dialog.show_download,
+        )
+
+    def _fetch(
+        self,
+        work: Callable[[Transfer], T],
+        on_done: Callable[[T], None],
+        what: str,
+        on_progress: Callable[[TransferProgress], None] = lambda _: None,
+    ) -> None:
+        """Use the network in the background; errors are shown in the dialog."""
+        dialog = self.dialog
+
+        def guarded(transfer: Transfer) -> T | HelixscopeError:
+            try:
+                return work(transfer)
+            except Cancelled:
+                raise
+            except HelixscopeError as error:
+                return error
+
+        def on_result(outcome: T | HelixscopeError) -> None:
+            if isinstance(outcome, HelixscopeError):
+                dialog.show_running(False)
+                dialog.say(f"{outcome} {notice_of(outcome, what).advice}".strip())
+            else:
+                on_done(outcome)
+
+        fetch = Fetch(guarded)
+        self._window.controller.in_background(
+            SLOT, fetch, on_result, what, on_progress=on_progress,
+            on_failed=lambda: dialog.show_running(False), stop=fetch.stop,
+        )  # fmt: skip
+
     def _measure(self, settings: PositionsSettings, out: Path, device: str) -> None:
         from geometry.emergent.worker import apart
 
         dialog = self.dialog
+        self._on_stop = STOPPED
         dialog.show_running(True)
         stopped = self._stopped = threading.Event()
 
@@ -100,4 +195,4 @@ class InsideMeasurer:
         if self._dialog is not None and self._dialog.running:
             self._window.controller.give_up(SLOT)
             self._dialog.show_running(False)
-            self._dialog.say(STOPPED)
+            self._dialog.say(self._on_stop)

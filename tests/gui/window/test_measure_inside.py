@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from safetensors.numpy import save_file
 
-from geometry.emergent import worker
+from geometry.emergent import download, worker
 from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.worker import Told
 from gui.widgets.texts_choice import TextsChoice
@@ -48,6 +48,7 @@ def asked(monkeypatch):
         return request["out"]
 
     monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(download, "to_download", lambda *_: None)  # all is on this machine
     return requests, answers
 
 
