@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from geometry.models.sources import open_source
 from tests.command_line import ROOT, run
 
 GUIDE = ROOT / "resources" / "guide"
@@ -22,11 +23,14 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
     assert "nats per token, over 8 windows of text" in printed.err
     assert "shift 400: A shift by 400 needs 464 positions; there are 256." in printed.err
     content = json.loads(out.read_text("utf-8"))
-    assert content.keys() == {"baseline", "windows", "changes"}
+    assert content.keys() == {"fingerprint", "baseline", "windows", "changes"}
+    assert content["fingerprint"] == open_source("sample").fingerprint
     same, none, shift = content["changes"]
-    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0}
+    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
+    assert np.mean(none["by_window"]) == pytest.approx(none["delta"])
     assert none["low"] < none["delta"] < none["high"]
     assert shift["delta"] is shift["low"] is None
+    assert "by_window" not in shift
     assert shift["why_null"].startswith("A shift by 400")
 
 
@@ -58,8 +62,10 @@ def test_it_changes_pos_in_a_layer(tmp_path, capsys):
     content = json.loads(out.read_text("utf-8"))
     assert content["layer"] == 1
     same, none, _ = content["changes"]
-    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0}
+    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
     assert none["delta"] > 0.01
+    layer = open_source(tmp_path / "inside" / "layer 1")
+    assert content["fingerprint"] == layer.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,13 @@ from geometry.emergent.layers import kept_rows
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
-from geometry.models.layer_tables import LayerStore, LayerTables, find_layers, read_layers
+from geometry.models.layer_tables import (
+    LayerStore,
+    LayerTables,
+    find_layers,
+    open_layer,
+    read_layers,
+)
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from geometry.pca.components import Array
@@ -57,6 +63,9 @@ class Effect:
         Of each head of each layer: the total variation distance of its attention from that without
         the change, 0 for the same and 1 for disjoint attention, as a mean over windows and over
         queries from position 1 on. Empty if not measured.
+    by_window
+        delta of each window of text, in the same order for all changes: what two changes differ by
+        can be compared in the same windows. Empty if impossible, and in partial results.
     """
 
     name: str
@@ -65,6 +74,7 @@ class Effect:
     high: float
     why: str = ""
     attention: tuple[tuple[float, ...], ...] = ()
+    by_window: tuple[float, ...] = ()
 
     def heads(self) -> list[tuple[int, int]]:
         """Return all heads as layer and head, those whose attention changes most first."""
@@ -90,12 +100,15 @@ class Effects:
         Number of windows of text.
     layer
         Of the residual stream, where pos was changed; None if the table of positions was.
+    fingerprint
+        That of the changed positions: of the model, or of the layer; "" if unknown.
     """
 
     baseline: float | None
     effects: tuple[Effect, ...]
     windows: int
     layer: int | None = None
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,12 +121,15 @@ class Place:
         What changes are made of.
     put
         Puts a changed table into the network while a block runs.
+    fingerprint
+        Of the model of these positions; see :class:`Effects`.
     layer
         Of the residual stream; None for the table of positions.
     """
 
     table: Table
     put: Callable[[Array], AbstractContextManager[None]]
+    fingerprint: str
     layer: int | None = None
 
 
@@ -178,16 +194,21 @@ def intervene(
     done, passes = 0, len(batches) * (1 + len(changed))
     losses: list[Array] = []
 
-    def effects() -> Effects:
-        nothing = float("nan")
-        made = [
-            Effect(name, nothing, nothing, nothing, why[name]) if name in why else
-            Effect(name, *_interval(np.concatenate(found[name]), seed),
-                   attention=_mean_distances(distances[name]))
-            for name in wanted
-        ]  # fmt: skip
+    def effect(name: str, complete: bool) -> Effect:
+        if name in why:
+            nothing = float("nan")
+            return Effect(name, nothing, nothing, nothing, why[name])
+        values = np.concatenate(found[name])
+        return Effect(
+            name, *_interval(values, seed), attention=_mean_distances(distances[name]),
+            by_window=tuple(values.tolist()) if complete else (),
+        )  # fmt: skip
+
+    def effects(*, complete: bool) -> Effects:
+        made = tuple(effect(name, complete) for name in wanted)
         baseline = float(np.concatenate(losses).mean()) if network.head else None
-        return Effects(baseline, tuple(made), sum(map(len, losses)), place.layer)
+        done = sum(map(len, losses))
+        return Effects(baseline, made, done, place.layer, place.fingerprint)
 
     found: dict[str, list[Array]] = {name: [] for name in changed}
     distances: dict[str, list[list[Array]]] = {name: [] for name in changed}
@@ -204,9 +225,9 @@ def intervene(
             distances[name].append(attention_distances(plain.patterns, after.patterns))
         done += 1
         if follow is not None and time.monotonic() - told > FOLLOW_S:
-            follow(effects())
+            follow(effects(complete=False))
             told = time.monotonic()
-    return effects()
+    return effects(complete=True)
 
 
 def _made(
@@ -226,7 +247,7 @@ def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, se
     """Return the network's table of positions, for windows of a size."""
     weight, first = find_table(network, model)
     table = Table(model.W_pos, size, _embeddings(model), seed)
-    return Place(table, lambda changed: _replaced(weight, first, changed))
+    return Place(table, lambda changed: _replaced(weight, first, changed), model.fingerprint)
 
 
 def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> tuple[Place, int]:
@@ -266,7 +287,7 @@ def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> t
         by = (changed - table.P)[: table.length]
         return network.moved(layer, torch.from_numpy(by))
 
-    return Place(table, put, layer), size
+    return Place(table, put, open_layer(found[0], layer, path).fingerprint, layer), size
 
 
 def layer_table(
@@ -473,8 +494,21 @@ def _mean_distances(batches: Sequence[Sequence[Array]]) -> tuple[tuple[float, ..
 
 def _interval(values: Array, seed: int) -> tuple[float, float, float]:
     """Return the mean over texts, and its interval over resampled texts."""
+    return float(values.mean()), *interval_of(resampled_means(values, seed))
+
+
+def resampled_means(values: Array, seed: int = 0) -> Array:
+    """Return the means over resampled texts, (:data:`DRAWS`,).
+
+    With one seed, values of as many texts are resampled alike, so that their means are paired.
+    """
     random = np.random.default_rng(seed)
-    drawn = values[random.integers(len(values), size=(DRAWS, len(values)))].mean(axis=1)
+    drawn: Array = values[random.integers(len(values), size=(DRAWS, len(values)))].mean(axis=1)
+    return drawn
+
+
+def interval_of(drawn: Array) -> tuple[float, float]:
+    """Return the interval of :data:`CONFIDENCE` per cent of some draws."""
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(drawn, (tail, 100 - tail))
-    return float(values.mean()), float(low), float(high)
+    return float(low), float(high)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.whole_files import whole_file, writing
 from geometry.emergent.settings import SAMPLE_TEXTS
 from gui.commands.arguments import Offline
 from gui.commands.model_download import WholeModel, complete_model
@@ -70,6 +66,7 @@ def intervene(
     of its last layer's states. Intervals of 95 % are over the texts. Files of the model are never
     changed.
     """
+    from geometry.emergent.effects_file import write_effects
     from geometry.emergent.intervene import intervene as run
     from geometry.emergent.interventions import USUAL, find_change
     from geometry.emergent.windows import find_texts
@@ -105,7 +102,7 @@ def intervene(
         if one.why:
             note(f"{one.name}: {one.why}")
     if out is not None:
-        _write(out, found)
+        write_effects(out, found)
         say(f"Wrote {out}.")
 
 
@@ -132,26 +129,3 @@ def _attention(one: Effect) -> tuple[str, str]:
         for layer, head in heads[:HEADS]
     )
     return format_number(mean, 2), most
-
-
-def _write(out: Path, found: Effects) -> None:
-    """Write the effects as JSON; what is impossible is null."""
-    content = {
-        "baseline": found.baseline,
-        "windows": found.windows,
-        **({} if found.layer is None else {"layer": found.layer}),
-        "changes": [
-            {
-                "name": one.name,
-                **{
-                    name: None if math.isnan(value) else value
-                    for name, value in (("delta", one.delta), ("low", one.low), ("high", one.high))
-                },
-                **({"why_null": one.why} if one.why else {}),
-                **({"attention": one.attention} if one.attention else {}),
-            }
-            for one in found.effects
-        ],
-    }
-    with writing(out, HelixscopeError), whole_file(out) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
-from geometry.emergent.intervene import table_of
+from geometry.emergent import intervene
 from geometry.emergent.interventions import (
     LEAST_POSITIONS,
     MOST_COMPONENTS,
@@ -69,7 +69,7 @@ class Measured:
 
     Attributes
     ----------
-    delta, low, high, why, attention
+    delta, low, high, why, attention, by_window
         As in :class:`geometry.emergent.intervene.Effect`.
     """
 
@@ -78,6 +78,7 @@ class Measured:
     high: float
     why: str = ""
     attention: tuple[tuple[float, ...], ...] = ()
+    by_window: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -122,6 +123,14 @@ class Effects:
         total = float(energies.sum()) or 1.0
         return np.concatenate([[0.0], np.cumsum(energies) / total])
 
+    def without_table(self) -> intervene.Effects:
+        """Return what was measured, for claims about it."""
+        effects = tuple(
+            intervene.Effect(name, one.delta, one.low, one.high, one.why, by_window=one.by_window)
+            for name, one in self.found.items()
+        )
+        return intervene.Effects(self.baseline, effects, self.windows, self.layer)
+
 
 @dataclass(frozen=True, slots=True)
 class EffectsOf:
@@ -150,7 +159,7 @@ class EffectsOf:
 
 def _unmeasured(model: PositionalModel, length: int) -> Effects:
     layer = model.store.layer if isinstance(model.store, LayerStore) else None
-    table = table_of(model, length)
+    table = intervene.table_of(model, length)
     table.components()  # kept, so that a slider does not wait for them
     return Effects(table, layer=layer)
 
@@ -193,7 +202,8 @@ def _with(so_far: Effects, result: Mapping[str, Any]) -> Effects:
     for one in result["effects"]:
         attention = tuple(map(tuple, one["attention"]))
         numbers = (one["delta"], one["low"], one["high"])
-        found[one["name"]] = Measured(*numbers, one["why"], attention)
+        by_window = tuple(one["by_window"])
+        found[one["name"]] = Measured(*numbers, one["why"], attention, by_window)
     return replace(so_far, found=found, baseline=result["baseline"], windows=result["windows"])
 
 

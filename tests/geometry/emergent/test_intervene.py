@@ -29,6 +29,24 @@ def test_the_loss_is_that_of_transformers(found, guide):
         expected = float(network.module(input_ids=tokens, labels=tokens).loss)
     assert found.baseline == pytest.approx(expected, rel=1e-5)
     assert found.windows == 12
+    assert found.fingerprint == open_source("sample").fingerprint
+
+
+def test_each_window_is_told_at_the_end_and_not_before(found, guide, monkeypatch):
+    """By itself, in another batch, a window loses the same."""
+    monkeypatch.setattr(module, "FOLLOW_S", 0.0)
+    monkeypatch.setattr(module, "BATCH", 3)
+    parts = []
+    again = intervene(
+        "sample", guide, CHANGES[2:], length=96, texts_at_most=12, follow=parts.append
+    )
+    for one, other in zip(found.effects[2:], again.effects, strict=True):
+        assert len(one.by_window) == (0 if one.why else 12)
+        np.testing.assert_allclose(other.by_window, one.by_window, atol=1e-5)
+        if not one.why:
+            assert np.mean(one.by_window) == pytest.approx(one.delta)
+    assert len({len(one.effects[0].by_window) for one in parts}) == 1
+    assert not parts[-1].effects[0].by_window
 
 
 def test_what_changes_nothing_costs_nothing_and_no_positions_cost_much(found):
@@ -181,6 +199,8 @@ def test_the_table_and_pos_in_layer_0_are_the_same_change(write, words, run_of):
     of_table = intervene(str(folder), words, changes, **options)
     of_layer = intervene(str(folder), words, changes, layer=f"{run}/layer 0", **options)
     assert (of_table.layer, of_layer.layer) == (None, 0)
+    assert of_table.fingerprint == open_source(folder).fingerprint
+    assert of_layer.fingerprint == open_source(f"{run}/layer 0").fingerprint
     assert of_table.baseline == of_layer.baseline
     for one, other in zip(of_table.effects, of_layer.effects, strict=True):
         assert other.name == one.name

@@ -72,7 +72,10 @@ def rows(panel):
 
 def partial(name):
     """What is told after two windows."""
-    effect = {"name": name, "delta": 1.0, "low": 0.5, "high": 2.0, "why": "", "attention": []}
+    effect = {
+        "name": name, "delta": 1.0, "low": 0.5, "high": 2.0, "why": "", "attention": [],
+        "by_window": [],
+    }  # fmt: skip
     return {"baseline": 4.0, "windows": 2, "effects": [effect]}
 
 
