@@ -270,6 +270,13 @@ def report(
             metavar="SOURCE", help="A model to compare with, for claims about groups of models."
         ),
     ] = None,
+    effects: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="What `intervene --out` wrote for this model, for claims about what positions do.",
+        ),
+    ] = None,
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
@@ -278,11 +285,13 @@ def report(
     """Write report.json and the figures.
 
     Claims about groups of models, such as the nine GPT-2s, need the others: --beside for each.
+    Claims about what positions do need forward passes: --effects.
     """
     from gui.commands.headless import announce_fetch, reading
     from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
-    request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
+    shown = parse_positions(positions)
+    request = ReportRequest(out, shown, layer, rank, after, fold_ln, figures, effects)
     beside = beside or []
     with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)

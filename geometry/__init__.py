@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from geometry.checkpoints.errors import RangeError as RangeError
     from geometry.checkpoints.errors import TensorUnavailable as TensorUnavailable
     from geometry.claims.claims import check_claims as check_claims
+    from geometry.claims.effect_claims import check_effects as check_effects
     from geometry.claims.group_claims import check_groups as check_groups
     from geometry.claims.group_claims import member as member
     from geometry.claims.measurements import Measurements as Measurements
@@ -184,6 +185,7 @@ _HOMES = {
     "Measurements": "claims.measurements",
     "Scope": "claims.measurements",
     "check_claims": "claims.claims",
+    "check_effects": "claims.effect_claims",
     "check_groups": "claims.group_claims",
     "member": "claims.group_claims",
     "scalar_results": "claims.scalar_results",
@@ -214,6 +216,7 @@ __all__ = [
     "centred_stable_rank",
     "changed_table",
     "check_claims",
+    "check_effects",
     "check_groups",
     "column_spectra",
     "compare_published",

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from geometry.claims.effect_claims import NEEDED
 from geometry.models.sources import open_source
 from tests.command_line import ROOT, run
 
@@ -66,6 +67,30 @@ def test_it_changes_pos_in_a_layer(tmp_path, capsys):
     assert none["delta"] > 0.01
     layer = open_source(tmp_path / "inside" / "layer 1")
     assert content["fingerprint"] == layer.fingerprint
+
+
+def test_a_report_judges_claims_about_what_positions_do(tmp_path, capsys):
+    effects, out = tmp_path / "effects.json", tmp_path / "report"
+    assert run("intervene", "sample", "--texts", GUIDE, "--length", "64", "--texts-at-most", "16",
+               "--changes", ",".join(NEEDED), "--out", effects) == 0  # fmt: skip
+    assert run("report", "sample", "--effects", effects, "--out", out, "--no-figures") == 0
+    claims = json.loads((out / "report.json").read_text("utf-8"))["claims"]
+    found = {one["id"]: one for one in claims}
+    costs = {
+        one["name"]: np.array(one["by_window"])
+        for one in json.loads(effects.read_text("utf-8"))["changes"]
+    }
+    helix = found["effects.helix"]
+    assert helix["value"] == pytest.approx(costs["fitted helix"].sum() / costs["top 0"].sum())
+    assert helix["interval"][0] < helix["value"] < helix["interval"][1]
+    assert found["effects.norms"]["outcome"] == "holds"
+    assert found["pca.three"]["interval"] is None
+    capsys.readouterr()
+    refused = tmp_path / "refused"
+    assert run("report", "sinusoidal", "--effects", effects, "--out", refused) == 1
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "effects.json has the effects of another model than sinusoidal" in printed
+    assert not refused.exists()
 
 
 @pytest.mark.parametrize(

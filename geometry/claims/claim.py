@@ -19,7 +19,8 @@ from geometry.pca.curve import why_fewer
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape", "lookback", "kernels", "training", "experiment", "compare",
+    "dimensions", "layernorm", "shape", "lookback", "kernels", "effects", "training", "experiment",
+    "compare",
 ]  # fmt: skip
 
 
@@ -166,7 +167,9 @@ class Verdict:
     null
         The null distribution of the number, if there is one.
     why_null
-        Why there is no number.
+        Why there is no number, or why it decides nothing.
+    interval
+        That of the number over resampled texts, 95 %; None if it is not about texts.
     """
 
     claim: Stated
@@ -174,6 +177,7 @@ class Verdict:
     outcome: Outcome | None = None
     null: Null | None = None
     why_null: str | None = None
+    interval: tuple[float, float] | None = None
 
     @property
     def holds(self) -> bool | None:

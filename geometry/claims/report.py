@@ -9,11 +9,13 @@ import numpy as np
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, TensorUnavailable
 from geometry.claims.claim import CannotTell, Verdict
 from geometry.claims.claims import check_claims
+from geometry.claims.effect_claims import check_effects
 from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
 from geometry.claims.report_lookback import describe_lookback
 from geometry.claims.report_probes import describe_probes, describe_published
+from geometry.emergent.intervene import Effects
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.measures.layernorm import LayerNormErrors, Version
@@ -58,6 +60,7 @@ def report(
     after: int = 100,
     fold_ln: bool = False,
     beside: Sequence[PositionalModel] = (),
+    effects: Effects | None = None,
     nulls: bool = True,
 ) -> dict[str, Any]:
     """Measure a model.
@@ -79,6 +82,8 @@ def report(
         Multiply the inputs of weights by the gain of the LayerNorm before them.
     beside
         Models to compare with, for the claims about groups.
+    effects
+        Of changes of the model's positions, for the claims about what these do.
     nulls
         Draw the null distributions, which takes seconds; without them a claim holds if its number
         is as claimed.
@@ -97,13 +102,16 @@ def report(
         or there is no such layer.
     """
     scope = Scope(positions, layer, rank, after, fold_ln, nulls)
-    return describe(Measurements(model, scope), lambda measured: check_all(measured, beside))
+    measured = Measurements(model, scope)
+    return describe(measured, lambda measured: check_all(measured, beside, effects))
 
 
 def check_all(
-    measured: Measurements, beside: Sequence[PositionalModel] = ()
+    measured: Measurements,
+    beside: Sequence[PositionalModel] = (),
+    effects: Effects | None = None,
 ) -> tuple[Verdict, ...]:
-    """Check every claim: those about one model, and those about it and others.
+    """Check every claim: those about one model, what its positions do, and about it and others.
 
     Parameters
     ----------
@@ -111,6 +119,8 @@ def check_all(
         The model's measurements.
     beside
         The others.
+    effects
+        Of changes of the model's positions; None if they are not measured.
     """
     group = []
     # Each model once, whatever it is called.
@@ -120,7 +130,7 @@ def check_all(
             group.append(member(Measurements(model)))
         except CannotTell:
             continue
-    return (*check_claims(measured), *check_groups(group))
+    return (*check_claims(measured), *check_effects(effects), *check_groups(group))
 
 
 def describe(
@@ -378,6 +388,7 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "holds": verdict.holds,
             "outcome": verdict.outcome,
             "null": _null(verdict.null),
+            "interval": None if verdict.interval is None else list(verdict.interval),
             "why_null": verdict.why_null,
         }
         for verdict in verdicts

@@ -14,6 +14,7 @@ from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, check_all, describe
+from geometry.emergent.effects_file import read_effects
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from gui.commands.arguments import FIGURES
@@ -43,6 +44,7 @@ class ReportRequest:
     after: int = 100
     fold_ln: bool = False
     figures: bool = True  # Whether to draw the figures
+    effects: Path | None = None  # What `helixscope intervene --out` wrote for this model
 
     @property
     def n_steps(self) -> int:
@@ -69,6 +71,8 @@ class ReportFiles:
     ------
     RangeError
         When the model has no such layer.
+    HelixscopeError
+        The file of effects cannot be read, or is another model's.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class ReportFiles:
         if model.n_layers is not None and request.layer >= model.n_layers:
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
         self._model, self._request, self._beside = model, request, beside
+        self._effects = None if request.effects is None else read_effects(request.effects, model)
         self._json: dict[str, object] = {}
         self._verdicts: tuple[Verdict, ...] = ()
         self.written: list[str] = []
@@ -131,7 +136,7 @@ class ReportFiles:
         return Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
 
     def _check(self, measured: Measurements) -> tuple[Verdict, ...]:
-        self._verdicts = check_all(measured, self._beside)
+        self._verdicts = check_all(measured, self._beside, self._effects)
         return self._verdicts
 
     def _write_json(self) -> None:

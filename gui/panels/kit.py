@@ -76,6 +76,8 @@ class Scope:
         The components of the range; None before they are fitted.
     grid
         All models side by side, including the open one.
+    results
+        Complete results of the panels that the spec :attr:`~PanelSpec.reads`, by name.
     """
 
     model: PositionalModel
@@ -83,6 +85,7 @@ class Scope:
     components: tuple[int, ...]
     pca: PositionPCA | None = None
     grid: tuple[Shown, ...] = ()
+    results: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """At the end of the panel's menu."""
     about_grid: ClassVar[bool] = False
     """Whether it is about all models side by side, instead of the open one only."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Names of panels whose results about the open model the question uses, where there are any."""
     outlasts_model: ClassVar[bool] = False
     """Whether its result names its models, and stays until there is one with a new model."""
     follows_drag: ClassVar[bool] = False

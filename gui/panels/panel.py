@@ -272,6 +272,8 @@ class ResultPanel(Panel):
         self.listen(events.model, self._on_model_changed)
         self.listen(events.opening, self._show_answer)
         self.listen(events.answers, self._on_answers_changed)
+        if self.spec.reads:
+            self.listen(events.answers, self._follow_results)
         self.listen(events.components, self._on_components_changed)
         self.listen_throttled(events.positions, self._show_marks)
         if self.spec.follows_drag:
@@ -475,7 +477,11 @@ class ResultPanel(Panel):
         return any(one.dragging for one in (self.session, *(other.session for other in others)))
 
     def _question(self, session: Session) -> Question[object] | None:
-        return self.spec.question(_scope(session), self.choices)
+        answers = {name: session.answers.get(name) for name in self.spec.reads}
+        results = {
+            name: one.result for name, one in answers.items() if one and one.state == "ready"
+        }
+        return self.spec.question(replace(_scope(session), results=results), self.choices)
 
     def _compared_question(self, session: Session) -> Question[object] | None:
         if session.model is None or not self.spec.compares(self.choices):
@@ -754,6 +760,7 @@ class ResultPanel(Panel):
     # ---- the session has changed ---------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
+        self._asked = None  # it may hold what is large of the previous model
         if self.spec.outlasts_model and self.session.model and self._ready is not None:
             # The result contains the names of its models: it stays until there is a new one.
             self._answer = None
@@ -788,6 +795,13 @@ class ResultPanel(Panel):
             return
         self._nulls_answer = nulls
         self._ask_nulls()
+
+    def _follow_results(self) -> None:
+        """Ask again when a result that the question uses has come, or is no more."""
+        model = self.session.model
+        asked = model is not None and model is self._followed and self._asked is not None
+        if asked and self._question(self.session) != self._asked:
+            self.ask()
 
     def _on_others_changed(self) -> None:
         self._show_legend()

@@ -39,6 +39,14 @@ def null_text(verdict: Verdict) -> str:
     return f"{text} {reach} the measured value: {share} of all such tables, with 95 % confidence."
 
 
+def interval_text(verdict: Verdict) -> str:
+    """Return the interval over texts in a sentence, "" if there is none."""
+    if verdict.interval is None:
+        return ""
+    low, high = map(number, verdict.interval)
+    return f"95 % of resampled texts: {low} to {high}."
+
+
 def measured(verdict: Verdict) -> str:
     """Return the formatted number of a verdict."""
     return NO_NUMBER if verdict.value is None else number(verdict.value)
@@ -66,6 +74,7 @@ def worth(verdict: Verdict) -> str:
     if verdict.value is None:
         return f"{found}{said}: {(verdict.why_null or '').rstrip('.')}."
     found += f"{measured(verdict)}, expected {expected(verdict)}: {said}."
+    found = " ".join(filter(None, (found, interval_text(verdict))))
     if (null := verdict.null) is None:
         return found
     return f"{found} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."

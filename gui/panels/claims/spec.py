@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 from weakref import ref
@@ -16,6 +16,7 @@ from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claim import Stated
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
+from geometry.claims.effect_claims import NEEDED, check_effects
 from geometry.claims.group_claims import Member, check_groups, family_of, member
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.published import Compared, compare_all
@@ -25,6 +26,8 @@ from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Choice, Option
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
+from gui.panels.effects.question import Effects
+from gui.panels.effects.spec import intervening
 from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
@@ -78,10 +81,13 @@ class ClaimsOf:
         First and last position, both inclusive.
     group
         All models side by side, if there are several; none for the open one alone.
+    effects
+        What changes of the positions cost; None if that is not measured.
     """
 
     positions: tuple[int, int]
     group: tuple[Beside, ...] = ()
+    effects: Effects | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(
@@ -101,10 +107,11 @@ class ClaimsOf:
         done = 0
         verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
+        effects = check_effects(None if self.effects is None else self.effects.without_table())
         published: tuple[Compared, ...] = ()
 
         def so_far() -> Ledger:
-            return Ledger(self.positions, (*verdicts.values(), *groups), published)
+            return Ledger(self.positions, (*verdicts.values(), *effects, *groups), published)
 
         def report(share: float, message: str) -> None:
             about.tell((done + share) / len(CLAIMS), message, so_far())
@@ -235,6 +242,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         ),
     )
     about_grid = True
+    reads = ("effects",)
     body = "gui.panels.claims.table:ClaimsBody"
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
@@ -243,7 +251,11 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             for one in scope.grid
             if one.model is not None
         ]
-        return ClaimsOf(scope.positions, tuple(group) if len(group) > 1 else ())
+        effects: Effects | None = scope.results.get("effects")
+        measured = effects is not None and effects.run is not None
+        return ClaimsOf(
+            scope.positions, tuple(group) if len(group) > 1 else (), effects if measured else None
+        )
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ClaimsOf, Ledger]:
         measured = reported.measured
@@ -296,12 +308,18 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         group = [one.model() for one in view.question.group]
         names = "Measurements, Scope, check_claims"
         more, published = "", ""
+        effects = view.question.effects
+        if effects is not None:
+            names += ", check_effects, intervene"
+            run = replace(effects.run, heads=False)
+            more = f"{intervening(view.model, run, NEEDED)}\n"
+            more += "verdicts += check_effects(effects)\n"
         if group:
-            names = "Measurements, Scope, check_claims, check_groups, member"
+            names += ", check_groups, member"
             others = ", ".join(
                 "model" if one is view.model else opened(one) for one in group if one
             )
-            more = (
+            more += (
                 f"group = [{others}]\n"
                 "verdicts += check_groups([member(Measurements(one)) for one in group])\n"
             )

@@ -29,7 +29,7 @@ from geometry.claims.claims import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
-from gui.panels.claims.words import SHORT_ARTICLES, word
+from gui.panels.claims.words import SHORT_ARTICLES, below, word
 from gui.panels.intents import ShowPanel
 from gui.panels.kit import View
 from gui.panels.panel import PanelBody
@@ -37,7 +37,7 @@ from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, TEXT, Theme
-from gui.style.verdicts import band, expected, measured, null_text
+from gui.style.verdicts import band, expected, interval_text, measured, null_text
 from gui.widgets.boxes import vbox
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.fonts import sized
@@ -149,7 +149,7 @@ class ClaimRows(TitledRows):
             case Role.DisplayRole:
                 return cell
             case Role.UserRole:
-                return verdict.why_null or verdict.claim.quantity
+                return verdict.why_null or below(verdict)
             case Role.DecorationRole if column == OUTCOME:
                 return verdict.outcome and self.marks.get(verdict.outcome)
             case Role.ToolTipRole:
@@ -172,7 +172,8 @@ class ClaimRows(TitledRows):
         entry = PANELS.get(claim.panel)
         opens = f"Click to open {claim.panel.capitalize() if entry is None else entry.title}."
         source = f"Source: {claim.article}"
-        lines = (claim.statement, value, bound, null_text(verdict), source, opens)
+        evidence = interval_text(verdict) or null_text(verdict)
+        lines = (claim.statement, value, bound, evidence, source, opens)
         return "\n".join(filter(None, lines))
 
 

@@ -15,7 +15,7 @@ from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SIGNS, outcome_color, short
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
-from gui.style.verdicts import band, expected, measured
+from gui.style.verdicts import band, expected, interval_text, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ SHORT_ARTICLES = {
 }  # fmt: skip
 _COLUMNS = (
     "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
-    "null_p5", "null_p95", "draws", "why",
+    "null_p5", "null_p95", "draws", "why", "interval_low", "interval_high",
 )  # fmt: skip
 
 
@@ -35,6 +35,12 @@ def word(verdict: Verdict) -> str:
     if verdict.outcome is None:
         return PENDING
     return short(verdict.outcome, verdict.null).replace(" smooth", "")  # in a narrow column
+
+
+def below(verdict: Verdict) -> str:
+    """Return what is measured, with the interval over texts, if there is one."""
+    interval = interval_text(verdict).rstrip(".")
+    return f"{verdict.claim.quantity}. {interval}" if interval else verdict.claim.quantity
 
 
 def sign(verdict: Verdict) -> str:
@@ -98,7 +104,7 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
     ]
     for verdict in verdicts:
         claim = verdict.claim
-        quantity = claim.quantity + (f" ({verdict.why_null})" if verdict.why_null else "")
+        quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
         said = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
         row = (f"{sign(verdict)} {said}", claim.statement, quantity, measured(verdict),
@@ -120,13 +126,15 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         claim, null = verdict.claim, verdict.null
         value = "" if verdict.value is None else repr(verdict.value)
-        drawn = ("", "", "", "")
+        drawn, texts = ("", "", "", ""), ("", "")
         if null is not None:
             low, _, high = null.band
             drawn = (null.name, repr(low), repr(high), str(null.draws))
+        if verdict.interval is not None:
+            texts = (repr(verdict.interval[0]), repr(verdict.interval[1]))
         row = (claim.id, claim.article, claim.statement, claim.quantity, str(claim.expected),
-               claim.reason, value, verdict.outcome or "", *drawn,
-               verdict.why_null or "")  # fmt: skip
+               claim.reason, value, verdict.outcome or "", *drawn, verdict.why_null or "",
+               *texts)  # fmt: skip
         writer.writerow(map(cell, row))
     return file.getvalue()
 
@@ -219,7 +227,7 @@ def ledger_figure(
 
 
 def _text(verdict: Verdict) -> str:
-    if verdict.why_null is None:
-        return verdict.claim.statement
-    why = verdict.why_null.rstrip(".")
-    return f"{verdict.claim.statement} {word(verdict).capitalize()}: {why}."
+    parts = [verdict.claim.statement, interval_text(verdict)]
+    if verdict.why_null is not None:
+        parts.append(f"{word(verdict).capitalize()}: {verdict.why_null.rstrip('.')}.")
+    return " ".join(filter(None, parts))

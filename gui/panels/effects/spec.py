@@ -148,6 +148,13 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         # A measurement takes long, so opening saved work does not start one.
         Saved(field="run", kept=False, check=lambda run: run is None),
     )
+    claims = {
+        "effects.three": {"change": "top 3"},
+        "effects.helix": {"change": "fitted helix"},
+        "effects.norms": {"change": "scrambled norms"},
+        "effects.orthogonal": {"change": "into E"},
+        "effects.first": {"change": "without position 0"},
+    }
     body = "gui.panels.effects.body:EffectsBody"
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
@@ -208,20 +215,12 @@ print(((changed - model.W_pos) ** 2).sum(axis=1) ** 0.5)
         run = view.result.run
         if run is None:
             return script
-        store, source, more = view.model.store, view.model.source, ""
-        if isinstance(store, LayerStore):
-            source, more = store.tables.source, f"layer={source!r}, "
-        if run.heads:
-            more += "attention=True, "
         return (
             script
             + f"""
 from geometry import intervene
 
-effects = intervene(
-    {source!r}, {run.texts!r}, {list(view.result.found)!r},
-    {more}length={run.length}, texts_at_most={run.windows},
-)
+{intervening(view.model, run, list(view.result.found))}
 print(effects.baseline)
 for one in effects.effects:
     print(one.name, one.delta, one.low, one.high)
@@ -250,6 +249,19 @@ for one in effects.effects:
             ghost=True,
             caption=f"{named(view.choices.change)}; pale: as it is",
         )
+
+
+def intervening(model: PositionalModel, run: EffectsRun, changes: Sequence[str]) -> str:
+    """Return the lines of a script that measure the effects of changes again."""
+    store, source, more = model.store, model.source, ""
+    if isinstance(store, LayerStore):
+        source, more = store.tables.source, f"layer={source!r}, "
+    if run.heads:
+        more += "attention=True, "
+    return f"""effects = intervene(
+    {source!r}, {run.texts!r}, {list(changes)!r},
+    {more}length={run.length}, texts_at_most={run.windows},
+)"""
 
 
 # ---- what a change does to the table ---------------------------------------------------------

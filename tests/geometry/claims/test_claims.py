@@ -17,6 +17,7 @@ from geometry.claims.claims import (
     WHY,
     check_claims,
 )
+from geometry.claims.effect_claims import EFFECT_CLAIMS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
@@ -149,7 +150,7 @@ def test_report_fills_what_the_ledger_reads(minilm_folder):
     assert measured["model"]["family"] == "bert"
     assert round(100 * sum(measured["pca"]["explained_variance_ratio"][:3]), 1) == 36.3
     assert measured["norms"]["outliers"] == [0, 127, 510, 511]
-    assert len(measured["claims"]) == len(CLAIMS) + len(GROUP_CLAIMS)
+    assert len(measured["claims"]) == len(CLAIMS) + len(EFFECT_CLAIMS) + len(GROUP_CLAIMS)
     for claim in measured["claims"]:
         assert claim["outcome"] in OUTCOMES
         assert claim["null"] is None or claim["null"]["p5"] <= claim["null"]["p95"]

@@ -1,8 +1,9 @@
 """The claims panel through real events: the table, ranges, giving up."""
 
+import csv
 import threading
-from dataclasses import replace
-from types import SimpleNamespace
+from dataclasses import asdict, replace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+import geometry
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
+from geometry.claims.effect_claims import EFFECT_CLAIMS, NEEDED, NEEDS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.published import PUBLISHED, Compared
+from geometry.emergent.intervene import Effect, Effects
+from geometry.emergent.interventions import Table
+from geometry.emergent.worker import Told
 from geometry.evidence.null import OUTCOMES
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
@@ -21,7 +27,10 @@ from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, NULL, OUTCOME, ClaimsTable
 from gui.panels.claims.words import comma_separated, counts, word
+from gui.panels.effects import question as effects_question
+from gui.panels.effects.question import EffectsRun, Measured
 from gui.panels.table import PANELS
+from gui.state.answer import Answer
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
 from gui.window.focus_navigation import in_front as can_be_seen
@@ -196,9 +205,60 @@ def test_claims_about_groups_are_told_of_models_side_by_side(
     assert beside["pca.three"] is alone["pca.three"]
     assert beside["similarity.periodic"] is alone["similarity.periodic"]
     printed = run_script(stage.panel.python()).splitlines()
-    assert len(printed) == len(EVERY)
+    assert len(printed) == len(CLAIMS + GROUP_CLAIMS)
     stage.session.compared = ()
     assert told()["group.all_but_xl"].why_null == why
+
+
+def effects_of(model, helix):
+    """What the panel of effects has found: the helix costs so much of what positions are worth."""
+    costs = {**dict.fromkeys(NEEDED, 0.0), "top 0": 1.0, "fitted helix": helix}
+    common = 1 + 0.1 * np.random.default_rng(0).standard_normal(40)
+    found = {
+        name: Measured(cost, cost, cost, by_window=tuple((cost * common).tolist()))
+        for name, cost in costs.items()
+    }
+    run = EffectsRun("sample", 24, 40, heads=True)
+    return effects_question.Effects(Table(model.W_pos, 24), run, found, 4.0, 40)
+
+
+def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims, monkeypatch):
+    session = claims.session
+    at_first = session.answers
+
+    def tell(state, result):
+        answer = Answer("effects", state, result)
+        session.answers = MappingProxyType({**session.answers, "effects": answer})
+        return {one.claim.id: one for one in claims.panel.result.verdicts}["effects.helix"]
+
+    small, large = effects_of(session.model, 0.07), effects_of(session.model, 0.3)
+    assert tell("ready", replace(small, run=None)).outcome == "cannot tell"
+    holds = tell("ready", small)
+    assert (holds.outcome, holds.value) == ("holds", pytest.approx(0.07))
+    shown = claims.answer
+    assert tell("ready", small).outcome == "holds"
+    assert claims.answer is shown, "the same is not asked again"
+    assert tell("working", large).outcome == "cannot tell"
+    assert tell("ready", large).outcome == "does not hold"
+
+    asked = []
+
+    def intervene(*args, **options):
+        asked.append((*args, options))
+        return large.without_table()
+
+    monkeypatch.setattr(geometry, "check_claims", lambda measured: ())
+    monkeypatch.setattr(geometry, "intervene", intervene)
+    printed = run_script(claims.panel.python()).splitlines()
+    assert asked == [
+        (session.model.source, "sample", list(NEEDED), {"length": 24, "texts_at_most": 40})
+    ]
+    outcomes = [one.outcome for one in claims.panel.result.verdicts if one.claim in EFFECT_CLAIMS]
+    assert [line.split("\t")[0] for line in printed] == outcomes
+    rows = csv.DictReader(comma_separated(claims.panel.result.verdicts).splitlines())
+    helix = next(row for row in rows if row["id"] == "effects.helix")
+    assert float(helix["interval_low"]) <= 0.3 <= float(helix["interval_high"])
+    session.answers = MappingProxyType({**at_first})
 
 
 # ---- taking it away ---------------------------------------------------------------------------
@@ -307,11 +367,86 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
             assert form.columns.subject == Subject("P")
         if claim.id == "layernorm.constant":
             assert window.panels["layernorm"].choices.version == "constant_norm"
+        if claim in EFFECT_CLAIMS:
+            assert window.panels["effects"].choices.change == claim.change
     shown = {one for entry in PANELS.values() for one in entry.spec.claims}
-    assert shown <= {claim.id for claim in CLAIMS}
+    assert shown <= {claim.id for claim in EVERY}
 
 
-EVERY = (*CLAIMS, *GROUP_CLAIMS)
+@pytest.fixture
+def measured_here(monkeypatch):
+    """What each change costs, in place of forward passes; "into E" is impossible."""
+    costs = {"top 0": 1.2, "fitted helix": 0.07, "scrambled norms": 0.7, "without position 0": 0.2}
+    common = 1 + 0.1 * np.random.default_rng(0).standard_normal(40)
+
+    def here(measure, **request):
+        assert measure == "effects"
+        yield Told("as it is", 0, 1, asdict(Effects(4.0, (Effect("top 0", 1, 1, 1),), 2)))
+        made = [
+            Effect(name, *[float("nan")] * 3, "This model has no token embeddings.")
+            if name == "into E" else
+            Effect(name, *[costs.get(name, 0.0)] * 3,
+                   by_window=tuple((costs.get(name, 0.0) * common).tolist()))
+            for name in request["changes"]
+        ]  # fmt: skip
+        return asdict(Effects(4.0, tuple(made), len(common)))
+
+    monkeypatch.setattr(effects_question, "apart", here)
+    return costs
+
+
+def test_measured_effects_decide_what_needs_forward_passes(
+    windowed, measured_here, qtbot, wait_until_idle, application, helix_table
+):
+    window, panel = windowed.window, windowed.panel
+
+    def told():
+        return {one.claim.id: one for one in panel.result.verdicts if one.claim in EFFECT_CLAIMS}
+
+    assert {one.why_null for one in told().values()} == {NEEDS}
+    before = {one.claim.id: one for one in panel.result.verdicts}
+    click_row(windowed.table, "effects.helix")
+    assert in_front(window) == "Effects"
+    effects = window.panels["effects"]
+    wait_until_idle(application)
+    assert effects.choices.change == "fitted helix"
+    QTest.mouseClick(effects.content.measure, LEFT)
+    wait_until_idle(application)
+    assert effects.result.windows == 40
+    window.bring("claims")
+    wait_until_idle(application)
+    assert {name: one.outcome for name, one in told().items()} == {
+        "effects.three": "holds", "effects.helix": "holds", "effects.norms": "holds",
+        "effects.orthogonal": "not applicable", "effects.first": "does not hold",
+    }  # fmt: skip
+    assert told()["effects.first"].value == pytest.approx(0.2 / 1.2)
+    # Nothing else is checked again.
+    now = {one.claim.id: one for one in panel.result.verdicts}
+    assert now["pca.three"] is before["pca.three"]
+    row = ids(windowed.table).index("effects.helix")
+    below = windowed.table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole)
+    assert "95 % of resampled texts: 0.058 to 0.058" in below
+    assert "resampled texts" in windowed.table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+    # With other numbers of other windows.
+    measured_here["fitted helix"] = 0.9
+    window.bring("effects")
+    effects.configure(windows=41)
+    QTest.mouseClick(effects.content.measure, LEFT)
+    wait_until_idle(application)
+    window.bring("claims")
+    wait_until_idle(application)
+    assert told()["effects.helix"].outcome == "does not hold"
+    script = panel.python()
+    assert "verdicts += check_effects(effects)" in script
+    compile(script, "script", "exec")
+    # Another model's are not measured.
+    application.controller.open(str(helix_table))
+    wait_until_idle(application)
+    assert panel.session.model.n_positions == 200
+    assert {one.why_null for one in told().values()} == {NEEDS}
+
+
+EVERY = (*CLAIMS, *EFFECT_CLAIMS, *GROUP_CLAIMS)
 ORDER = sorted(CLAIMS, key=lambda claim: isinstance(claim.null, Curves))
 """As they are checked: what needs random curves comes last."""
 
@@ -347,7 +482,7 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
         return [table.rows.index(row, number).data() for row in range(len(EVERY))]
 
     assert ids(table) == [claim.id for claim in EVERY]
-    alone = ["undetermined"] * len(GROUP_CLAIMS)
+    alone = ["undetermined"] * len(EFFECT_CLAIMS + GROUP_CLAIMS)
     assert column(OUTCOME) == [
         *("holds" if claim in ORDER[:3] else "…" for claim in CLAIMS), *alone,
     ]  # fmt: skip

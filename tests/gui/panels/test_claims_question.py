@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
+from geometry.claims.effect_claims import EFFECT_CLAIMS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import check_all
@@ -18,7 +19,7 @@ from gui.panels.claims.words import comma_separated, counts, ledger_figure, mark
 from gui.services.questions import Progress, QuestionContext, resolve
 from gui.style.verdicts import band, expected, measured, null_text, worth
 
-EVERY = (*CLAIMS, *GROUP_CLAIMS)
+EVERY = (*CLAIMS, *EFFECT_CLAIMS, *GROUP_CLAIMS)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,153 @@
+"""Claims that only a change of positions can settle: what the network loses by it.
+
+The evidence is the interval over resampled texts, in place of random tables. All changes run in the
+same windows of text, and are compared window by window. Every number is a share of what positions
+are worth: of the loss without any, which the change "top 0" costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.claim import (
+    CannotTell,
+    Expected,
+    NotApplicable,
+    Panel,
+    Verdict,
+    at_least,
+    at_most,
+)
+from geometry.claims.claims import OURS
+from geometry.emergent.intervene import Effects, interval_of, resampled_means
+from geometry.evidence.null import Outcome
+from geometry.pca.components import Array
+
+NEEDS = "needs forward passes: measure it in the panel Effects"
+WITHOUT = "top 0"
+"""The change that leaves no positions: what it costs is what they are worth."""
+FEWEST = 16
+"""Windows of text below which intervals over resampled texts are clearly too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectClaim:
+    """A claim about what a change of positions costs.
+
+    Attributes
+    ----------
+    id, article, statement, quantity, expected, reason, panel
+        As of a :class:`~geometry.claims.claim.Claim`.
+    change
+        Name of the change, see :func:`geometry.emergent.interventions.find_change`.
+    control
+        The change whose cost is subtracted, which does the same but for what the claim is about;
+        "" for none.
+    """
+
+    id: str
+    article: str
+    statement: str
+    quantity: str
+    expected: Expected
+    reason: str
+    change: str
+    control: str = ""
+    panel: Panel = "effects"
+
+
+def check_effects(effects: Effects | None) -> tuple[Verdict, ...]:
+    """Check every claim about what positions do.
+
+    Parameters
+    ----------
+    effects
+        Measured to the end; None if they are not.
+
+    Returns
+    -------
+    tuple
+        In the order of :data:`EFFECT_CLAIMS`. A claim holds if its whole interval over texts is as
+        claimed, and does not hold if none of it is; else more texts are needed to tell.
+    """
+    return tuple(_check(claim, effects) for claim in EFFECT_CLAIMS)
+
+
+def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
+    try:
+        if effects is None:
+            raise CannotTell(NEEDS)
+        value, interval = _share(claim, effects)
+    except NotApplicable as error:
+        return Verdict(claim, outcome="not applicable", why_null=str(error))
+    except HelixscopeError as error:
+        return Verdict(claim, outcome="cannot tell", why_null=str(error))
+    ends = {claim.expected.holds(end) for end in interval}
+    if len(ends) > 1:
+        why = "the interval over texts includes the bound: measure more windows of text"
+        return Verdict(claim, value, "cannot tell", None, why, interval)
+    outcome: Outcome = "holds" if ends.pop() else "does not hold"
+    return Verdict(claim, value, outcome, interval=interval)
+
+
+def _share(claim: EffectClaim, effects: Effects) -> tuple[float, tuple[float, float]]:
+    """Return what a change costs beyond its control, over what positions are worth."""
+    if effects.baseline is None:
+        raise NotApplicable("an encoder has no loss of predicting the next token")
+    cost, worth = _by_window(effects, claim.change), _by_window(effects, WITHOUT)
+    if claim.control:
+        cost = cost - _by_window(effects, claim.control)
+    if len(worth) < FEWEST:
+        raise CannotTell(f"{len(worth)} windows of text are too few: measure at least {FEWEST}")
+    worths = resampled_means(worth)
+    if interval_of(worths)[0] <= 0:
+        raise CannotTell("without positions this network loses nothing that texts can show")
+    shares = resampled_means(cost) / worths  # the same texts in both
+    return float(cost.mean() / worth.mean()), interval_of(shares)
+
+
+def _by_window(effects: Effects, change: str) -> Array:
+    """Return what a change costs in each window of text, (windows,)."""
+    found = next((one for one in effects.effects if one.name == change), None)
+    if found is not None and found.why:
+        raise NotApplicable(found.why.rstrip("."))
+    if found is None or not found.by_window:
+        raise CannotTell(f"the change “{change}” is not measured")
+    return np.array(found.by_window)
+
+
+_OVER = "over that without positions"
+_LITTLE = "little: a tenth of what positions are worth"
+
+EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
+    EffectClaim("effects.three", OURS, "Three components are enough: the network loses little "
+                "without the others.", f"loss by keeping only these, {_OVER}", at_most(0.1),
+                "little: a tenth, as much as may be missing of the variance", "top 3"),
+    EffectClaim("effects.helix", OURS, "The helix is enough: the network loses little with the "
+                "fitted helix, and nothing else, in place of its positions.",
+                f"loss by the fitted helix, {_OVER}", at_most(0.1), _LITTLE, "fitted helix"),
+    EffectClaim("effects.norms", OURS, "Stable norms matter: norms that vary at random cost more "
+                "than norms that are all equal.",
+                f"loss by norms that vary by a third, minus that by equal norms, {_OVER}",
+                at_least(0.1), f"more than {_LITTLE}", "scrambled norms", "equal norms"),
+    EffectClaim("effects.orthogonal", OURS, "Orthogonality to tokens matters: positions turned "
+                "onto the tokens' leading directions cost more than turned at random.",
+                f"loss by the turn onto E, minus that by a random turn, {_OVER}",
+                at_least(0.1), "a tenth: more than twice the standard deviation between random "
+                "turns, of the bundled model, of which one is measured", "into E", "random turn"),
+    EffectClaim("effects.first", OURS, "Position 0 does not matter as such: the network loses next "
+                "to nothing with the row of position 1 in its place.",
+                f"loss by that, {_OVER}", at_most(0.05),
+                "next to nothing: a twentieth of what positions are worth", "without position 0"),
+)  # fmt: skip
+"""All claims about what positions do."""
+
+NEEDED = tuple(
+    dict.fromkeys(
+        (WITHOUT, *(name for one in EFFECT_CLAIMS for name in (one.change, one.control) if name))
+    )
+)
+"""The changes that they need, by name."""
