@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geometry.claims.scalar_results import scalar_results as scalar_results
     from geometry.emergent.intervene import changed_table as changed_table
     from geometry.emergent.intervene import intervene as intervene
+    from geometry.emergent.prompt import run_prompt as run_prompt
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
     from geometry.evidence.null import band_of as band_of
     from geometry.evidence.null import null_of as null_of
@@ -177,6 +178,7 @@ _HOMES = {
     "average_blocks": "measures.kernels",
     "changed_table": "emergent.intervene",
     "intervene": "emergent.intervene",
+    "run_prompt": "emergent.prompt",
     "history_here": "history.here",
     "make_timelapse": "history.timelapse",
     "fit_helices": "history.helices",
@@ -264,6 +266,7 @@ __all__ = [
     "report",
     "roughness",
     "row_lengths",
+    "run_prompt",
     "scalar_results",
     "share_held",
     "shared_energy",

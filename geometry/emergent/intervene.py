@@ -181,11 +181,9 @@ def intervene(
     wanted = {name: find_change(name) for name in changes}
     model = open_source(source) if layer is None else None
     network = load_network(source, device=device, head=True, attention=attention)
-    size = min(length, network.longest or length)
-    if model is None:
-        place, size = _layer_place(network, str(layer), size, seed)
-    else:
-        place = _table_place(network, model, size, seed)
+    place, size = find_place(
+        network, layer if model is None else model, min(length, network.longest or length), seed
+    )
     windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
     changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
@@ -241,6 +239,30 @@ def _made(
         except EmergentError as error:
             why[name] = str(error)
     return changed, why
+
+
+def find_place(
+    network: RunnableNetwork, where: PositionalModel | str | None, size: int, seed: int = 0
+) -> tuple[Place, int]:
+    """Return where positions are changed, and the tokens of a window.
+
+    Parameters
+    ----------
+    network
+        What runs.
+    where
+        The model of the network's table; or ``layer`` of :func:`intervene`.
+    size, seed
+        Tokens of a window, of a layer at most those of the run's windows; of random changes.
+
+    Raises
+    ------
+    EmergentError
+        The network has no such table, or there is no such run or layer.
+    """
+    if isinstance(where, PositionalModel):
+        return _table_place(network, where, size, seed), size
+    return _layer_place(network, str(where), size, seed)
 
 
 def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, seed: int) -> Place:
@@ -433,26 +455,42 @@ def _forward(
 
     tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
     asked = {"output_attentions": True} if attention else {}
+    with enough_memory("Use shorter windows."), torch.inference_mode():
+        output = network.module(input_ids=tokens, **asked)
+        if network.head:
+            losses = torch.nn.functional.cross_entropy(
+                output.logits[:, :-1].float().transpose(1, 2), tokens[:, 1:], reduction="none"
+            )
+            values = losses.mean(dim=1)
+        else:
+            values = output.last_hidden_state.float()
+    patterns = patterns_of(network, output, "Measure the loss alone.") if attention else ()
+    return _Pass(values.cpu().double().numpy(), patterns)
+
+
+@contextmanager
+def enough_memory(advice: str) -> Iterator[None]:
+    """Report a forward pass that takes more memory than there is."""
+    import torch
+
     try:
-        with torch.inference_mode():
-            output = network.module(input_ids=tokens, **asked)
-            if network.head:
-                losses = torch.nn.functional.cross_entropy(
-                    output.logits[:, :-1].float().transpose(1, 2), tokens[:, 1:], reduction="none"
-                )
-                values = losses.mean(dim=1)
-            else:
-                values = output.last_hidden_state.float()
+        yield
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise EmergentError(
-            "The memory is not enough for a forward pass.", "Use shorter windows."
-        ) from error
-    patterns = (output.attentions or ()) if attention else ()
-    if attention and (not patterns or any(one is None for one in patterns)):
-        raise EmergentError(
-            f"{network.name} does not return its attention.", "Measure the loss alone."
-        )
-    return _Pass(values.cpu().double().numpy(), tuple(patterns))
+        raise EmergentError("The memory is not enough for a forward pass.", advice) from error
+
+
+def patterns_of(network: RunnableNetwork, output: Any, advice: str) -> tuple[torch.Tensor, ...]:
+    """Return the attention of each layer, (batch, n_heads, length, length).
+
+    Raises
+    ------
+    EmergentError
+        The network's output has none.
+    """
+    patterns = tuple(output.attentions or ())
+    if not patterns or any(one is None for one in patterns):
+        raise EmergentError(f"{network.name} does not return its attention.", advice)
+    return patterns
 
 
 def _effect(network: RunnableNetwork, plain: Array, changed: Array) -> Array:

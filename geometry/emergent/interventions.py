@@ -23,8 +23,17 @@ from geometry.pca.components import Array
 
 LEAST_POSITIONS = 20
 """Of a table whose changes mean something."""
+SPARE = 16
+"""Positions beyond a window by default, so that it can be shifted."""
+LONGEST = 512
+"""Tokens of a window by default, at most."""
 MOST_COMPONENTS = 20
 """Of "top k" by default; any k can be asked for."""
+
+
+def usual_length(n_positions: int) -> int:
+    """Return the tokens of a window for a table by default."""
+    return min(max(n_positions - SPARE, LEAST_POSITIONS), LONGEST)
 
 
 @dataclass(frozen=True, eq=False)

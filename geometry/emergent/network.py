@@ -117,12 +117,12 @@ class RunnableNetwork:
         layer
             As for :meth:`watched`.
         by : (k, d_model)
-            Added at the first k positions of each text.
+            Added at the first k positions of each text, or at all of a shorter one.
         """
 
         def sum_of(h: torch.Tensor) -> torch.Tensor:
             changed = h.clone()
-            changed[:, : len(by)] += by.to(h.device, h.dtype)
+            changed[:, : len(by)] += by[: h.shape[1]].to(h.device, h.dtype)
             return changed
 
         def before(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -188,11 +188,8 @@ def _effects(
     tell: Callable[..., None], source: str, fingerprint: str, texts: str, **options: Any
 ) -> dict[str, Any]:
     from geometry.emergent.intervene import Effects, intervene
-    from geometry.models.sources import open_source
 
-    opened = options.get("layer") or source
-    if open_source(opened).fingerprint != fingerprint:
-        raise FileChanged(Path(opened).name)
+    _check_same(options.get("layer") or source, fingerprint)
     at = ("", 0, 1)
 
     def told(*now: Any) -> None:
@@ -206,7 +203,26 @@ def _effects(
     return asdict(intervene(source, texts, tell=told, follow=found, **options))
 
 
-MEASUREMENTS: Mapping[str, Callable[..., Any]] = {"positions": _positions, "effects": _effects}
+def _prompt(
+    tell: Callable[..., None], source: str, fingerprint: str, text: str, **options: Any
+) -> dict[str, Any]:
+    from geometry.emergent.prompt import run_prompt, to_json
+
+    _check_same(source, fingerprint)
+    return to_json(run_prompt(source, text, tell=tell, **options))
+
+
+def _check_same(source: str, fingerprint: str) -> None:
+    """Raise FileChanged if a source is no longer what the window has opened."""
+    from geometry.models.sources import open_source
+
+    if open_source(source).fingerprint != fingerprint:
+        raise FileChanged(Path(source).name)
+
+
+MEASUREMENTS: Mapping[str, Callable[..., Any]] = {
+    "positions": _positions, "effects": _effects, "prompt": _prompt
+}  # fmt: skip
 """What a process can do, by name; the first parameter is called with what :class:`Told` has."""
 
 

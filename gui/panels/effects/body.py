@@ -19,8 +19,9 @@ from geometry.emergent.interventions import (
     USUAL,
     helix_change,
     helix_factors,
+    usual_length,
 )
-from gui.panels.effects.question import Effects, EffectsRun, kept, named, usual_length
+from gui.panels.effects.question import Effects, EffectsRun, kept, named
 from gui.panels.effects.spec import (
     LEAST_LENGTH,
     LEAST_WINDOWS,

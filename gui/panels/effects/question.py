@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 
-SPARE = 16
-"""Positions beyond a window by default, so that it can be shifted."""
-LONGEST = 512
-"""Tokens of a window by default, at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class EffectsRun:
@@ -205,11 +200,6 @@ def _with(so_far: Effects, result: Mapping[str, Any]) -> Effects:
         by_window = tuple(one["by_window"])
         found[one["name"]] = Measured(*numbers, one["why"], attention, by_window)
     return replace(so_far, found=found, baseline=result["baseline"], windows=result["windows"])
-
-
-def usual_length(n_positions: int) -> int:
-    """Return the tokens of a window for a table, at first."""
-    return min(max(n_positions - SPARE, LEAST_POSITIONS), LONGEST)
 
 
 # ---- words -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.interventions import find_change
+from geometry.emergent.interventions import find_change, usual_length
 from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
 from geometry.models.layer_tables import LayerStore
 from gui.panels.choices import Number, Saved, Toggle, whole_number
@@ -21,7 +21,6 @@ from gui.panels.effects.question import (
     Measured,
     kept,
     named,
-    usual_length,
 )
 from gui.panels.kit import PanelSpec, Scope, joined
 from gui.panels.kit import View as AnyView
