@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_WEIGHTS = 2**24
 """Attention weights of all heads, T² each: 341 tokens of GPT-2 small, 64 MiB of float32."""
+LEAST_PAIRS = 3
+"""Pairs of tokens over which a correlation means something."""
 TOP = 10
 """Next tokens that are returned."""
 SHORTER = "Use a shorter text."
@@ -56,6 +58,8 @@ class PromptRun:
 
     Attributes
     ----------
+    text
+        It.
     ids, texts
         Its T tokens.
     causal
@@ -74,6 +78,7 @@ class PromptRun:
         The same after the change; None without one.
     """
 
+    text: str
     ids: tuple[int, ...]
     texts: tuple[str, ...]
     causal: bool
@@ -163,8 +168,9 @@ def run_prompt(
         found = _likeliest(before, None if made is None else after, top, _text_of(network, model))
         moved = None if made is None else float(np.abs(after - before).sum() / 2)
     return PromptRun(
-        tokens.ids, tokens.texts, network.causal, change, found, moved, attention, attention_after
-    )
+        text, tokens.ids, tokens.texts, network.causal, change, found, moved, attention,
+        attention_after,
+    )  # fmt: skip
 
 
 def most_tokens(n_heads: int) -> int:
@@ -172,10 +178,40 @@ def most_tokens(n_heads: int) -> int:
     return isqrt(MOST_WEIGHTS // n_heads)
 
 
+def correlation(
+    one: npt.NDArray[np.floating], other: npt.NDArray[np.floating], *, causal: bool, first: int = 0
+) -> tuple[float | None, int]:
+    """Return how two patterns of attention correlate, and over how many pairs.
+
+    Parameters
+    ----------
+    one, other : (n, n)
+        Queries in rows, keys in columns.
+    causal
+        Whether to compare the pairs alone whose key is no later than the query, without those of
+        query 0, which attends to itself alone; else all.
+    first
+        The position of the first row.
+
+    Returns
+    -------
+    Pearson's correlation, None for fewer than three pairs or a constant pattern; and the pairs.
+    """
+    n = len(one)
+    pairs = np.tri(n, dtype=bool) if causal else np.ones((n, n), bool)
+    if causal and first == 0:
+        pairs[:1] = False
+    x, y = (np.asarray(values, np.float64)[pairs] for values in (one, other))
+    if len(x) < LEAST_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None, len(x)
+    return float(np.corrcoef(x, y)[0, 1]), len(x)
+
+
 def to_json(run: PromptRun) -> dict[str, Any]:
     """Return a run as JSON has it: attention as it is, as base64 of float16."""
     half = np.ascontiguousarray(run.attention, "<f2")
     return {
+        "text": run.text,
         "ids": run.ids,
         "texts": run.texts,
         "causal": run.causal,
@@ -191,8 +227,8 @@ def from_json(found: Mapping[str, Any]) -> PromptRun:
     """Return the run of :func:`to_json`, without attention after the change."""
     half = np.frombuffer(b64decode(found["attention"]), "<f2").reshape(found["shape"])
     return PromptRun(
-        tuple(found["ids"]), tuple(found["texts"]), found["causal"], found["change"],
-        tuple(NextToken(**one) for one in found["next_tokens"]), found["moved"],
+        found["text"], tuple(found["ids"]), tuple(found["texts"]), found["causal"],
+        found["change"], tuple(NextToken(**one) for one in found["next_tokens"]), found["moved"],
         half.astype(np.float32),
     )  # fmt: skip
 

@@ -39,6 +39,7 @@ from gui.services.loading import (
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
 from gui.services.pair_measuring import Measuring, PairMeasuring
+from gui.services.prompt_running import PromptRunning
 from gui.services.prompting import Prompting
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.reopening import Reopening, is_work
@@ -82,6 +83,7 @@ class Controller:
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
         self._prompting = Prompting(session, jobs, self._fail)
+        self._prompt_running = PromptRunning(session, jobs, self._fail)
         self.changed_files = ChangedFiles(session, jobs, self._open_again)
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
         self.compared_answers = ComparedAnswers(session, jobs, self.changed_files.look)
@@ -111,6 +113,7 @@ class Controller:
         """Stop listening and cancel work."""
         self._listening.stop()
         self.changed_files.close()
+        self._prompt_running.close()
         self.answers.close()
         self.compared_answers.close()
         self._timeline.close()
@@ -238,7 +241,7 @@ class Controller:
         self._opening.cancel()
 
     def cancel(self) -> bool:
-        """Cancel what the user waits for: an opening, a tokenizer, a gathering, or an answer.
+        """Cancel what the user waits for: an opening, a tokenizer, a gathering, a run, an answer.
 
         Returns False if there is nothing to cancel.
         """
@@ -247,7 +250,11 @@ class Controller:
         elif self._prompting.fetching:
             self._prompting.cancel()
         else:
-            return self.gatherer.cancel() or self.answers.cancel_newest()
+            return (
+                self.gatherer.cancel()
+                or self._prompt_running.cancel()
+                or self.answers.cancel_newest()
+            )
         return True
 
     def fetch_tokenizer(self) -> None:
@@ -371,6 +378,14 @@ class Controller:
             )
 
     # ---- selection, prompt -------------------------------------------------------------
+
+    def run_prompt(self) -> None:
+        """Run the prompt through the model's network, in a process of its own."""
+        self._prompt_running.run()
+
+    def stop_prompt(self) -> None:
+        """Stop running it."""
+        self._prompt_running.cancel()
 
     def select(self, positions: tuple[int, ...]) -> None:
         """Select positions of the table; the last one becomes the current one."""

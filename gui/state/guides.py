@@ -16,6 +16,17 @@ SAME_MEAN = 1e-5
 """Largest difference of two means that count as equal, relative to their largest entry."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A change of the positions, by its name, as made of a number of rows.
+
+    See :func:`geometry.emergent.interventions.find_change`.
+    """
+
+    name: str
+    length: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Guide:
     """Lines and points in the coordinates of the shown components, thin and grey.
@@ -46,6 +57,7 @@ class Guide:
     texts: tuple[tuple[np.ndarray, str], ...] = ()  # each ((3,), str): texts and their positions
     pale: bool = False  # Whether the polylines are thinner and paler, as for poor fits
     ghost: bool = False  # Whether it stands in for the curve, which is pale meanwhile
+    change: ShownChange | None = None  # The change of the positions that it shows; None for none
 
 
 NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})

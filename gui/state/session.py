@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import TransferProgress
+    from geometry.emergent.prompt import PromptRun
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
     from geometry.measures.neighbours import PairDistance, PositionDetails
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from gui.state.aligned_curve import AlignedCurve, CurveAlignment
     from gui.state.answer import Answer
     from gui.state.checkpoint_download import DownloadState
-    from gui.state.guides import Guide
+    from gui.state.guides import Guide, ShownChange
     from gui.state.lessons import Course, Lesson
     from gui.state.timeline import TrainingTimeline
     from gui.state.work import Bookmark, Work
@@ -190,6 +191,11 @@ class Found:
     tokens_missing: str = ""
     # Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     tokens_to_fetch: int = 0
+    # What the network makes of the prompt, once the user has run it; whether it is running; or the
+    # reason why it did not, as a sentence.
+    prompt_run: PromptRun | None = None
+    prompt_running: bool = False
+    prompt_run_failed: str = ""
     # The history as curves, over one range of positions; None until it is computed.
     timeline: TrainingTimeline | None = None
     # Answers to the panels' questions by slot; replaced as a whole with each change.
@@ -253,6 +259,12 @@ class Session(Wanted, Open, Found, Messages):
             if guide.components == curve.components
             and same_basis(guide.pca, curve.pca, guide.components)
         )
+
+    @property
+    def shown_change(self) -> ShownChange | None:
+        """The change of the positions that a panel draws beside the curve, or None."""
+        changes = (guide.change for guide in self.guides.values())
+        return next((change for change in changes if change is not None), None)
 
     @property
     def current(self) -> int | None:

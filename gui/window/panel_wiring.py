@@ -44,6 +44,8 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
         case PromptPanel():
             panel.promptRequested.connect(lambda text: window.set_field("prompt", text))
             panel.tokenizerRequested.connect(controller.fetch_tokenizer)
+            panel.runRequested.connect(controller.run_prompt)
+            panel.stopRequested.connect(controller.stop_prompt)
             panel.selectionRequested.connect(controller.select)
             panel.hoverRequested.connect(controller.hover)
         case InspectorPanel():

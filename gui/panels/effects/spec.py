@@ -26,7 +26,7 @@ from gui.panels.kit import PanelSpec, Scope, joined
 from gui.panels.kit import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.snippets import opening
-from gui.state.guides import Guide
+from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 
@@ -247,6 +247,7 @@ for one in effects.effects:
             matched=np.arange(first, last + 1),
             ghost=True,
             caption=f"{named(view.choices.change)}; pale: as it is",
+            change=ShownChange(view.choices.change, view.result.table.length),
         )
 
 

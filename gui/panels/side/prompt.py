@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QTextOption
+from PySide6.QtGui import QHideEvent, QKeyEvent, QTextOption
 from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
@@ -12,12 +12,14 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
+from gui.panels.side.next_tokens import NextTokens
 from gui.services.loading import short_name
 from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.segmented import Segmented
 from gui.widgets.token_flow import TokenFlow
 from gui.widgets.tooltips import wrapped
 
@@ -29,6 +31,18 @@ _NOTHING_TYPED = (
     "Enter text: its tokens label the positions they occupy, on the curve and in the inspector."
 )
 _WORKING = "Splitting the text into tokens…"
+RUN_TIP = (
+    "Run the text through the network, in a process of its own: which token comes next, also after "
+    "the change that Effects shows in 3D. Kernels then shows each head’s attention over these "
+    "tokens. The model has to be complete on this machine."
+)
+STOP_TIP = "Stop running the text (Esc)"
+RUNNING = "Running…"
+TOKENS, NEXT = "tokens", "next"
+PAGES = (
+    (TOKENS, "Tokens", "The tokens of the text"),
+    (NEXT, "Next", "What the network makes of the text: its next token"),
+)
 
 
 class PromptField(QPlainTextEdit):
@@ -67,7 +81,7 @@ class PromptField(QPlainTextEdit):
 
 
 class PromptPanel(Panel):
-    """A text field and the tokens of its text.
+    """A text field, the tokens of its text, and what the network makes of it.
 
     Signals
     -------
@@ -75,6 +89,8 @@ class PromptPanel(Panel):
         The text with the labels of the positions; "" for none.
     tokenizerRequested()
         The user agrees to the download of a large tokenizer.
+    runRequested(), stopRequested()
+        The text is to be run through the network; or no longer.
     selectionRequested(object)
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
@@ -83,6 +99,8 @@ class PromptPanel(Panel):
 
     promptRequested = Signal(str)
     tokenizerRequested = Signal()
+    runRequested = Signal()
+    stopRequested = Signal()
     selectionRequested = Signal(object)
     hoverRequested = Signal(object)
 
@@ -91,6 +109,9 @@ class PromptPanel(Panel):
         self.field = PromptField()
         self.count = label(role="small")
         self.surplus = label(role="badge")
+        self.progress = label(RUNNING, "small")
+        self.shown = Segmented(PAGES, "Shown")
+        self.run = QPushButton("Run")
         self.clear = QPushButton("Clear")
         self.clear.setToolTip("Remove the text and its labels")
         self.sentence = label(role="muted", wrap=True)
@@ -98,12 +119,14 @@ class PromptPanel(Panel):
         self.fetch = QPushButton()
         self.fetch.setToolTip("Download the tokenizer; it is cached for later use")
         self.flow = TokenFlow(theme)
+        self.outcome = NextTokens(theme)
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
         self._late = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
         self._lay_out()
         self._connect()
         self._on_prompt_changed()
         self._show_tokens()
+        self._show_run()
 
     def take_focus(self) -> None:
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -113,6 +136,7 @@ class PromptPanel(Panel):
         super().set_theme(theme)
         self._set_height()
         self.flow.set_theme(theme)
+        self.outcome.set_theme(theme)
 
     def _set_height(self) -> None:
         """Give the field two lines."""
@@ -123,12 +147,16 @@ class PromptPanel(Panel):
         self.listen(events.prompt, self._on_prompt_changed)
         for event in (events.model, events.opening, events.tokens, events.tokens_missing):
             self.listen(event, self._show_tokens)
+        for event in (events.prompt_run, events.prompt_running, events.prompt_run_failed):
+            self.listen(event, self._show_run)
         self.listen(events.hover, self._show_marks)
         self.listen(events.selection, self._show_marks)
         self.field.textChanged.connect(self._on_typed)
         self.field.entered.connect(self._request)
         self._pause.timeout.connect(self._request)
         self._late.timeout.connect(lambda: self._show_sentence(_WORKING))
+        self.shown.chosen.connect(self._show_page)
+        self.run.clicked.connect(self._on_run_clicked)
         self.clear.clicked.connect(self._on_clear_clicked)
         self.fetch.clicked.connect(lambda: self.tokenizerRequested.emit())
         self.flow.hovered.connect(self.hoverRequested)
@@ -148,6 +176,22 @@ class PromptPanel(Panel):
         self.field.clear()
         self._request()
         self.field.setFocus()
+
+    def _on_run_clicked(self) -> None:
+        (self.stopRequested if self.session.prompt_running else self.runRequested).emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc stops here too, since the panel may be a window of its own."""
+        if event.key() == Qt.Key.Key_Escape and self.session.prompt_running:
+            self.stopRequested.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop what is running when the panel is closed, but not with a minimised window."""
+        super().hideEvent(event)
+        if self.session.prompt_running and not event.spontaneous():
+            self.stopRequested.emit()
 
     def _on_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
         shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
@@ -189,7 +233,40 @@ class PromptPanel(Panel):
         self.flow.set_tokens(tokens.texts, tokens.ids)
         self._show_counts(len(tokens.texts), tokens.truncated)
         self._show_marks()
-        self._pages.setCurrentWidget(self.flow)
+        self._show_page()
+
+    def _show_run(self) -> None:
+        """Show what is known of the text; a new result comes to the front."""
+        session = self.session
+        run, failure = session.prompt_run, session.prompt_run_failed
+        known = run is not None or bool(failure)
+        self.outcome.show_run(run, failure)
+        running = session.prompt_running
+        self.run.setText("Stop" if running else "Run")
+        self.run.setToolTip(wrapped(STOP_TIP if running else RUN_TIP))
+        self.shown.show_value(NEXT if known else TOKENS)
+        self._show_page()
+
+    def _show_page(self) -> None:
+        """Show the tokens or the outcome, with what belongs beside the buttons."""
+        session = self.session
+        split = session.tokens is not None and not self._sentence()
+        known = split and (session.prompt_run is not None or bool(session.prompt_run_failed))
+        counted = not known and not session.prompt_running
+        surplus = bool(self.surplus.text())
+        # There is no room for all: what goes has to go first, or the panel would grow.
+        seen = {
+            self.count: counted and not surplus,
+            self.surplus: counted and surplus,
+            self.progress: split and session.prompt_running,
+            self.shown: known,
+            self.run: split,
+        }
+        for part in sorted(seen, key=lambda part: seen[part]):
+            part.setVisible(seen[part])
+        if split:
+            outcome = known and self.shown.value() == NEXT
+            self._pages.setCurrentWidget(self.outcome if outcome else self.flow)
 
     def _sentence(self) -> str:
         session = self.session
@@ -205,6 +282,7 @@ class PromptPanel(Panel):
         self.count.clear()
         self.surplus.clear()
         self.flow.set_tokens((), ())
+        self._show_page()
         self._pages.setCurrentIndex(0)
 
     def _show_counts(self, tokens: int, truncated: int) -> None:
@@ -235,9 +313,11 @@ class PromptPanel(Panel):
     def _lay_out(self) -> None:
         self.setFocusProxy(self.field)
         self._set_height()
-        row = hbox(self.count, (self.surplus, 1), self.clear, spacing=GRID)
+        parts = (self.count, self.surplus, self.progress, self.shown, 1, self.run, self.clear)
+        row = hbox(*parts, spacing=GRID)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._lay_out_words())
         self._pages.addWidget(self.flow)
+        self._pages.addWidget(self.outcome)
         margins = (GRID, GRID, GRID, GRID // 2)
         vbox(self.field, row, (self._pages, 1), parent=self, spacing=GRID // 2, margins=margins)

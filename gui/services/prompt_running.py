@@ -1,0 +1,108 @@
+"""Running the prompt: the model's network in a process of its own, at the user's request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from gui.services.jobs.jobs import Jobs, OnError
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.emergent.prompt import PromptRun
+    from geometry.emergent.worker import Told
+
+SLOT = "run prompt"
+MISHAP = "The prompt could not be run"
+STOPPED = "Stopped before it was complete."
+OTHER = "The network’s tokenizer splits this text into other tokens than those shown."
+
+
+class PromptRunning:
+    """Updates ``session.prompt_run`` when asked to; another model or text clears it."""
+
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
+        self._session, self._jobs, self._on_error = session, jobs, on_error
+        self._listening = Listening()
+        for signal in (session.events.model, session.events.prompt):
+            self._listening.to(signal, self._forget)
+
+    def close(self) -> None:
+        """Stop listening, and the process."""
+        self._listening.stop()
+        self._jobs.cancel(SLOT)
+
+    def run(self) -> None:
+        """Run the prompt as it is and, if one is seen in the viewport, after a change."""
+        session = self._session
+        model, change = session.model, session.shown_change
+        if model is None or session.tokens is None:
+            return
+        self._jobs.cancel(SLOT)
+        stopped = threading.Event()
+        request: dict[str, object] = {
+            "source": model.source,
+            "fingerprint": model.fingerprint,
+            "text": session.prompt,
+            "change": None if change is None else change.name,
+            "length": None if change is None else change.length,
+        }
+        session.change(prompt_run=None, prompt_run_failed="", prompt_running=True)
+        self._jobs.start(
+            SLOT,
+            partial(_run, request, stopped),
+            self._on_done,
+            self._on_failed,
+            on_progress=lambda _: None,
+            stop=stopped.set,
+        )
+
+    def cancel(self) -> bool:
+        """Stop the process; return whether one was running."""
+        if not self._session.prompt_running:
+            return False
+        self._jobs.cancel(SLOT)
+        self._session.change(prompt_running=False, prompt_run_failed=STOPPED)
+        return True
+
+    def _forget(self) -> None:
+        self._jobs.cancel(SLOT)
+        self._session.change(prompt_run=None, prompt_run_failed="", prompt_running=False)
+
+    def _on_done(self, run: PromptRun | None) -> None:
+        session = self._session
+        shown = session.tokens
+        # Checked now: when it was asked for, the text could still have been split.
+        if run is not None and (shown is None or run.ids != shown.ids):
+            session.change(prompt_running=False, prompt_run_failed=OTHER)
+        else:
+            session.change(prompt_run=run, prompt_running=False)
+
+    def _on_failed(self, error: Exception) -> None:
+        said = f"{MISHAP}."
+        if isinstance(error, HelixscopeError) and not isinstance(error, FileChanged):
+            said = f"{error} {error.advice}".strip()
+        else:
+            self._on_error(error, MISHAP)
+        self._session.change(prompt_running=False, prompt_run_failed=said)
+
+
+def _run(
+    request: dict[str, object], stopped: threading.Event, tell: Callable[[Told], None]
+) -> PromptRun | None:
+    """Wait for a process; None if it was stopped."""
+    from geometry.emergent.prompt import from_json
+    from geometry.emergent.worker import apart
+
+    with closing(apart("prompt", **request)) as telling:
+        while not stopped.is_set():
+            try:
+                tell(next(telling))
+            except StopIteration as end:
+                return from_json(end.value)
+    return None
