@@ -33,7 +33,7 @@ FRESH = Session()
 WISHES = (
     "dragging", "components", "selection", "hover", "prompt", "tokens", "norms_centred",
     "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "snapshot", "basis",
-    "colormap", "gathered", "notice", "status",
+    "colormap", "gathered", "prompt_run", "prompt_running", "prompt_run_failed", "notice", "status",
 )  # fmt: skip
 """Fields of the session that tests of panels change."""
 

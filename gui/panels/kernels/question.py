@@ -28,6 +28,7 @@ MOST = 4096
 """Maximum number of positions: of more the map needs too much memory."""
 LEAST = 1e-5
 """Attention with the colour of none."""
+MINUS = "\N{MINUS SIGN}"
 KEPT = 2
 """Number of cached projections of all heads: with a switch on and off."""
 
@@ -232,3 +233,10 @@ def check_size(positions: tuple[int, int]) -> None:
             f"for at most {format_count(MOST)}.",
             "Choose a shorter range.",
         )
+
+
+def lag_text(lag: int) -> str:
+    """Return a formatted lag."""
+    if lag < 0:
+        return f"Δ = {MINUS}{-lag} (ahead)"
+    return f"Δ = {lag}" + (" (itself)" if lag == 0 else "")

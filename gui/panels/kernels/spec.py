@@ -10,9 +10,9 @@ import numpy as np
 
 from geometry.evidence.null import Band as NullBand
 from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
-from gui.panels.choices import Choice, Layer, Option, Saved, Toggle, whole_number
+from gui.panels.choices import Choice, Layer, Option, Saved, Shared, Toggle, whole_number
 from gui.panels.kernels.question import (
-    LEAST,
+    MINUS,
     HeadsOf,
     KernelNullsOf,
     Kernels,
@@ -20,7 +20,9 @@ from gui.panels.kernels.question import (
     NearestHead,
     NearestHeadOf,
     check_size,
+    lag_text,
 )
+from gui.panels.kernels.tokens import LEVELS, agreement, over_tokens, token_map
 from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening
@@ -30,10 +32,9 @@ from gui.style.theme import SERIES, SMALL, ThemeName, format_number, format_perc
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.emergent.prompt import PromptRun
     from geometry.models.model import PositionalModel
 
-LEVELS = (LEAST, 1.0)
-"""Initial colour levels of the map."""
 SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
 """Colour maps with the background's tone for no attention."""
 COVERED = 0.99
@@ -50,11 +51,12 @@ GLOW = 0.01
 """Share of a row's maximum above which a position is enlarged."""
 FIGURE = (6.8, 3.1)
 """Inches."""
+WIDER = 3.0
+"""Further inches with a second map."""
 NAMED = 3
 """Number of named heads in print: those with the smallest mean lag."""
 TICKS = (-1000, -100, -10, 0, 5, 10, 100, 1000)
 """Ticks of lags in print."""
-MINUS = "\N{MINUS SIGN}"
 CONTENT = (
     "Include a token in LayerNorm's denominator, √(‖pᵢ‖² + e²) with e the mean norm of token "
     "embeddings, which reduces the weight of positions"
@@ -82,6 +84,10 @@ class Choices:
         The quantity by lag.
     in_view
         Whether positions that the current one attends to are enlarged on the curve.
+    tokens
+        Whether the attention over the prompt's tokens is shown, once the prompt was run.
+    prompt_run
+        The session's.
     """
 
     layer: int = 0
@@ -91,6 +97,8 @@ class Choices:
     content: bool = False
     averaged: bool = False
     in_view: bool = True
+    tokens: bool = False
+    prompt_run: PromptRun | None = None
 
     @property
     def of(self) -> HeadsOf:
@@ -164,6 +172,14 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             text="Show in 3D",
             tip="Enlarge the points of the curve that the current position attends to",
         ),
+        Toggle(
+            field="tokens",
+            text="Prompt",
+            tip="Show the head’s real attention over the tokens of the prompt, as it was run, "
+            "beside the map of positions alone",
+            when=lambda choices: choices.prompt_run is not None,
+        ),
+        Shared(field="prompt_run"),
         Saved(
             field="head",
             check=lambda head: head is None or whole_number(head),
@@ -221,6 +237,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         of, (first, last) = view.result.of, view.result.positions
         title = f"layer {of.layer}, head {view.result.head}: attention by position alone"
         scope = [*_switches(of), f"queries {first}–{last}, keys of all positions"]
+        if compared := agreement(view, _own(view)):
+            scope.append(compared)
         return f"{view.model.name} · {title}", " · ".join(scope)
 
     def caption(self, view: KernelsView) -> str:
@@ -241,6 +259,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             f"lag alone explains {score('by_lag_alone', format_percent)} of the score variance",
             f"queries {first}–{last}, all keys",
         ]
+        if compared := agreement(view, result):
+            parts.insert(1, compared)
         return " · ".join(parts)
 
     def compares(self, choices: Choices) -> str:
@@ -285,7 +305,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
 
         result, theme = _own(view), view.theme
         found, head = result.found, result.head
-        figure, (left, right) = new_figures(theme, FIGURE, columns=2, width_ratios=(1.1, 1.0))
+        maps = _maps(view, result)
+        inches = (FIGURE[0] + WIDER * (len(maps) - 1), FIGURE[1])
+        ratios = (1.1, *(1.0 for _ in maps))
+        figure, axes = new_figures(theme, inches, columns=len(ratios), width_ratios=ratios)
+        left, *right = axes
         figure.set_layout_engine("compressed", wspace=0.1)
         left.set_box_aspect(0.82)
         left.set_yscale("log")
@@ -315,7 +339,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         what = "The head with the shortest mean lag of each model"
         name_models(figure, view.other_names, theme=theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
-        paint_image(right, replace(_map(view, result), unit="A(i, j)"), theme)
+        for place, one in zip(right, maps, strict=True):
+            paint_image(place, replace(one, unit="A(i, j)"), theme)
         title_axes(left, *self.printed_heading(view), theme)
         return figure
 
@@ -351,7 +376,13 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         for head in range(found.n_heads):
             lags[f"attention_of_head_{head}"] = found.attention[head]
             lags[f"score_of_head_{head}"] = found.scores[head]
-        return {"": heads, "lags": lags, "map": {f"map_of_head_{result.head}": result.weights}}
+        tables: dict[str, Mapping[str, np.ndarray]] = {
+            "": heads, "lags": lags, "map": {f"map_of_head_{result.head}": result.weights}
+        }  # fmt: skip
+        real = over_tokens(view, result)
+        if real is not None:
+            tables["tokens"] = {f"attention_of_head_{result.head}_over_tokens": real}
+        return tables
 
     def script(self, view: KernelsView) -> str:
         of, positions = view.result.of, view.result.positions
@@ -376,6 +407,7 @@ near, null = found.mass_lag_0_10[{view.result.head}], nulls.mass_lag_0_10[{view.
 print(near, null.draws, *null.band)
 print(weigh(near >= {LOCAL:g}, near, "above", null))
 """
+            + _script_of_tokens(view)
         )
 
 
@@ -423,7 +455,7 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
         name, x, y, drawn,
         hover=hover, stretch=6, least_width=NARROW, readings=readings, bands=bands,
     )  # fmt: skip
-    return [plot, _map(view, result)]
+    return [plot, *_maps(view, result)]
 
 
 def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score"]) -> list[Band]:
@@ -434,6 +466,24 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
     label = f"{view.nulls.previous_token[result.head].draws} random rotations"
     lags = result.found.lags.astype(float)
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
+
+
+def _script_of_tokens(view: KernelsView) -> str:
+    run, result = view.choices.prompt_run, view.result
+    if run is None or not isinstance(result, Kernels) or over_tokens(view, result) is None:
+        return ""
+    return f"""
+from geometry import run_prompt
+
+run = run_prompt({view.model.source!r}, {run.text!r})
+print(run.attention[{result.of.layer}, {result.head}])
+"""
+
+
+def _maps(view: KernelsView, result: Kernels) -> list[Image]:
+    """Return the map of positions alone, and that of the prompt's tokens, if it is shown."""
+    real = token_map(view, result, SHADES[view.theme.name])
+    return [_map(view, result), *([] if real is None else [real])]
 
 
 def _map(view: KernelsView, result: Kernels) -> Image:
@@ -500,13 +550,6 @@ def described(found: HeadKernels, head: int) -> str:
 def extrapolation(layer: int) -> str:
     """Return the caveat about deeper layers."""
     return f"extrapolation: layer {layer} does not read positions alone"
-
-
-def lag_text(lag: int) -> str:
-    """Return a formatted lag."""
-    if lag < 0:
-        return f"Δ = {MINUS}{-lag} (ahead)"
-    return f"Δ = {lag}" + (" (itself)" if lag == 0 else "")
 
 
 def _own(view: KernelsView) -> Kernels:
