@@ -23,6 +23,7 @@ from geometry.emergent.layers import kept_rows
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
+from geometry.models.catalogue import local_path
 from geometry.models.layer_tables import (
     LayerStore,
     LayerTables,
@@ -282,7 +283,7 @@ def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> t
     """
     import torch
 
-    found = find_layers(Path(path).expanduser())
+    found = find_layers(local_path(path))
     if found is None:
         raise EmergentError(
             f"{path!r} is no finished run of `helixscope positions`.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ State = Literal["bundled", "computed", "installed", "cached", "online"]
 
 #: Source and catalogue id of the bundled model.
 SAMPLE = "sample"
+
+#: Source of the positions inside the bundled model, a run of ``helixscope positions``; with
+#: "/layer 1" after it, of one layer.
+SAMPLE_INSIDE = "sample/inside"
+_BUNDLED = re.compile(rf"{SAMPLE}|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
@@ -132,9 +138,20 @@ def state(entry: CatalogueEntry) -> State:
     return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
 
 
+def is_bundled(source: str) -> bool:
+    """Return whether a source comes with Helixscope; a local path of the same name does not."""
+    return _BUNDLED.fullmatch(source) is not None
+
+
+def local_path(source: str) -> Path:
+    """Return the path that a source stands for, if it is one: also of what is bundled."""
+    folder = locate(SAMPLE) if is_bundled(source) else None
+    return Path(source).expanduser() if folder is None else folder.parent / source
+
+
 def is_here(source: str) -> bool:
     """Return whether a model opens without the network."""
-    if is_computed(source):
+    if is_computed(source) or is_bundled(source):
         return True
     address = parse_address(source)
     return address is not None and (

@@ -20,7 +20,9 @@ from geometry.models.architecture import UnknownArchitecture, find_architecture
 from geometry.models.catalogue import (
     SAMPLE,
     canonical,
+    is_bundled,
     is_superseded,
+    local_path,
     locate,
     locate_address,
     read_catalogue,
@@ -61,8 +63,9 @@ def open_source(
         :mod:`geometry.models.computed`); a folder in the Hugging Face layout; a file (safetensors,
         torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
         its page; a folder of positions inside a model, or "/layer 3" of it (see
-        :mod:`geometry.models.layer_tables`). A model is searched in the installed packages, the Hub
-        cache and our own cache; from the Hub itself only what is needed is downloaded, and cached.
+        :mod:`geometry.models.layer_tables`), of which "sample/inside" is bundled. A model is
+        searched in the installed packages, the Hub cache and our own cache; from the Hub itself
+        only what is needed is downloaded, and cached.
     table
         The tensor to use as positions, where no family fits; or "encoder" or "decoder".
     network
@@ -80,15 +83,14 @@ def open_source(
         No known family fits; one of its ``candidates`` can be given as ``table``.
     """
     text = os.fspath(source)
-    if text == SAMPLE:
-        folder = locate(SAMPLE)
-        if folder is None:
-            raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
+    if text == SAMPLE and (folder := locate(SAMPLE)) is not None:
         return _open(folder, text, text, table)
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
     if (layers := _layers(text)) is not None:
         return open_layer(*layers, text)
+    if is_bundled(text):
+        raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
     path = _path(text)
     if path is not None:
         return _open(_snapshot(path), text, name_of(path), table)
@@ -109,7 +111,7 @@ def is_on_hub(source: str) -> bool:
     Opening it may need a request, even if a package or cache has it.
     """
     try:
-        if source == SAMPLE or is_computed(source) or _layers(source) is not None:
+        if is_bundled(source) or is_computed(source) or _layers(source) is not None:
             return False
         return _path(source) is None and _address(source) is not None
     except SourceError:
@@ -130,7 +132,7 @@ def _path(text: str) -> Path | None:
 def _layers(text: str) -> tuple[Path, int | None] | None:
     """Return the file and the layer of positions inside a model; None for other sources."""
     with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
-        return find_layers(Path(text).expanduser())
+        return find_layers(local_path(text))
     return None
 
 

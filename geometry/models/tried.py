@@ -9,7 +9,7 @@ from pathlib import Path
 
 from geometry.checkpoints.files import SUFFIXES
 from geometry.hub.address import parse_address
-from geometry.models.catalogue import SAMPLE, read_catalogue
+from geometry.models.catalogue import is_bundled, read_catalogue
 from geometry.models.computed import is_computed
 
 MOST_NAMES = 5_000
@@ -18,7 +18,7 @@ MOST_NAMES = 5_000
 
 def tried(source: str) -> list[str]:
     """Return a line for each thing that a source was tried as, and names that are similar."""
-    if source == SAMPLE or is_computed(source):
+    if is_bundled(source) or is_computed(source):
         return []
     path = Path(os.path.abspath(os.path.expanduser(source)))
     lines = [f"As a file or folder: {path}, {'found' if _exists(path) else 'not found'}."]

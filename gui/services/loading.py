@@ -188,13 +188,15 @@ def list_models() -> tuple[ModelRow, ...]:
 def remembered_name(source: str) -> str:
     """Return a source in the form in which it is remembered: absolute paths, ids on the Hub."""
     from geometry.hub.address import parse_address
-    from geometry.models.catalogue import SAMPLE, canonical
+    from geometry.models.catalogue import canonical, is_bundled
     from geometry.models.computed import computed_source, is_computed
 
     if is_computed(source):
         return computed_source(source)
+    if is_bundled(source):
+        return source
     path = Path(source).expanduser()
-    if source != SAMPLE and path_exists(path):
+    if path_exists(path):
         return str(path.resolve())
     address = parse_address(source)
     return source if address is None else str(canonical(address))
@@ -238,8 +240,11 @@ def short_name(source: str) -> str:
     of its page, "gpt2@refs/pr/3" for a revision of it.
     """
     from geometry.hub.address import parse_address
+    from geometry.models.catalogue import is_bundled
     from geometry.models.computed import computed_name, is_computed
 
+    if is_bundled(source):
+        return source
     if is_computed(source):
         return computed_name(source)
     address = parse_address(source)

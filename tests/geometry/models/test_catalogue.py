@@ -6,18 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geometry.checkpoints.errors import SourceError
+from geometry.models import catalogue, sources
 from geometry.models.catalogue import (
     OTHER_GROUP,
     SAMPLE,
+    SAMPLE_INSIDE,
     cached_models,
     find_entry,
     hub_cache,
+    is_bundled,
     is_here,
+    local_path,
     locate,
     read_catalogue,
     state,
 )
 from geometry.models.sources import is_on_hub, open_source
+from geometry.models.tried import tried
 
 
 @pytest.fixture
@@ -92,6 +98,40 @@ def test_bundled(hub):
     assert (entry.n_positions, entry.d_model) == model.W_pos.shape
     assert is_here(SAMPLE)
     assert not is_on_hub(SAMPLE)
+
+
+@pytest.mark.parametrize(("source", "layer"), [(SAMPLE_INSIDE, 0), (f"{SAMPLE_INSIDE}/layer 1", 1)])
+def test_positions_inside_the_bundled_model(source, layer, hub):
+    """An id of the Hub in form, and the name of a folder that may be here too."""
+    (Path.cwd() / source).mkdir(parents=True)
+    model = open_source(source)
+    assert (model.source, model.table) == (source, f"layer {layer}")
+    assert local_path(source).is_relative_to(locate(SAMPLE))
+    assert local_path(f"./{source}") == Path(f"./{source}")
+    assert is_here(source)
+    assert not is_on_hub(source)
+    assert tried(source) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["sample/insides", "sample/inside/layer", "sample/inside/../x", "sample/inside\n"]
+)
+def test_what_is_not_bundled(source):
+    assert not is_bundled(source)
+    assert local_path(source) == Path(source)
+
+
+def test_a_layer_that_the_bundled_model_lacks(hub):
+    with pytest.raises(SourceError, match="layers 0 to 2; there is no layer 3"):
+        open_source(f"{SAMPLE_INSIDE}/layer 3")
+
+
+@pytest.mark.parametrize("source", [SAMPLE, SAMPLE_INSIDE])
+def test_where_nothing_is_bundled(source, monkeypatch):
+    monkeypatch.setattr(sources, "locate", lambda *_: None)
+    monkeypatch.setattr(catalogue, "locate", lambda *_: None)
+    with pytest.raises(SourceError, match="The bundled model is missing"):
+        open_source(source)
 
 
 @pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])

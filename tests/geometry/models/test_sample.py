@@ -11,11 +11,13 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 from transformers import GPT2LMHeadModel
 
+from geometry.emergent.positions_run import measure_positions
+from geometry.emergent.settings import PositionsSettings
 from geometry.evidence.turning_share import turning_share
 from geometry.history.record import read_history
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
-from geometry.models.catalogue import SAMPLE, locate
+from geometry.models.catalogue import SAMPLE, SAMPLE_INSIDE, locate
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
@@ -160,3 +162,57 @@ def test_its_history(folder, model):
     # It begins as noise, none of whose directions stands out.
     first = fit_pca(history.table(0), (1, model.n_positions - 1), 3)
     assert first.explained_variance_ratio[:3].sum() < 0.1
+
+
+# ---- the positions inside it -----------------------------------------------------------------
+
+MAX_BYTES = 12_000_000
+"""Of the whole folder."""
+
+
+@pytest.fixture(scope="module")
+def measured_again(tmp_path_factory):
+    """Fewer windows, drawn from the guide by another seed: as one layer after the other."""
+    settings = PositionsSettings(
+        SAMPLE, length=256, texts_at_most=24, seed=1, counters=("position",), control=False
+    )
+    out = tmp_path_factory.mktemp("again") / "inside"
+    measure_positions(settings, out)
+    return out
+
+
+def ordinary(table):
+    """Rows about their mean, without position 0 and the last one."""
+    return table[1:-1] - table[1:-1].mean(axis=0)
+
+
+def cosine(a, b):
+    return float(np.vdot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def test_the_run_inside_is_one_of_this_model(folder, model):
+    inside = open_source(SAMPLE_INSIDE)
+    assert (inside.source, inside.name) == (SAMPLE_INSIDE, "sample · layer 0")
+    tables = inside.store.tables
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    assert tables.shape == (about["n_layer"] + 1, *model.W_pos.shape)
+    assert (tables.name, tables.source) == (SAMPLE, SAMPLE)
+    described = json.loads((folder / "inside" / "positions.json").read_text("utf-8"))
+    assert described["windows"] == tables.windows.tolist()
+    assert [layer["share"] for layer in described["layers"]] == tables.share.tolist()
+    assert len(tables.random_share) == len(tables.share)
+    # In the embedding it is P itself, but for the noise of the tokens.
+    assert cosine(ordinary(inside.W_pos), ordinary(model.W_pos)) > 0.95
+
+
+@pytest.mark.parametrize(("layer", "least"), [(0, 0.8), (1, 0.6)])
+def test_other_texts_have_the_same_positions_inside(measured_again, layer, least):
+    shipped, again = (
+        ordinary(open_source(f"{source}/layer {layer}").W_pos)
+        for source in (SAMPLE_INSIDE, measured_again)
+    )
+    assert cosine(shipped, again) > least
+
+
+def test_the_folder_is_small(folder):
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < MAX_BYTES

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from geometry.hub.address import parse_address
-from geometry.models.catalogue import CatalogueEntry
+from geometry.models.catalogue import CatalogueEntry, is_bundled
 from geometry.models.computed import is_computed
 from gui.panels.side.models.hub_rows import (
     ONLY_THE_TABLE,
@@ -190,7 +190,7 @@ def _recent_line(source: str) -> ModelLine:
         line, title = _computed_line(source), short_name(source)
         tip = f"{source}\n{line.tip}"
         return replace(line, title=title, tip=tip, haystack=source, wraps=False)
-    address = parse_address(source)
+    address = None if is_bundled(source) else parse_address(source)
     if address is None:
         where, tip = PurePath(source).parent.name, source
     else:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
-from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
+from geometry.models.catalogue import SAMPLE, SAMPLE_INSIDE, CatalogueEntry, read_catalogue
 from gui.panels.side.models.model_line import identity, matches
 from gui.panels.side.models.model_rows import MAX_RECENT, list_groups, source_title
 from gui.services.loading import remembered_name, short_name, whole_name
@@ -163,6 +163,8 @@ def test_a_short_name_for_each_source(source, title):
         ("/home/x/checkpoints/run 7/", "run 7"),
         ("C:\\models\\a b.npy", "a b.npy"),
         ("/", "/"),
+        (SAMPLE_INSIDE, "sample/inside"),
+        (f"{SAMPLE_INSIDE}/layer 1", "sample/inside/layer 1"),
     ],
 )
 def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
@@ -216,6 +218,14 @@ def test_a_computed_table_is_remembered_by_one_name(source, remembered):
 def test_a_path_that_cannot_be_looked_at_is_remembered_as_it_is(tmp_path):
     source = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
     assert remembered_name(source) == source
+
+
+def test_positions_inside_the_bundled_model_are_no_model_on_the_hub(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / SAMPLE_INSIDE).mkdir(parents=True)
+    assert remembered_name(SAMPLE_INSIDE) == SAMPLE_INSIDE
+    line = list_groups(session(recent=(SAMPLE_INSIDE,)))[0].lines[0]
+    assert (line.source, line.title, line.tip) == (SAMPLE_INSIDE,) * 3
 
 
 # ---- searching ---------------------------------------------------------------------------
