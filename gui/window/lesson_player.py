@@ -239,6 +239,7 @@ class LessonPlayer(QObject):
         panel.finishRequested.connect(self.finish)
         panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
         panel.showRequested.connect(lambda name: self._bring(name, {}))
+        panel.openRequested.connect(self._window.controller.open)
 
     # ---- steps ---------------------------------------------------------------------------
 

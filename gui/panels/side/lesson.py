@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QPushButton
 
 from gui.panels.base import Panel
 from gui.panels.side.lesson_page import ANSWER, LessonPage
-from gui.panels.side.lesson_question import FactsOf
+from gui.panels.side.lesson_question import EFFECTS, FactsOf, facts_of, measured_effects
+from gui.services.lessons.findings import LossEffects
 from gui.services.lessons.text import Facts, text_for, wanted_for
 from gui.state.answer import Answer
-from gui.state.lessons import PANEL_LINK, Course, Section
+from gui.state.lessons import OPEN_LINK, PANEL_LINK, Course, Section
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
@@ -52,11 +53,14 @@ class LessonPanel(Panel):
     """The index of another lesson."""
     showRequested = Signal(str)
     """A panel from a link, by its dock's name."""
+    openRequested = Signal(str)
+    """A source from a link."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self._shown: tuple[Course | None, Answer | None] = (None, None)
         self._answered = False
+        self._effects = measured_effects(session.answers.get(EFFECTS))
         self.choice = DropDown()
         self.choice.setAccessibleName("Lesson")
         self.choice.activated.connect(self.lessonRequested)
@@ -82,7 +86,7 @@ class LessonPanel(Panel):
         for signal, slot in (
             (events.lessons, self._on_lessons_changed),
             (events.lesson, self._on_lesson_changed),
-            (events.model, self._on_lesson_changed),
+            (events.model, self._on_model_changed),
             (events.answers, self._on_answers_changed),
         ):
             self.listen(signal, slot)
@@ -132,6 +136,10 @@ class LessonPanel(Panel):
         self._ask()
         self._show_text(new=True)
 
+    def _on_model_changed(self) -> None:
+        self._effects = None  # those of the model before
+        self._on_lesson_changed()
+
     def _show_further(self) -> None:
         """Offer the next lesson at the end of one."""
         course, model = self.course, self.session.model
@@ -152,7 +160,7 @@ class LessonPanel(Panel):
         if self.course is None or self.session.model is None:
             return None
         wanted = wanted_for(self.course.step, self.session.model)
-        return FactsOf(wanted) if wanted else None
+        return facts_of(wanted, self._effects) if wanted else None
 
     def _ask(self, *, fetch: bool = False) -> None:
         question = self._question()
@@ -162,7 +170,14 @@ class LessonPanel(Panel):
             self.asked.emit(question, fetch)
 
     def _on_answers_changed(self) -> None:
-        if (self.course, self._answer()) != self._shown:
+        effects: LossEffects | None = measured_effects(self.session.answers.get(EFFECTS))
+        if effects is not None and effects != self._effects:
+            before, self._effects = self._question(), effects
+            if self._question() != before:
+                self._ask()
+        answer = self._answer()
+        # Until numbers of new effects are known, those before stay in view.
+        if answer is not None and (self.course, answer) != self._shown:
             self._show_text(new=False)
 
     def _answer(self) -> Answer | None:
@@ -222,6 +237,8 @@ class LessonPanel(Panel):
             self._show_text(new=False)
         elif url.scheme() == PANEL_LINK:
             self.showRequested.emit(url.path())
+        elif url.scheme() == OPEN_LINK:
+            self.openRequested.emit(url.path())
         else:
             open_web_page(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QTextBrowser
 
 from geometry.checkpoints.plain_text import visible
-from gui.state.lessons import PANEL_LINK, Section
+from gui.state.lessons import OPEN_LINK, PANEL_LINK, Section
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.links import is_web_page
 from gui.widgets.tooltips import wrapped
@@ -141,7 +141,8 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 
 def _leads_somewhere(target: str) -> bool:
     """Return whether a link does something: other ones, and what is no link, are shown as text."""
-    return target == ANSWER or target.startswith(f"{PANEL_LINK}:") or is_web_page(target)
+    within = (f"{PANEL_LINK}:", f"{OPEN_LINK}:")
+    return target == ANSWER or target.startswith(within) or is_web_page(target)
 
 
 def _runs(block: QTextBlock) -> list[tuple[int, int, str]]:

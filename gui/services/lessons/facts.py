@@ -5,14 +5,17 @@ Every one is a result of ``geometry``; nothing is hard-coded for any model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from geometry.claims.claims import CLAIMS, Claim
+from geometry.models.catalogue import SAMPLE
+from geometry.models.layer_tables import LayerStore
 from geometry.models.residual_stream import Name, Subject
+from gui.services.lessons import inside_facts
+from gui.services.lessons.fact import Fact
 from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history
 from gui.services.questions import Tensor, tensors_of
 from gui.style.theme import format_count, format_number, format_percent
@@ -39,15 +42,6 @@ chance. Readable: least share of sums that are read back.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A formatted number for a lesson's text."""
-
-    meaning: str  # Its definition, for authors of lessons
-    find: Callable[[Findings], str]  # Computes it for the open model and a range of positions
-    tensors: tuple[Tensor, ...] = ()  # Tensors it reads besides P
-
-
 def _explained(r2: float) -> str:
     """Format an R², which is negative where the mean predicts better."""
     return format_percent(r2, 0) if r2 >= 0.005 else "nothing"
@@ -67,7 +61,7 @@ def _listed(positions: Sequence[int], most: int = 6) -> str:
     shown = [str(position) for position in positions[:most]]
     if len(positions) > most:
         return f"{', '.join(shown)} and {len(positions) - most} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else "none"
+    return inside_facts.listed(shown) if shown else "none"
 
 
 def _waves(found: Findings) -> int:
@@ -96,7 +90,7 @@ _NUMBERS: dict[str, Fact] = {
     ),
     "variance_1": Fact(
         "variance share of the first component",
-        lambda f: format_percent(float(f.of_range.pca.explained_variance_ratio[0]), 0),
+        lambda f: format_percent(f.first_component, 0),
     ),
     "shape": Fact("the curve, “a helix”, “no simple curve”, …", lambda f: SHAPES[f.shapes.best]),
     "helix_r2": Fact("R² of the better helix", lambda f: format_percent(f.helix_r2, 0)),
@@ -308,7 +302,7 @@ def _of_overlap(claim: str) -> tuple[Tensor, ...]:
     return tensors_of(*(Subject(cast(Name, name)) for name in (rows, columns)))
 
 
-NUMBERS = _NUMBERS | {
+NUMBERS = {**_NUMBERS, **inside_facts.NUMBERS} | {
     CLAIM + claim.id.replace(".", "_").lower(): _verdict(claim) for claim in CLAIMS
 }
 """Placeholders and their facts."""
@@ -334,6 +328,8 @@ FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
     "causal": lambda model: model.causal,
     "computed": lambda model: model.computed,
     "long": lambda model: model.n_positions >= 200,
+    "layers": lambda model: isinstance(model.store, LayerStore),
+    "bundled": lambda model: model.source == SAMPLE,
 }
 """Features of a model, known without computation, for steps and setups."""
 
@@ -363,6 +359,7 @@ _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "mlp_apart": (lambda f: f.corner("W_in", "P") < 1 <= f.corner("W_in", "E"), _IN + _E),
     "readable": (lambda f: min(f.read_back("position"), f.read_back("token")) >= READABLE, _E),
     "turning": (lambda f: f.lowest[1] < 0, ()),
+    **{name: (found, ()) for name, found in inside_facts.CONDITIONS.items()},
 }
 CONDITIONS = frozenset((*FEATURES, *_FOUND))
 """Conditions of paragraphs."""
@@ -383,6 +380,11 @@ def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
         read += NUMBERS[name].tensors if name in NUMBERS else ()
         read += _FOUND[name][1] if name in _FOUND else ()
     return tuple(dict.fromkeys(read))
+
+
+def needs_effects(names: Iterable[str]) -> bool:
+    """Return whether some facts are of what is measured in the panel of effects."""
+    return any(name in inside_facts.NUMBERS or name in inside_facts.CONDITIONS for name in names)
 
 
 def number(name: str, found: Findings) -> str | None:

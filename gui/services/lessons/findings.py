@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from geometry.measures.shape_fit import HELICES
+from geometry.models.layer_tables import LayerStore
 from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring
     from geometry.measures.shape import Shapes
+    from geometry.models.layer_tables import LayerTables
     from geometry.models.model import PositionalModel
     from geometry.models.residual_stream import Name
 
@@ -30,19 +33,71 @@ BACK, CARRIES = (50, 20, 10, 5, 2, 1), 0.6
 """Lags to look back, longest first, and the least R² of a motion over one."""
 MOST_ENERGY = 0.9
 """Share of the energy whose directions are counted."""
+NOTHING = "top 0"
+"""The change that leaves no positions."""
+ALONE = 0.5
+"""Heads use positions whose attention moves by at least this part of the largest such move."""
 
 
 class Absent(Exception):
     """The model has no such number; paragraphs with it are left out."""
 
 
-class Findings:
-    """Measurements behind the facts: the open model over one range."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the network loses by a change of its positions.
 
-    def __init__(self, about: QuestionContext, positions: tuple[int, int]) -> None:
+    Attributes
+    ----------
+    change
+        Name of the change, see :func:`geometry.emergent.interventions.find_change`.
+    delta, low, high
+        By how much the loss grows in nats per token, and its interval.
+    moved
+        (n_layers, n_heads): how much of each head's attention moves; empty if not measured.
+    """
+
+    change: str
+    delta: float
+    low: float
+    high: float
+    moved: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LossEffects:
+    """Changes of the open model's positions, measured in the panel of effects.
+
+    Attributes
+    ----------
+    loss
+        Nats per token without a change.
+    costs
+        Of the changes that could be measured.
+    """
+
+    loss: float
+    costs: tuple[Cost, ...]
+
+
+class Findings:
+    """Measurements behind the facts: the open model over one range.
+
+    Parameters
+    ----------
+    effects
+        What was measured in the panel of effects; None before.
+    """
+
+    def __init__(
+        self,
+        about: QuestionContext,
+        positions: tuple[int, int],
+        effects: LossEffects | None = None,
+    ) -> None:
         from geometry.claims.measured_range import MeasuredRange
 
-        self.model, self.positions = about.model, positions
+        self.model, self.positions, self._effects = about.model, positions, effects
         self.of_model: MeasuredModel = about.measured()
         self.of_range: MeasuredRange = about.once(
             ("lesson", positions), lambda: MeasuredRange(about.model, positions)
@@ -275,6 +330,92 @@ class Findings:
     def previous_head(self) -> int:
         """The head with the most attention on the previous position."""
         return int(self.kernels.previous_token.argmax())
+
+    # ---- what positions do ---------------------------------------------------------------
+
+    @property
+    def effects(self) -> LossEffects:
+        """What was measured in the panel of effects."""
+        if self._effects is None:
+            raise Absent
+        return self._effects
+
+    def cost(self, change: str) -> Cost:
+        """Return what a change costs."""
+        found = next((one for one in self.effects.costs if one.change == change), None)
+        if found is None:
+            raise Absent
+        return found
+
+    def kept(self, change: str) -> float:
+        """Return the share of what positions are worth that a change keeps."""
+        return self.kept_cost(self.cost(change))
+
+    def kept_cost(self, cost: Cost) -> float:
+        """Return the same of a cost; positions must be worth something."""
+        worth = self.cost(NOTHING)
+        if worth.low <= 0:
+            raise Absent
+        return 1 - cost.delta / worth.delta
+
+    @property
+    def own_helix(self) -> tuple[tuple[float, float], Cost]:
+        """Factors and cost of the helix that was measured by hand last."""
+        from geometry.emergent.interventions import helix_factors
+
+        for one in reversed(self.effects.costs):
+            factors = helix_factors(one.change)
+            if factors not in (None, (1.0, 1.0)):
+                assert factors is not None
+                return factors, one
+        raise Absent
+
+    @property
+    def heads_moved(self) -> np.ndarray:
+        """(n_heads,): share of each head's attention that moves without positions.
+
+        In the first layer that reads what was changed.
+        """
+        moved, layer = np.array(self.cost(NOTHING).moved), 0
+        if isinstance(self.model.store, LayerStore):
+            layer = self.model.store.layer
+        if layer >= len(moved) or not moved.max() > 0:
+            raise Absent
+        of_layer: np.ndarray = moved[layer]
+        return of_layer
+
+    @property
+    def readers(self) -> tuple[int, ...]:
+        """The heads whose attention moves most."""
+        moved = self.heads_moved
+        return tuple(int(head) for head in np.flatnonzero(moved >= moved.max() * ALONE))
+
+    @property
+    def others_moved(self) -> float:
+        """The largest share of attention that moves in the other heads."""
+        others = np.delete(self.heads_moved, self.readers)
+        if not others.size:
+            raise Absent
+        return float(others.max())
+
+    @property
+    def layers(self) -> LayerTables:
+        """What was measured of all layers of the network."""
+        if not isinstance(self.model.store, LayerStore):
+            raise Absent
+        return self.model.store.tables
+
+    @property
+    def layer(self) -> int:
+        """The open layer."""
+        if not isinstance(self.model.store, LayerStore):
+            raise Absent
+        return self.model.store.layer
+
+    @property
+    def first_component(self) -> float:
+        """Share of the variance in the first component."""
+        return float(self.of_range.pca.explained_variance_ratio[0])
 
 
 def has_history(model: PositionalModel) -> bool:

@@ -7,10 +7,12 @@ import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import cast
+from urllib.parse import unquote
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
+from geometry.models.catalogue import is_bundled
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
     BadSetup,
@@ -21,12 +23,21 @@ from gui.state.lesson_setup import (
     parse_condition,
     parse_setup,
 )
-from gui.state.lessons import PANEL_LINK, PLACEHOLDER, SECTIONS, Lesson, Paragraph, Section, Step
+from gui.state.lessons import (
+    OPEN_LINK,
+    PANEL_LINK,
+    PLACEHOLDER,
+    SECTIONS,
+    Lesson,
+    Paragraph,
+    Section,
+    Step,
+)
 
 FENCE, README = "+++", "README.md"
 _CONDITION = re.compile(r"\[(if [^\]]*)\] ")
 # Bounded, so that a text of beginnings of links takes no time to the square.
-_LINK = re.compile(rf"\]\({PANEL_LINK}:([^)]{{0,100}})\)")
+_LINK = re.compile(rf"\]\(({PANEL_LINK}|{OPEN_LINK}):([^)]{{0,100}})\)")
 _SETUP = re.compile(r"```setup\s*(if .*)?$")
 
 
@@ -251,10 +262,12 @@ class _Reader:
                     self._where(number, block, f"{{{name}"), f"there is no {{{name}}}"
                 )
             self._check_range(self._where(number, block, f"{{{name}"), rule)
-        for panel in _LINK.findall(text):
-            if panel not in self._panels:
-                line = self._where(number, block, f"](panel:{panel}")
-                raise self._error(line, f"there is no panel “{panel}”")
+        for kind, target in _LINK.findall(text):
+            line = self._where(number, block, f"]({kind}:{target}")
+            if kind == PANEL_LINK and target not in self._panels:
+                raise self._error(line, f"there is no panel “{target}”")
+            if kind == OPEN_LINK and not is_bundled(unquote(target)):
+                raise self._error(line, f"a link can open sample and sample/inside, not “{target}”")
         return paragraph
 
     @staticmethod

@@ -1,0 +1,168 @@
+"""Facts about what positions do: of the effects measured in the panel, and of layers inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from geometry.models.layer_tables import RESOLVED
+from gui.services.lessons.fact import Fact
+from gui.services.lessons.findings import NOTHING, Absent, Findings
+from gui.style.theme import format_count, format_number, format_percent
+
+ENOUGH, NEARLY, MUCH = 0.95, 0.9, 0.25
+"""Least shares of what positions are worth: kept where a change costs nothing, and nearly nothing;
+and lost where it costs much.
+"""
+ONE_DIRECTION = 0.75
+"""Least share of the variance in the first component of what is nearly a line."""
+
+
+def _cost(change: str) -> Callable[[Findings], str]:
+    return lambda found: format_number(found.cost(change).delta)
+
+
+def _kept(change: str) -> Callable[[Findings], str]:
+    return lambda found: _share(found.kept(change))
+
+
+def _share(kept: float) -> str:
+    """Format a share that noise may take beyond all or nothing."""
+    return format_percent(min(kept, 1.0), 0) if kept >= 0.005 else "nothing"
+
+
+def _own_helix(found: Findings) -> str:
+    (radius, pitch), _ = found.own_helix
+    return f"{radius:g} × radius and {pitch:g} × pitch"
+
+
+def _positive(share: float) -> str:
+    return format_percent(max(share, 0.0), 1)
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return "1", "1 and 2", "1, 2 and 3"."""
+    shown = [str(name) for name in names]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _random_share(found: Findings) -> str:
+    shares = found.layers.random_share
+    if shares is None:
+        raise Absent
+    low, high = (format_percent(float(value), 0) for value in (shares.min(), shares.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _resolved(found: Findings) -> str:
+    good = np.flatnonzero(found.layers.halves_cosine >= RESOLVED)
+    return f"{len(good)} of {len(found.layers.halves_cosine)}"
+
+
+NUMBERS: Mapping[str, Fact] = {
+    "loss": Fact(
+        "loss in nats per token, measured in Effects", lambda f: format_number(f.effects.loss)
+    ),
+    "worth": Fact("by how much it grows without positions", _cost(NOTHING)),
+    "keep_1": Fact("share of that which the first component keeps", _kept("top 1")),
+    "keep_2": Fact("the same for the first two", _kept("top 2")),
+    "keep_3": Fact("the same for the first three", _kept("top 3")),
+    "keep_helix": Fact("the same for the fitted helix", _kept("fitted helix")),
+    "own_helix": Fact("factors of the helix that was measured by hand last", _own_helix),
+    "keep_own": Fact("share that it keeps", lambda f: _share(f.kept_cost(f.own_helix[1]))),
+    "cost_turn": Fact(
+        "by how much the loss grows with P turned by a random rotation", _cost("random turn")
+    ),
+    "cost_into_e": Fact("the same into the directions of the tokens", _cost("into E")),
+    "cost_equal": Fact("the same with all rows of equal norm", _cost("equal norms")),
+    "cost_scrambled": Fact("the same with norms varying by a third", _cost("scrambled norms")),
+    "lost_scrambled": Fact(
+        "the latter as a share of what positions are worth",
+        lambda f: _share(1 - f.kept("scrambled norms")),
+    ),
+    "cost_shift_1": Fact(
+        "by how much the loss grows with positions one later", _cost("shift 1")
+    ),
+    "cost_shift_10": Fact("the same for ten later", _cost("shift 10")),
+    "reader_heads": Fact(
+        "heads whose attention moves most without positions, such as “heads 0 and 1”",
+        lambda f: f"head{'s' if len(f.readers) > 1 else ''} {listed(f.readers)}",
+    ),
+    "reader_moved": Fact(
+        "share of their attention that moves, on average",
+        lambda f: format_percent(float(f.heads_moved[list(f.readers)].mean()), 0),
+    ),
+    "others_moved": Fact(
+        "the largest such share of the other heads",
+        lambda f: format_percent(f.others_moved, 0),
+    ),
+    "layer": Fact("number of the open layer", lambda f: str(f.layer)),
+    "last_layer": Fact(
+        "number of the last layer", lambda f: str(len(f.layers.halves_cosine) - 1)
+    ),
+    "windows": Fact(
+        "windows of text from which layers are measured",
+        lambda f: format_count(int(f.layers.windows.sum())),
+    ),
+    "pos_first": Fact(
+        "share of a token's variance that depends on its position, in layer 0",
+        lambda f: _positive(f.layers.share[0]),
+    ),
+    "pos_last": Fact("the same in the last layer", lambda f: _positive(f.layers.share[-1])),
+    "seen_last": Fact(
+        "the same with sampling noise, as a mean over all texts has it",
+        lambda f: _positive(f.layers.share[-1] + f.layers.share_noise[-1]),
+    ),
+    "noise_last": Fact(
+        "the sampling noise in it", lambda f: _positive(f.layers.share_noise[-1])
+    ),
+    "halves_first": Fact(
+        "cosine of the halves' positions in layer 0",
+        lambda f: format_number(float(f.layers.halves_cosine[0]), 2),
+    ),
+    "halves_last": Fact(
+        "the same in the last layer",
+        lambda f: format_number(float(f.layers.halves_cosine[-1]), 2),
+    ),
+    "resolved": Fact("number of layers whose halves agree, such as “1 of 3”", _resolved),
+    "pos_random": Fact(
+        "share of a token's variance that depends on its position, with random weights",
+        _random_share,
+    ),
+}  # fmt: skip
+
+
+def _useful(found: Findings) -> bool:
+    return found.cost(NOTHING).low > 0
+
+
+def _norms_matter(found: Findings) -> bool:
+    return found.kept("equal norms") >= NEARLY and found.kept("scrambled norms") <= 1 - MUCH
+
+
+def _consumed(found: Findings) -> bool:
+    first, last = found.layers.share[[0, -1]]
+    return bool(found.layers.halves_cosine[0] >= RESOLVED and last <= first / 2)
+
+
+def _random_more(found: Findings) -> bool:
+    random = found.layers.random_share
+    return random is not None and bool(random.min() > found.layers.share.max())
+
+
+CONDITIONS: Mapping[str, Callable[[Findings], bool]] = {
+    "measured": lambda f: bool(f.cost(NOTHING)),
+    "useful": _useful,
+    "three_enough": lambda f: f.kept("top 3") >= ENOUGH,
+    "helix_enough": lambda f: f.kept("fitted helix") >= NEARLY,
+    "wrong_worse": lambda f: f.cost("random turn").low > f.cost(NOTHING).delta,
+    "tokens_worst": lambda f: f.cost("into E").low > f.cost("random turn").delta,
+    "norms_matter": _norms_matter,
+    "shiftable": lambda f: min(f.kept("shift 1"), f.kept("shift 10")) >= ENOUGH,
+    "consumed": _consumed,
+    "last_noise": lambda f: bool(f.layers.halves_cosine[-1] < RESOLVED),
+    "random_more": _random_more,
+    "one_direction": lambda f: f.first_component >= ONE_DIRECTION,
+    "few_readers": lambda f: 2 * len(f.readers) <= len(f.heads_moved),
+}

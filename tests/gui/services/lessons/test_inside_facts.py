@@ -1,0 +1,207 @@
+"""Facts about what positions do: of effects measured in the panel, and of layers inside a model."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from geometry.emergent.interventions import USUAL
+from geometry.models.layer_tables import FILE_NAME
+from geometry.models.sources import open_source
+from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured
+from gui.panels.side.lesson_question import facts_of, measured_effects
+from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
+from gui.services.lessons.findings import Cost, Findings, LossEffects
+from gui.services.lessons.inside_facts import CONDITIONS
+from gui.services.questions import QuestionContext, resolve
+from gui.state.answer import Answer
+
+N_LAYERS, LENGTH, D_MODEL = 3, 40, 12
+COSTS = {
+    "top 0": 2.0, "top 1": 1.5, "top 2": 0.5, "top 3": 0.02, "fitted helix": 0.25,
+    "fitted helix radius 2.00 pitch 1.00": 0.9, "fitted helix radius 1.00 pitch 0.50": 0.8,
+    "random turn": 2.5, "into E": 3.0, "equal norms": 0.1, "scrambled norms": 0.6,
+    "shift 1": 0.004, "shift 10": -0.01,
+}  # fmt: skip
+SAID = {
+    "loss": "4.500", "worth": "2.000", "keep_1": "25 %", "keep_2": "75 %", "keep_3": "99 %",
+    "keep_helix": "88 %", "own_helix": "1 × radius and 0.5 × pitch", "keep_own": "60 %",
+    "cost_turn": "2.500", "cost_into_e": "3.000", "cost_equal": "0.100",
+    "cost_scrambled": "0.600", "lost_scrambled": "30 %", "cost_shift_1": "0.004",
+    "cost_shift_10": "\N{MINUS SIGN}0.010",
+}  # fmt: skip
+MOVED = ((0.1, 0.2, 0.1, 0.1), (0.4, 0.1, 0.6, 0.05))
+
+
+def effects(moved=(), wide=0.1, **changed):
+    costs = {**COSTS, **{name.replace("_", " "): value for name, value in changed.items()}}
+    made = (
+        Cost(name, delta, delta - wide, delta + wide, moved if name == "top 0" else ())
+        for name, delta in costs.items()
+    )
+    return LossEffects(4.5, tuple(made))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run: ``run(cosines, shares)``; its folder."""
+
+    def write(cosines=(0.95, 0.8, 0.3), shares=(0.2, 0.1, 0.05), random=(0.3, 0.31, 0.304)):
+        halves = np.random.default_rng(0).normal(size=(2, N_LAYERS, LENGTH, D_MODEL))
+        halves[:, 1] = np.linspace(-9, 9, LENGTH)[:, None] * np.ones(D_MODEL)  # layer 1 is a line
+        tensors = {
+            "half_a": halves[0].astype(np.float32), "half_b": halves[1].astype(np.float32),
+            "windows": np.array([700, 800]), "special": np.array([], np.int64),
+            "share": np.array(shares), "share_noise": np.full(N_LAYERS, 0.012),
+            "halves_cosine": np.array(cosines), "random_share": np.array(random),
+        }  # fmt: skip
+        if random is None:
+            del tensors["random_share"]
+        about = {"format": "helixscope-positions", "version": "1", "name": "toy", "source": "toy"}
+        save_file(tensors, tmp_path / FILE_NAME, metadata=about)
+        return tmp_path
+
+    return write
+
+
+def findings(model, measured=None):
+    return Findings(QuestionContext(model), (1, model.n_positions - 1), measured)
+
+
+def plain(text):
+    return None if text is None else text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def true_of(found):
+    return {name for name in CONDITIONS if holds(name, found)}
+
+
+# ---- effects ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "said"), SAID.items())
+def test_numbers_of_measured_effects(name, said, model):
+    assert plain(number(name, findings(model, effects()))) == said
+    assert number(name, findings(model)) is None
+
+
+def test_conditions_of_measured_effects(model):
+    known = {"measured", "useful", "three_enough", "wrong_worse", "tokens_worst", "norms_matter"}
+    assert true_of(findings(model)) == set()
+    found = findings(model, effects())
+    assert true_of(found) == known | {"shiftable"}
+    changed = effects(
+        top_3=0.2, fitted_helix=0.1, random_turn=2.05, into_E=2.1, equal_norms=0.5, shift_1=0.2
+    )
+    assert true_of(findings(model, changed)) == {"measured", "useful", "helix_enough"}
+
+
+def test_nothing_is_a_share_of_what_may_be_chance(model):
+    found = findings(model, effects(wide=2.1))
+    assert holds("measured", found)
+    assert not holds("useful", found)
+    assert number("worth", found) == "2.000"
+    for name in ("keep_1", "keep_helix", "keep_own", "lost_scrambled"):
+        assert number(name, found) is None
+
+
+def test_shares_stay_between_nothing_and_all(model):
+    found = findings(model, effects(top_2=-0.1, top_1=3.0))
+    assert [plain(number(name, found)) for name in ("keep_1", "keep_2")] == ["nothing", "100 %"]
+
+
+def test_the_heads_that_read_a_table_are_of_the_first_layer(model):
+    found = findings(model, effects(MOVED))
+    assert found.readers == (0, 1, 2, 3)
+    assert number("reader_heads", found) == "heads 0, 1, 2 and 3"
+    assert plain(number("reader_moved", found)) == "12 %"
+    assert number("others_moved", found) is None
+    assert not holds("few_readers", found)
+
+
+def test_the_heads_that_read_a_layer_are_of_the_next(run):
+    model = open_source(f"{run()}/layer 1")
+    found = findings(model, effects(MOVED))
+    assert number("reader_heads", found) == "heads 0 and 2"
+    assert (plain(number("reader_moved", found)), plain(number("others_moved", found))) == (
+        "50 %",
+        "10 %",
+    )
+    assert holds("few_readers", found)
+    one = findings(model, effects(((0.0,) * 4, (0.4, 0.1, 0.9, 0.05))))
+    assert number("reader_heads", one) == "head 2"
+    last = findings(open_source(f"{run()}/layer 2"), effects(MOVED))  # nothing reads it
+    assert number("reader_heads", last) is None
+
+
+def test_effects_of_the_panel_reach_the_question():
+    found = {"top 0": Measured(1.0, 0.5, 2.0, "", ((0.5,),)), "into E": Measured(0, 0, 0, "no E")}
+    result = Effects(None, EffectsRun("sample", 24, 4), found, 4.0, 4)
+    question = EffectsOf(24, result.run)
+    read = measured_effects(Answer(question, "ready", result))
+    assert read == LossEffects(4.0, (Cost("top 0", 1.0, 0.5, 2.0, ((0.5,),)),))
+    assert measured_effects(None) is None
+    assert measured_effects(Answer(question, "working", result)) is None
+    assert measured_effects(Answer(question, "ready", Effects(None))) is None  # or an encoder
+    about, other = ("worth", (1, 9)), ("variance", (1, 9))
+    assert facts_of((about, other), read).effects == read
+    assert facts_of((other,), read) == facts_of((other,), None)
+
+
+def test_which_facts_need_effects_or_layers():
+    assert needs_effects(["model", "worth"])
+    assert needs_effects(["useful"])
+    assert not needs_effects(["model", "variance", "helix"])
+
+
+def test_all_changes_with_facts_are_measured_by_default(model):
+    """Else a sentence would always be left out."""
+    usual = LossEffects(4.5, tuple(Cost(name, 1.0, 0.9, 1.1) for name in USUAL))
+    wanted = tuple((name, (1, 199)) for name in SAID if name not in ("own_helix", "keep_own"))
+    facts = resolve(facts_of(wanted, usual), QuestionContext(model))
+    assert None not in facts.values()
+
+
+# ---- layers ----------------------------------------------------------------------------------
+
+
+def test_numbers_of_layers(run):
+    found = findings(open_source(f"{run()}/layer 1"))
+    assert {name: plain(number(name, found)) for name in list(NUMBERS) if name in LAYERS} == LAYERS
+    assert true_of(found) == {"consumed", "last_noise", "random_more", "one_direction"}
+    assert FEATURES["layers"](found.model)
+
+
+LAYERS = {
+    "layer": "1", "last_layer": "2", "windows": "1\N{THIN SPACE}500", "pos_first": "20.0 %",
+    "pos_last": "5.0 %", "seen_last": "6.2 %", "noise_last": "1.2 %", "halves_first": "0.95",
+    "halves_last": "0.30", "resolved": "1 of 3", "pos_random": "30 % to 31 %",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "conditions"),
+    [
+        ({"cosines": (0.95, 0.8, 0.92)}, {"consumed", "random_more"}),
+        ({"cosines": (0.8, 0.8, 0.92)}, {"random_more"}),
+        ({"shares": (0.2, 0.1, 0.12)}, {"last_noise", "random_more"}),
+        ({"random": (0.1, 0.4, 0.4)}, {"consumed", "last_noise"}),
+        ({"random": None}, {"consumed", "last_noise"}),
+    ],
+)
+def test_conditions_of_layers(run, written, conditions):
+    assert true_of(findings(open_source(f"{run(**written)}/layer 2"))) == conditions
+
+
+def test_without_a_control_its_number_is_left_out_and_a_share_is_not_negative(run):
+    folder = run(random=None, shares=(0.2, 0.1, -0.003))
+    found = findings(open_source(folder))
+    assert number("pos_random", found) is None
+    assert plain(number("pos_last", found)) == "0.0 %"
+
+
+def test_a_table_has_no_layers(model):
+    found = findings(model)
+    assert {number(name, found) for name in LAYERS} == {None}
+    assert not FEATURES["layers"](model)
+    assert not FEATURES["bundled"](model)
+    assert FEATURES["bundled"](open_source("sample"))
