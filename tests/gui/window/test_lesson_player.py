@@ -244,13 +244,13 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()
     assert [choice.itemText(i) for i in range(choice.count())] == [
-        "The helix", "Norms and subspaces", "Own",
+        "The helix", "Norms and subspaces", "Positions inside the model, and what they do", "Own",
     ]  # fmt: skip
     assert notice.text.startswith(
         "The lesson bad.md cannot be read: line 21: a setup has no option “colo"
     )
     choice.setFocus()
-    for title in ("The sum of two vectors", "First"):
+    for title in ("The sum of two vectors", "A network without positions", "First"):
         QTest.keyClick(choice, Qt.Key.Key_Down)
         stage.settle()
         assert stage.panel.title.text() == title

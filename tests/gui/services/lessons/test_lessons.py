@@ -117,6 +117,7 @@ def test_a_lesson_is_read():
         ("{turns}", "{turnz}", 22, "no {turnz}"),
         ("{variance 1-last}", "{variance 1:last}", 19, "“1:last” is not a range"),
         ("(panel:norms)", "(panel:norm)", 20, "no panel “norm”"),
+        ("(panel:norms)", "(open:gpt2)", 20, "can open sample and sample/inside, not “gpt2”"),
         ("[if helix", "[if helicks", 22, "no condition “helicks”"),
         ("[if helix 1-last and", "[if helix 1-last, and", 22, "is not a range"),
         ("### Question", "### Task", 24, "and not “Task”"),
@@ -190,8 +191,10 @@ def test_positions_by_rule(place, expected):
 def test_shipped_lessons_can_be_read_and_all_that_they_can_say_is_written_down():
     lessons, errors = find_lessons((SHIPPED,), PANELS)
     assert not errors
-    assert [lesson.title for lesson in lessons] == ["The helix", "Norms and subspaces"]
-    assert [8 <= len(lesson.steps) <= 14 for lesson in lessons] == [True, True]
+    assert [lesson.title for lesson in lessons] == [
+        "The helix", "Norms and subspaces", "Positions inside the model, and what they do",
+    ]  # fmt: skip
+    assert [8 <= len(lesson.steps) <= 14 for lesson in lessons] == [True, True, True]
     told = (SHIPPED / "README.md").read_text("utf-8")
     facts = {name: fact for name, fact in NUMBERS.items() if not name.startswith(CLAIM)}
     for name in (*facts, *CONDITIONS):
@@ -210,6 +213,7 @@ def test_shipped_lessons_can_be_read_and_all_that_they_can_say_is_written_down()
 STEPS = (
     {"sample": 12, "gpt2": 11, "minilm": 11, "clip-size": 10},
     {"sample": 14, "gpt2": 11, "minilm": 14, "clip-size": 10},
+    {"sample": 12, "gpt2": 12, "minilm": 12, "clip-size": 12},
 )
 SAID = ({
     "sample": (
@@ -264,6 +268,14 @@ SAID = ({
     "clip-size": (
         "The sum has 32 numbers", "The plots show the strongest directions of the positions",
     ),
+}, {
+    "sample": (
+        "Press Measure in the panel: texts run", "That is no finding. The training of the bundled",
+        "This was helped in training, too", "[Open its layers](open:sample/inside)",
+    ),
+    "gpt2": ("In the bundled model they are enough", "[Open its layers](open:sample/inside)"),
+    "minilm": ("In the bundled model they are enough", "[Open its layers](open:sample/inside)"),
+    "clip-size": ("In the bundled model they are enough", "[Open its layers](open:sample/inside)"),
 })  # fmt: skip
 
 
@@ -322,7 +334,9 @@ def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
         assert "✓ holds" in worth(found.verdict(squares))
 
 
-@pytest.mark.parametrize("lesson", [0, 1], ids=["the helix", "norms and subspaces"])
+@pytest.mark.parametrize(
+    "lesson", [0, 1, 2], ids=["the helix", "norms and subspaces", "positions inside"]
+)
 def test_every_step_sets_up_what_it_says(lesson, show_model, qtbot):
     stage = LessonStage(qtbot, show_model("sample"))
     stage.begin()
