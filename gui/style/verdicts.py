@@ -74,7 +74,6 @@ def worth(verdict: Verdict) -> str:
     if verdict.value is None:
         return f"{found}{said}: {(verdict.why_null or '').rstrip('.')}."
     found += f"{measured(verdict)}, expected {expected(verdict)}: {said}."
-    found = " ".join(filter(None, (found, interval_text(verdict))))
     if (null := verdict.null) is None:
         return found
     return f"{found} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."
