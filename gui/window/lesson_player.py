@@ -159,7 +159,8 @@ class LessonPlayer(QObject):
         self._bookmarks.visibilityChanged.connect(self._on_bookmarks_toggled)
         self._listening = Listening()
         events = self._session.events
-        self._listening.to(events.model, self._on_model_changed)
+        # Last of all: panels that a step configures have followed the model before.
+        self._listening.to(events.shown, self._on_model_changed)
         self._listening.to(events.answers, self._on_answers_changed)
         for signal in (events.curve, events.turn):
             self._listening.to(signal, self._on_curve_changed)
