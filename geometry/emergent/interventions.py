@@ -21,7 +21,7 @@ from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.pca.components import Array
 
-LEAST_POSITIONS = 20
+LEAST_POSITIONS = 8
 """Of a table whose changes mean something."""
 SPARE = 16
 """Positions beyond a window by default, so that it can be shifted."""

@@ -26,6 +26,8 @@ TELL_S = 0.2
 """How often a caller hears of a measurement, also if there is nothing new."""
 GRACE_S = 5.0
 """Time to save what was summed after a stop; then the process is killed."""
+STDOUT, STDERR = 1, 2
+"""File descriptors, also where a library has replaced Python's streams."""
 NICE = 10
 """Added to the priority's number where there is one: the window comes first."""
 LAST_LINES = 20
@@ -232,8 +234,8 @@ def main() -> int:
         os.nice(NICE)
     request = json.loads(sys.stdin.readline())
     # Libraries that print do so elsewhere.
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as out:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with os.fdopen(os.dup(STDOUT), "w", encoding="utf-8") as out:
+        os.dup2(STDERR, STDOUT)
         ended = threading.Event()
 
         def wait_for_end() -> None:

@@ -156,9 +156,9 @@ def test_the_number_of_components_is_dragged_typed_and_stepped(stage):
 
 
 def test_a_table_too_short_and_a_change_that_is_impossible(stage_of, tmp_path):
-    np.save(tmp_path / "short.npy", np.random.default_rng(0).normal(size=(12, 8)))
+    np.save(tmp_path / "short.npy", np.random.default_rng(0).normal(size=(7, 8)))
     panel = stage_of("effects", tmp_path / "short.npy", size=SIZE).panel
-    assert "at least 20 positions" in panel.words.message.text()
+    assert "at least 8 positions" in panel.words.message.text()
     np.save(tmp_path / "bare.npy", np.random.default_rng(0).normal(size=(60, 8)))
     panel = stage_of("effects", tmp_path / "bare.npy", size=SIZE).panel
     panel.configure(change="into E")
