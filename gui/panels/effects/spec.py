@@ -120,7 +120,7 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         Number(
             field="change",
             text="Components",
-            tip="Keep this many principal components of the table: drag, type, or press ← and →",
+            tip="Number of the table’s principal directions to keep: drag, type, or press ← and →",
             least=0,
             most=lambda result: result.most,
             keys=True,

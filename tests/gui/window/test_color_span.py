@@ -94,10 +94,10 @@ def test_pictures_and_the_copied_script_have_it(application, window, settle, mon
     settle()
     assert '"clim": (10.0, 60.0)' in window_script(window)
     drawn = []
-    real = pictures.OffScreen.draw
+    real = pictures.OffScreen.drawing
     monkeypatch.setattr(
         pictures.OffScreen,
-        "draw",
+        "drawing",
         lambda stage, state, *rest, **more: (
             drawn.append(state.scale.limits) or real(stage, state, *rest, **more)
         ),
