@@ -67,6 +67,17 @@ def test_whole_agrees_and_then_it_is_here(command, served, loopback_hub, tmp_pat
     assert effect["delta"] is not None
 
 
+def test_a_revision_of_the_same_files_is_not_asked_about(command, served, loopback_hub, tmp_path):
+    words, other = (commands(source, tmp_path)[0] for source in (GPT2, f"{GPT2}@v2"))
+    assert command(*words, "--whole").returncode == 0
+    files = {name: served[GPT2] / name for name in NEEDED}
+    loopback_hub.add(GPT2, files | {"README.md": b"More."}, revision="v2")
+    loopback_hub.forget_requests()
+    shutil.rmtree(tmp_path / "inside")
+    assert command(*other).returncode == 0
+    assert len(loopback_hub.requests) == 1
+
+
 def test_offline_and_what_cannot_run(command, served, loopback_hub, tmp_path):
     with loopback_hub.unasked():
         offline = command(*commands(GPT2, tmp_path)[0], "--offline", "--whole")

@@ -49,7 +49,7 @@ def complete_model(source: str, *, offline: bool, whole: bool, table: bool = Fal
         model = interruptible(transfer, partial(to_download, source, hub, transfer))
         if model is None:
             return
-        if not whole:
+        if not whole and model.nbytes:  # another commit may have all of its files
             _agree(source, size_text(model.nbytes))
         with progress_bar(1 + table) as step:
             if table:

@@ -92,6 +92,8 @@ class InsideMeasurer:
         def on_found(missing: WholeModel | None) -> None:
             if missing is None:
                 measure()
+            elif not missing.nbytes:  # another commit has all of its files
+                self._download(missing, measure)
             else:
                 dialog.show_running(False)
                 dialog.offer(source, missing)
