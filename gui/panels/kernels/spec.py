@@ -45,6 +45,8 @@ DEEPEST = 1e-6
 """Minimum mean attention on the axis."""
 NARROW = 640
 """Width below which the curves are hidden, in pixels."""
+NARROW_FOR_TWO = 880
+"""The same beside two maps."""
 LOCAL = 0.9
 """Share of attention at lags 0–10 from which on a head looks nearby."""
 GLOW = 0.01
@@ -451,11 +453,13 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     x = Axis("lag Δ (positions back)", whole=True, span=x_span)
     drawn, bands = [curve for _, curve in named], _bands(view, result, what)
     readings = [Reading(head, color=view.theme.text), *(band.reading() for band in bands)]
+    maps = _maps(view, result)
     plot = Plot(
         name, x, y, drawn,
-        hover=hover, stretch=6, least_width=NARROW, readings=readings, bands=bands,
+        hover=hover, stretch=6, least_width=NARROW if len(maps) == 1 else NARROW_FOR_TWO,
+        readings=readings, bands=bands,
     )  # fmt: skip
-    return [plot, *_maps(view, result)]
+    return [plot, *maps]
 
 
 def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score"]) -> list[Band]:
