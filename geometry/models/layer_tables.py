@@ -125,6 +125,17 @@ class LayerTables:
         """Return the layer in which the halves agree most."""
         return int(np.argmax(self.halves_cosine))
 
+    def windows_needed(self) -> Array:
+        """Return the windows of text with which each layer's halves would have a cosine of 0.9.
+
+        (n_layers,) float64; infinite where what was measured is not above zero.
+        """
+        with np.errstate(divide="ignore"):
+            # A half has twice the noise of the mean over all windows.
+            ratio = 2 * np.maximum(self.share_noise, 0) / np.maximum(self.share, 0)
+        needed: Array = self.windows.sum() * ratio * RESOLVED / (1 - RESOLVED)
+        return needed
+
     def _ordinary(self) -> npt.NDArray[np.int64]:
         left_out = {0, *self.special}
         return np.array([i for i in range(self.shape[1]) if i not in left_out], np.int64)

@@ -329,9 +329,15 @@ def _resolved(layers: LayerTables) -> str:
     n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
     where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
     noise = format_percent(float(layers.share_noise.max()), 2)
+    needed = layers.windows_needed()[np.setdiff1d(np.arange(n), good)]
+    known, more = needed[np.isfinite(needed)], ""
+    if len(known):
+        least, most = (format_count(round(end)) for end in (known.min(), known.max()))
+        more = f" The others need some {least if least == most else f'{least} to {most}'}."
     return (
         f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
-        f"{RESOLVED}). In a mean over these texts, up to {noise} of the variance is sampling noise."
+        f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "
+        "noise."
     )
 
 

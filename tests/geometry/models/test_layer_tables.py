@@ -107,6 +107,16 @@ def test_a_file_that_was_written_again_is_not_mixed_with_the_one_that_was_opened
         history.table(0)
 
 
+def test_windows_needed_are_those_for_which_halves_would_agree(folder):
+    """With N windows a half has noise 2 s/N, and the cosine is 0.9 where that is a ninth of pos."""
+    own = tensors() | {"share": np.array([0.2, 0.0, -0.1, 0.01])}
+    save_file(own, folder / FILE_NAME, metadata=METADATA)
+    needed = open_source(folder).store.tables.windows_needed()
+    s = 0.01 * 40  # the noise of one window
+    np.testing.assert_allclose(2 * s / needed[[0, 3]], np.array([0.2, 0.01]) / 9)
+    assert np.isinf(needed[[1, 2]]).all()
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -159,3 +169,10 @@ def test_the_run_itself_opens(guide, tmp_path):
     random = [layer["share"] for layer in description["random_weights"]]
     np.testing.assert_array_equal(tables.random_share, random)
     assert tables.name == "sample"
+    needed = [layer.texts_needed for layer in result.layers]
+    known = [at for at, n in enumerate(needed) if n is not None]
+    assert known
+    np.testing.assert_allclose(
+        tables.windows_needed()[known], [needed[at] for at in known], rtol=0.1
+    )
+    assert np.isinf(np.delete(tables.windows_needed(), known)).all()
