@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
 from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
 from geometry.emergent.counted import Counter, angles_between, random_angles
 from geometry.emergent.layers import LayerPositions, position_means
@@ -27,8 +29,10 @@ from geometry.emergent.published import CONDITIONS, SOURCE, Compared
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
 from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.pca.components import Array
 
 DESCRIPTION = "positions.json"
+_BY_LAYER = ("share", "halves_cosine", "norms_cv")
 
 
 def write_tensors(
@@ -111,6 +115,71 @@ def counters_as_json(
             other: random_angles(d_model, (sizes[name], sizes[other])) for other in entry["angles"]
         }
     return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CounterByLayer:
+    """A counter's measurements in each layer; see :class:`geometry.emergent.counted.Counter`.
+
+    Attributes
+    ----------
+    name
+        Of the counter.
+    share, halves_cosine, norms_cv : (n_layers,) float64
+        As of a counter in one layer.
+    angles
+        To each other counter: (n_layers,) the smallest principal angle of their leading directions,
+        in degrees.
+    chance
+        For each of these, the 5th and 95th percentile of random subspaces' smallest angle.
+    """
+
+    name: str
+    share: Array
+    halves_cosine: Array
+    norms_cv: Array
+    angles: Mapping[str, Array]
+    chance: Mapping[str, tuple[float, float]]
+
+
+def read_counters(folder: Path, n_layers: int) -> tuple[CounterByLayer, ...]:
+    """Read what a run has measured of counters; those too rare in its texts are left out.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    n_layers
+        Of its residual stream.
+
+    Raises
+    ------
+    HelixscopeError
+        The description is not there or damaged.
+    """
+    path = folder / DESCRIPTION
+    with reading(str(path), "Measure the positions again.", error=EmergentError):
+        counters = read_json(path)["counters"]
+        return tuple(
+            _counter(name, entry, n_layers)
+            for name, entry in counters.items()
+            if len(entry["share"]) == n_layers
+        )
+
+
+def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLayer:
+    share, cosine, cv = (np.array(entry[key], np.float64) for key in _BY_LAYER)
+    angles = {
+        str(other): np.array([min(of_layer) for of_layer in degrees], np.float64)
+        for other, degrees in entry["angles"].items()
+        if len(degrees) == n_layers
+    }
+    told = entry["chance_of_smallest_angle"]
+    chance = {other: (float(told[other]["p5"]), float(told[other]["p95"])) for other in angles}
+    for values in (share, cosine, cv, *angles.values()):
+        if values.shape != (n_layers,) or not np.isfinite(values).all():
+            raise EmergentError(f"The counter {name!r} has numbers that no run writes.")
+    return CounterByLayer(str(name), share, cosine, cv, angles, chance)
 
 
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from geometry.checkpoints.errors import FileChanged, RangeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
+from geometry.emergent.record import CounterByLayer, read_counters
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
@@ -14,6 +16,8 @@ from geometry.history.sparse_directions import SparseDirections, sparse_directio
 from geometry.history.timelapse import Timelapse, make_timelapse
 from geometry.models.layer_tables import LayerStore, LayerTables
 from gui.services.questions import Progress, QuestionContext
+
+log = logging.getLogger(__name__)
 
 LAPSE_SHARE, SPARSE_SHARE = 0.15, 0.3
 """Approximate shares of the work before the directions, and before the helices."""
@@ -33,6 +37,8 @@ class Training:
         Measures of the last position's row; None for layers.
     layers
         What was measured of the layers' positions; None for a training.
+    counters
+        What was measured of other counters in the layers; empty if that is not there.
     sparse
         How sparse the directions of the whole table are.
     helices
@@ -49,6 +55,16 @@ class Training:
     helices: Helices | None
     no_helices: str = ""
     layers: LayerTables | None = None
+    counters: tuple[CounterByLayer, ...] = ()
+
+
+def _read(layers: LayerTables) -> tuple[CounterByLayer, ...]:
+    """Return a run's counters; none if its description is gone: positions do not need it."""
+    try:
+        return read_counters(layers.file.path.parent, layers.shape[0])
+    except HelixscopeError as error:
+        log.warning("no counters: %s", error)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +104,10 @@ class TrainingOf:
                 )
                 store = about.model.store
                 layers = store.tables if isinstance(store, LayerStore) else None
-                return Training(history, timelapse, riddle, sparse, None, layers=layers)
+                counters = () if layers is None else about.once("counters", lambda: _read(layers))
+                return Training(
+                    history, timelapse, riddle, sparse, None, layers=layers, counters=counters
+                )
             except FileChanged:
                 about.once.forget("history", history)
                 raise

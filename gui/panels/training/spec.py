@@ -19,7 +19,7 @@ from gui.panels.intents import SaveCoordinates, SaveTimelapse
 from gui.panels.kit import PanelSpec, Scope
 from gui.panels.kit import View as AnyView
 from gui.panels.training.question import Training, TrainingOf
-from gui.plots.spec import Axis, Line, Plot, Reading, Rule, level_band
+from gui.plots.spec import Axis, Image, Line, Plot, Reading, Rule, level_band
 from gui.services.snippets import opening
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
@@ -27,6 +27,7 @@ from gui.style.theme import SERIES, format_count, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.emergent.record import CounterByLayer
     from geometry.evidence.null import Null
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
@@ -58,6 +59,7 @@ for layer in history.steps:
           measured.halves_cosine[layer], lapse.top3[layer], helices.r2[layer],
           helices.turns[layer], helices.best[layer])
 """
+NO_COUNTERS = "no other counter was measured, or positions.json is gone"
 NO_SPARSITY = f"its rows have at most {HEAVIEST} entries"
 
 
@@ -73,6 +75,8 @@ class Choices:
         The session's.
     by_layer
         Whether the open model's snapshots are layers.
+    page
+        What is shown of layers: positions, or the counters beside them.
     """
 
     third: Literal["turns", "loss", "sparsity"] = "turns"
@@ -81,6 +85,7 @@ class Choices:
     selection: tuple[int, ...] = ()
     gathered: History | None = None
     by_layer: bool = False
+    page: Literal["positions", "counters"] = "positions"
 
 
 View = AnyView[Choices, Training]
@@ -150,6 +155,20 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                 ),
             ),
         ),
+        Choice(
+            field="page",
+            label="What is shown of the layers",
+            options=(
+                Option("positions", "Positions", "What depends on the position in the text"),
+                Option(
+                    "counters",
+                    "Counters",
+                    "What depends on the sentence, the word in it, the character in the line and "
+                    "so on, each with the others held equal; and the angles between them",
+                ),
+            ),
+            when=lambda choices: choices.by_layer,
+        ),
         Shared(field="snapshot", animated=True),
         Shared(field="selection"),
         Shared(field="gathered"),
@@ -177,8 +196,10 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def helps_without_result(self, model: PositionalModel) -> bool:
         return may_have_checkpoints(model)
 
-    def plots(self, view: View) -> Sequence[Plot]:
+    def plots(self, view: View) -> Sequence[Plot | Image]:
         third, layers = view.choices.third, view.result.layers
+        if layers is not None and view.choices.page == "counters":
+            return _counter_plots(view)
         if layers is not None:
             lowest = min(float(layers.halves_cosine.min()), 0.0)
             y = Axis("halves’ cosine", span=(lowest, 1.0))
@@ -254,6 +275,12 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             found |= {name: getattr(training.layers, name) for name in BY_LAYER}
             if training.layers.random_share is not None:
                 found["random_share"] = training.layers.random_share
+        for one in training.counters:
+            found[f"{one.name}_share"] = one.share
+            found[f"{one.name}_halves_cosine"] = one.halves_cosine
+            found[f"{one.name}_norms_cv"] = one.norms_cv
+            for other, degrees in one.angles.items():
+                found[f"{one.name}_to_{other}_degrees"] = degrees
         known = {"tokens": history.tokens, "loss": history.losses}
         found |= {name: values for name, values in known.items() if values is not None}
         for k in range(timeline.explained_variance_ratio.shape[1]):
@@ -424,6 +451,55 @@ def _variance(view: View, layers: LayerTables) -> list[Line]:
         random = layers.random_share
         lines.append(Line("random weights", random, SERIES[theme.name][1], percent=True))
     return lines
+
+
+def _counter_plots(view: View) -> list[Plot | Image]:
+    """Return shares and agreement of counters by layer, and their angles in the shown layer."""
+    counters, history = view.result.counters, view.result.history
+    colors = SERIES[view.theme.name]
+    shares, cosines = [], []
+    for one, color in zip(counters, colors, strict=False):
+        shares.append(Line(one.name, one.share, color, percent=True))
+        cosines.append(Line(one.name, one.halves_cosine, color))
+    lowest = min((float(one.halves_cosine.min()) for one in counters), default=0.0)
+    agreement = _plot(
+        view, cosines, Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0)), empty=NO_COUNTERS
+    )
+    plots: list[Plot | Image] = [
+        _plot(
+            view, shares, Axis("share of variance", printed="share of a token’s variance"),
+            empty=NO_COUNTERS,
+        ),
+        replace(agreement, rules=[*agreement.rules, Rule(RESOLVED, "y")]),
+    ]  # fmt: skip
+    if len(counters) > 1:
+        at = view.choices.snapshot
+        layer = history.shown if at is None or at >= history.n_snapshots else at
+        plots.append(_angles(counters, layer))
+    return plots
+
+
+def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
+    """Return the matrix of smallest principal angles between counters in a layer."""
+    names = [one.name for one in counters]
+    values = np.array(
+        [[one.angles[name][layer] if name in one.angles else 0.0 for name in names]
+         for one in counters]
+    )  # fmt: skip
+
+    def hover(row: int, column: int) -> str:
+        if row == column:
+            return names[row]
+        low, high = counters[row].chance[names[column]]
+        return (
+            f"{names[row]} and {names[column]}: {values[row, column]:.0f}° in layer {layer}; "
+            f"random directions {low:.0f}–{high:.0f}°"
+        )
+
+    return Image(
+        "Smallest angles between counters", Axis("counter", whole=True), Axis("counter", whole=True),
+        values, "viridis", (0.0, 90.0), hover=hover, unit="degrees",
+    )  # fmt: skip
 
 
 def _agreement(view: View, layers: LayerTables) -> Line:

@@ -1,11 +1,15 @@
 """Positions inside a model, in the window: layers stand where a training has steps."""
 
+import json
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.emergent.positions_run import measure_positions
+from geometry.emergent.record import read_counters
 from geometry.emergent.settings import PositionsSettings
 from tests.command_line import ROOT
 from tests.gui.result_stage import LEFT
@@ -90,3 +94,63 @@ def test_layers_side_by_side(inside, folder, wait_until_idle):
     wait_until_idle(inside)
     names = [one.session.model.name for one in inside.session.compared]
     assert names == ["sample · layer 1", "sample · layer 2"]
+
+
+def test_counters_have_a_page_with_their_angles(inside, wait_until_idle, folder):
+    panel = inside.window.panels["training"]
+    control = panel.controls.widgets["page"]
+    assert control.isVisible()
+    QTest.mouseClick(control.buttons["counters"], LEFT)
+    wait_until_idle(inside)
+    shares, cosines, angles = panel.spec.plots(panel.content._view)
+    told = json.loads((folder / "positions.json").read_text("utf-8"))["counters"]
+    known = [name for name, entry in told.items() if len(entry["share"]) == 3]
+    assert len(known) > 1
+    assert [one.label for one in shares.curves] == known
+    for curve, name in zip(shares.curves, known, strict=True):
+        np.testing.assert_array_equal(curve.y, told[name]["share"])
+    assert [rule.at for rule in cosines.rules if rule.axis == "y"] == [0.9]
+    first, second = known[:2]
+    expected = min(told[first]["angles"][second][0])
+    assert angles.values[0, 1] == angles.values[1, 0] == pytest.approx(expected)
+    chance = told[first]["chance_of_smallest_angle"][second]
+    assert angles.hover(0, 1) == (
+        f"{first} and {second}: {expected:.0f}° in layer 0; random directions "
+        f"{chance['p5']:.0f}–{chance['p95']:.0f}°"
+    )
+    QTest.keyClick(panel.content.player.slider, Qt.Key.Key_End)
+    wait_until_idle(inside)
+    last = panel.spec.plots(panel.content._view)[2]
+    assert last.values[0, 1] == pytest.approx(min(told[first]["angles"][second][2]))
+    numbers = panel.spec.numbers(panel.content._view)
+    np.testing.assert_array_equal(numbers[f"{second}_norms_cv"], told[second]["norms_cv"])
+
+
+WHOLE = {
+    "share": [1, 2, 3], "halves_cosine": [1, 2, 3], "norms_cv": [1, 2, 3], "angles": {},
+    "chance_of_smallest_angle": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "counters",
+    [
+        "none",
+        {"word": {"share": [1, 2, 3]}},
+        {"word": WHOLE | {"halves_cosine": [1, 2]}},
+        {"word": WHOLE | {"norms_cv": [1, 2, float("nan")]}},
+        {"word": WHOLE | {"angles": {"line": [[1], [2], [3]]}}},
+    ],
+)
+def test_a_damaged_description_is_a_sentence(tmp_path, counters):
+    (tmp_path / "positions.json").write_text(json.dumps({"counters": counters}))
+    with pytest.raises(HelixscopeError):
+        read_counters(tmp_path, 3)
+
+
+def test_a_whole_description_is_read(tmp_path):
+    (tmp_path / "positions.json").write_text(
+        json.dumps({"counters": {"word": WHOLE, "line": WHOLE}})
+    )
+    assert [one.name for one in read_counters(tmp_path, 3)] == ["word", "line"]
+    assert read_counters(tmp_path, 4) == ()
