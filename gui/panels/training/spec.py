@@ -496,9 +496,10 @@ def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
             f"random directions {low:.0f}–{high:.0f}°"
         )
 
+    axis = Axis("counter", whole=True)
     return Image(
-        "Smallest angles between counters", Axis("counter", whole=True), Axis("counter", whole=True),
-        values, "viridis", (0.0, 90.0), hover=hover, unit="degrees",
+        "Smallest angles between counters", axis, axis, values, "viridis", (0.0, 90.0),
+        hover=hover, unit="degrees",
     )  # fmt: skip
 
 
