@@ -151,8 +151,10 @@ def local_path(source: str) -> Path:
 
 def is_here(source: str) -> bool:
     """Return whether a model opens without the network."""
-    if is_computed(source) or is_bundled(source):
+    if is_computed(source):
         return True
+    if is_bundled(source):
+        return locate(SAMPLE) is not None
     address = parse_address(source)
     return address is not None and (
         locate_address(address) is not None or _is_kept(canonical(address))
