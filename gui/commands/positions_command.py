@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -127,6 +126,8 @@ def remarks(result: PositionsResult) -> Iterator[str]:
 
 def _layernorm(result: PositionsResult) -> Iterator[str]:
     """Yield how much LayerNorm mixes pairs of counters of which the halves agree."""
+    from statistics import median
+
     from geometry.emergent.mixing import resolved_pairs
 
     pairs = resolved_pairs(result.counters, result.mixing)

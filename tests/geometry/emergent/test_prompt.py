@@ -1,6 +1,7 @@
 """What a network makes of a text, against transformers alone."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,7 +167,7 @@ def test_special_tokens_at_the_end_do_not_move(minilm_folder, tmp_path):
     def watched(*args):
         place, size = replaced(*args)
         put = place.put
-        return module.Place(place.table, lambda r: moved.append(r) or put(r)), size
+        return replace(place, put=lambda r: moved.append(r) or put(r)), size
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "find_place", watched)

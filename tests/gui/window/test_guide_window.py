@@ -209,7 +209,7 @@ def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     assert press() == START
     shown = window.guide.shown
     assert shown.isVisible()
-    for name, place in (("norms", "panels.md#norms"), ("prompt", "the-curve.md#a-prompt")):
+    for name, place in (("norms", "panels.md#norms"), ("prompt", "panels.md#prompt")):
         window.focus_on(name)
         assert press() == place
     assert window.guide.shown is shown, "it is one window"
