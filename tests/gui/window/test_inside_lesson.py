@@ -23,6 +23,7 @@ def costs(layer, changes):
         {
             "name": name, "delta": share * COSTS.get(name, 1.6), "low": share * 1.5,
             "high": share * 1.7, "why": "", "attention": MOVED if layer else [],
+            "by_window": [],
         }
         for name in changes
     ]  # fmt: skip
