@@ -81,6 +81,27 @@ class TitledRows(QAbstractTableModel):
         return side | Qt.AlignmentFlag.AlignVCenter
 
 
+class TextRows(TitledRows):
+    """Rows of texts, each with a tooltip; subclasses set them."""
+
+    cells: tuple[tuple[str, ...], ...] = ()
+    tips: tuple[str, ...] = ()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        return 0 if parent.isValid() else len(self.cells)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row, column = index.row(), index.column()
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.cells[row][column]
+            case Qt.ItemDataRole.ToolTipRole:
+                return wrapped(self.tips[row])
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return self.alignment(column)
+        return None
+
+
 REMOVE = "×"
 """Text of a cell that removes its row."""
 

@@ -40,7 +40,7 @@ from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
-from gui.widgets.position_rows import Index, TitledRows
+from gui.widgets.position_rows import TextRows
 from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.table_text import Column
 from gui.widgets.texts_choice import TextsChoice
@@ -217,7 +217,7 @@ class TextSettings(QFrame):
             self.windows.setValue(choices.windows)
 
 
-class ChangeRows(TitledRows):
+class ChangeRows(TextRows):
     """Changes as rows."""
 
     changes: tuple[str, ...] = LISTED
@@ -238,20 +238,6 @@ class ChangeRows(TitledRows):
             self.dataChanged.emit(self.index(0, 0), self.index(len(changes) - 1, INTERVAL))
         else:
             self.endResetModel()
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.changes)
-
-    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        row, column = index.row(), index.column()
-        match role:
-            case Role.DisplayRole:
-                return self.cells[row][column]
-            case Role.ToolTipRole:
-                return wrapped(self.tips[row])
-            case Role.TextAlignmentRole:
-                return self.alignment(column)
-        return None
 
 
 class ChangesTable(FittedTable):

@@ -13,9 +13,8 @@ from gui.widgets.boxes import vbox
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
-from gui.widgets.position_rows import Index, TitledRows
+from gui.widgets.position_rows import TextRows
 from gui.widgets.table_text import Column
-from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.emergent.prompt import PromptRun
@@ -36,7 +35,7 @@ MOVED_TIP = (
 ENCODER = "An encoder predicts no next token. Its attention over these tokens is in Kernels."
 
 
-class TokenRows(TitledRows):
+class TokenRows(TextRows):
     """Next tokens as rows."""
 
     cells: tuple[tuple[str, str, str], ...] = ()
@@ -56,20 +55,6 @@ class TokenRows(TitledRows):
         )
         self.tips = tuple(f"{token_label(one.text)} · token {one.token}" for one in found)
         self.endResetModel()
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.cells)
-
-    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        row, column = index.row(), index.column()
-        match role:
-            case Role.DisplayRole:
-                return self.cells[row][column]
-            case Role.ToolTipRole:
-                return wrapped(self.tips[row])
-            case Role.TextAlignmentRole:
-                return self.alignment(column)
-        return None
 
 
 class NextTokens(QWidget):
