@@ -15,8 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gui.window.actions import COMMANDS, MENUS, Command
+from gui.window.arrangement.docks import DOCKS
 from gui.window.dialogs import PLOT, SLIDER, TABLE, TRAINING, viewport_rows
-from gui.window.docks import DOCKS
 
 PAGE = Path(__file__).parents[1] / "resources" / "guide" / "keys.md"
 INTRODUCTION = """\

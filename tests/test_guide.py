@@ -12,7 +12,7 @@ from gui.export.pictures import still_session
 from gui.export.window_data import WindowData
 from gui.services.lessons.reader import parse_lesson
 from gui.window.actions import COMMANDS
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from main import app
 from tests.scripts import run_script
 

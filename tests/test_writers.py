@@ -36,7 +36,7 @@ ELSEWHERE = {
     "gui/services/work_files/bookmarks.py": "a lock; a damaged file moved aside under it",
     "gui/services/work_files/work_file.py": "an archive packed in memory",
     "gui/window/settings": "Qt's own settings, which write a part and rename it",
-    "gui/window/unsaved_work.py": "a lock; whole files moved under it",
+    "gui/window/work/unsaved_work.py": "a lock; whole files moved under it",
 }
 
 

@@ -17,12 +17,12 @@ from gui.services.notices import is_offline_by_environment
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
-from gui.window.ask_to_save import SaveQuestion
 from gui.window.main_window import MainWindow
 from gui.window.parts import build_parts
 from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings
-from gui.window.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
+from gui.window.work.ask_to_save import SaveQuestion
+from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""

@@ -1,6 +1,6 @@
 """Intents: requests of panels to others, as values.
 
-:class:`gui.window.result_docks.ResultDocks` carries them out.
+:class:`gui.window.arrangement.result_docks.ResultDocks` carries them out.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
 from gui.state.work import Bookmark
 from gui.style.listening import Listening
-from gui.window.docks import share
+from gui.window.arrangement.docks import share
 from gui.window.palette import Item
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gui.viewport.grid import ViewGrid
     from gui.viewport.viewport import Viewport
     from gui.window.actions import Actions
-    from gui.window.result_docks import ResultDocks
+    from gui.window.arrangement.result_docks import ResultDocks
     from gui.window.settings.settings import Settings
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"

@@ -18,8 +18,8 @@ from geometry.measures.stretches import AFTER
 from gui.services.lessons.course import Lessons
 from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
-from gui.window.docks import RIGHT, share
-from gui.window.layout import drop_dragged_dock
+from gui.window.arrangement.docks import RIGHT, share
+from gui.window.arrangement.layout import drop_dragged_dock
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel

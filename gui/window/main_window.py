@@ -17,31 +17,31 @@ from PySide6.QtWidgets import QApplication, QMenu
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme, ThemeChoice
 from gui.window.actions import is_typing
-from gui.window.docks import DOCKS, KEYS, LEFT, RIGHT
-from gui.window.focus_navigation import focus_view, past_hidden
+from gui.window.arrangement.docks import DOCKS, KEYS, LEFT, RIGHT
+from gui.window.arrangement.focus_navigation import focus_view, past_hidden
+from gui.window.arrangement.layout import apply_layout, put, resize_docks, take_place
 from gui.window.host import HostWindow
-from gui.window.layout import apply_layout, put, resize_docks, take_place
 
 if TYPE_CHECKING:
     from gui.export.save_picture import PictureSaver
     from gui.panels.base import Panel
     from gui.state.layout import Layout
+    from gui.window.arrangement.side_by_side import SideBySide
+    from gui.window.arrangement.workspaces import Workspaces
     from gui.window.bookmark_keeper import BookmarkKeeper
     from gui.window.empty_state import EmptyState
     from gui.window.guide.opener import GuideOpener
     from gui.window.lesson_player import LessonPlayer
     from gui.window.measure_inside import InsideMeasurer
     from gui.window.notice_bar import NoticeBar
-    from gui.window.recent_menu import RecentMenu
     from gui.window.save_turntable import TurntableSaver
-    from gui.window.save_work import WorkSaver
     from gui.window.settings.key_changer import KeyChanger
     from gui.window.settings.settings import Settings
-    from gui.window.side_by_side import SideBySide
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary
     from gui.window.toolbar import ToolBar
-    from gui.window.workspaces import Workspaces
+    from gui.window.work.recent_menu import RecentMenu
+    from gui.window.work.save_work import WorkSaver
 
 DEFAULT_SIZE = QSize(1440, 900)
 TITLE_BAR = 5 * GRID

@@ -29,7 +29,7 @@ from gui.services.work_files.reopening import is_work
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow

@@ -24,27 +24,27 @@ from gui.widgets.boxes import vbox
 from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
 from gui.window.actions import Actions
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
+from gui.window.arrangement.focus_navigation import focus_next_panel, focus_view
+from gui.window.arrangement.layout import apply_layout
+from gui.window.arrangement.result_docks import ResultDocks
+from gui.window.arrangement.side_by_side import SideBySide
+from gui.window.arrangement.workspaces import WORKSPACES, Workspaces
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
-from gui.window.focus_navigation import focus_next_panel, focus_view
 from gui.window.guide.opener import GuideOpener
-from gui.window.layout import apply_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.measure_inside import InsideMeasurer
 from gui.window.notice_bar import NoticeBar
-from gui.window.recent_menu import RecentMenu
-from gui.window.result_docks import ResultDocks
 from gui.window.save_turntable import TurntableSaver
-from gui.window.save_work import WorkSaver
 from gui.window.settings.key_changer import KeyChanger
-from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
 from gui.window.toolbar import ToolBar
-from gui.window.work_changes import work_title
-from gui.window.workspaces import WORKSPACES, Workspaces
+from gui.window.work.recent_menu import RecentMenu
+from gui.window.work.save_work import WorkSaver
+from gui.window.work.work_changes import work_title
 
 if TYPE_CHECKING:
     from gui.services.controller import Controller

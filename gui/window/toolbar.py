@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.window.actions import Actions
-from gui.window.workspaces import WORKSPACES
+from gui.window.arrangement.workspaces import WORKSPACES
 
 TOOLS = (
     (("view_side", "Side"), ("view_article", "As in article"), ("view_isometric", "Isometric"),

@@ -301,7 +301,7 @@ def _keeper(folder: Path) -> Any:
     from PySide6.QtCore import QCoreApplication
 
     from gui.state.session import Session
-    from gui.window.unsaved_work import UnsavedWork
+    from gui.window.work.unsaved_work import UnsavedWork
 
     keeper: Any = SimpleNamespace(
         qt=QCoreApplication.instance() or QCoreApplication([]),
@@ -316,7 +316,7 @@ def _keeper(folder: Path) -> Any:
 
 def _restored(folder: Path) -> list[tuple[int, int]]:
     """Return what starts find, until there is nothing more: window and number of the change."""
-    from gui.window.unsaved_work import left_over
+    from gui.window.work.unsaved_work import left_over
 
     found = []
     for _ in range(8):
@@ -335,7 +335,7 @@ def prepare() -> None:
 
     import geometry.models.sources
     import gui.services.work_files.bookmarks
-    import gui.window.unsaved_work
+    import gui.window.work.unsaved_work
 
     del filelock, PySide6, geometry, gui
 

@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 
 from gui.commands.application import Application
 from gui.window.actions import COMMANDS
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 
 MOST_TICKS = 40
 """How often a dialog is given an answer before it counts as one that cannot be closed."""

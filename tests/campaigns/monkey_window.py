@@ -41,7 +41,7 @@ from gui.commands.application import Application
 from gui.commands.log import log_path, start_log
 from gui.commands.qt_start import prepare_qt
 from gui.commands.run_window import _report
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands
 

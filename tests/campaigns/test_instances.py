@@ -11,7 +11,7 @@ import pytest
 from gui.services.work_files import work_file
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.state.work import Work
-from gui.window import unsaved_work
+from gui.window.work import unsaved_work
 from tests.campaigns import instances
 from tests.campaigns.campaign import Fault
 

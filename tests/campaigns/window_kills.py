@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gui.window.unsaved_work import KEEP_MS
+from gui.window.work.unsaved_work import KEEP_MS
 from tests.campaigns.campaign import Fault, main
 from tests.campaigns.failing_disk import IN_MEMORY
 from tests.command_line import ROOT

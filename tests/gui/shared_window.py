@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
 from gui.state.session import WANTED
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings
 
 FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}

@@ -22,7 +22,7 @@ from gui.services.work_files.reopening import OTHER
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.work import LATER as LATER_FIELDS
-from gui.window.docks import BOTTOM, DOCKS
+from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.settings.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QTabBar
 from gui.panels.table import GROUPS, PANELS
 from gui.state.values import Notice
 from gui.style.theme import Theme
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 
 if TYPE_CHECKING:
     from gui.window.guide.window import GuideWindow

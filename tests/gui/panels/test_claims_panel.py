@@ -33,7 +33,7 @@ from gui.panels.table import PANELS
 from gui.state.answer import Answer
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
-from gui.window.focus_navigation import in_front as can_be_seen
+from gui.window.arrangement.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script

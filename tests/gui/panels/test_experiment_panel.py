@@ -29,7 +29,7 @@ from gui.panels.experiment.words import NAMES, amount, reading, scope
 from gui.panels.intents import OpenSource
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
-from gui.window.result_docks import carry_out
+from gui.window.arrangement.result_docks import carry_out
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.result_stage import LEFT, ResultStage, drag, enter, hover, named, write_small_gpt2
 from tests.scripts import run_script

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from geometry.models.residual_stream import Subject
-from gui.window.docks import BOTTOM, DOCKS
+from gui.window.arrangement.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
 from tests.gui.result_stage import ResultStage

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.state.values import Notice
-from gui.window.dock_tabs import GroupBar
+from gui.window.arrangement.dock_tabs import GroupBar
 from tests.gui.viewport_mouse import drag, wheel
 
 CTRL, NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.panels.table import GROUPS
 from gui.style.theme import DARK, LIGHT
-from gui.window.dock_tabs import GroupBar
-from gui.window.docks import DOCKS
+from gui.window.arrangement.dock_tabs import GroupBar
+from gui.window.arrangement.docks import DOCKS
 from gui.window.guide.page_view import MARGIN
 from gui.window.guide.pages import GUIDE, START, UserGuide
 from gui.window.guide.window import NOTHING, GuideWindow

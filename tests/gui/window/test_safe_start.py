@@ -12,7 +12,7 @@ from gui.services.work_files.work_file import read_work, write_work
 from gui.state.session import Session
 from gui.state.work import Work
 from gui.window.settings.settings import Settings
-from gui.window.unsaved_work import TRIED
+from gui.window.work.unsaved_work import TRIED
 
 
 @pytest.fixture

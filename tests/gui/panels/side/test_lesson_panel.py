@@ -14,7 +14,7 @@ from gui.state.answer import Answer
 from gui.state.lessons import Course
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, SMALL
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT
 

@@ -13,7 +13,7 @@ from gui.services.checkpoint_download import GATHER, LIST
 from gui.services.controller import Controller
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_bytes
-from gui.window.result_docks import carry_out
+from gui.window.arrangement.result_docks import carry_out
 from tests.gui.conftest import TIMEOUT_MS
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
 from tests.gui.result_stage import LEFT

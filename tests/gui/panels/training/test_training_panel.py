@@ -12,7 +12,7 @@ from gui.panels.training.player import Player
 from gui.panels.training.spec import places_of
 from gui.plots.qt_painter import PaintedPlot
 from gui.plots.spec import Curve, Line
-from gui.window.result_docks import carry_out
+from gui.window.arrangement.result_docks import carry_out
 from tests.geometry.history_stage import history_of, write_record
 from tests.gui.gather_stage import write_checkpoints
 from tests.gui.result_stage import LEFT, ResultStage, drag

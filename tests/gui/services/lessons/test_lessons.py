@@ -23,7 +23,7 @@ from gui.state.camera import AXES
 from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.state.session import Session
 from gui.style.verdicts import worth
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from gui.window.lesson_player import SHIPPED
 from tests.gui.lesson_stage import TIMEOUT_MS, LessonStage
 

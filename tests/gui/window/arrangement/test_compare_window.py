@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from geometry.models.catalogue import read_catalogue
 from gui.panels.compare.words import MARK
 from gui.state.session import ComparedModel, ModelRow, Session
-from gui.window.side_by_side import models_at_hand
+from gui.window.arrangement.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
 from tests.gui.compared_stage import other_curves
 from tests.gui.result_stage import named

@@ -6,8 +6,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from gui.state.layout import Layout, Tabs, WindowPlace
-from gui.window.docks import DOCKS, RIGHT, share
-from gui.window.layout import apply_layout, put, take_layout, take_place
+from gui.window.arrangement.docks import DOCKS, RIGHT, share
+from gui.window.arrangement.layout import apply_layout, put, take_layout, take_place
 
 H, V = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea

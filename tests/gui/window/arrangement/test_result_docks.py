@@ -10,9 +10,9 @@ from gui.panels.intents import ShowPanel
 from gui.panels.panel import ResultPanel
 from gui.panels.table import GROUPS, PANELS
 from gui.widgets.segmented import Segmented
-from gui.window.dock_tabs import GroupBar
-from gui.window.docks import BOTTOM, DOCKS
-from gui.window.focus_navigation import in_front
+from gui.window.arrangement.dock_tabs import GroupBar
+from gui.window.arrangement.docks import BOTTOM, DOCKS
+from gui.window.arrangement.focus_navigation import in_front
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton

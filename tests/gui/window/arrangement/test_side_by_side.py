@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.catalogue import CatalogueEntry
 from gui.state.values import ModelRow
-from gui.window.side_by_side import ARTICLE
+from gui.window.arrangement.side_by_side import ARTICLE
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

@@ -6,9 +6,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
 from gui.panels.table import PANELS
-from gui.window.focus_navigation import in_front
+from gui.window.arrangement.focus_navigation import in_front
+from gui.window.arrangement.workspaces import WORKSPACES
 from gui.window.toolbar import TOOLS
-from gui.window.workspaces import WORKSPACES
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 SIDE = {"models", "positions", "view", "inspector", "prompt"}
@@ -110,7 +110,8 @@ def test_workspaces_of_one_s_own_are_saved_chosen_and_deleted(
 ):
     said = []
     monkeypatch.setattr(
-        "gui.window.workspaces.message_box", lambda *words: said.append(words[2]) or Said()
+        "gui.window.arrangement.workspaces.message_box",
+        lambda *words: said.append(words[2]) or Said(),
     )
     answers = iter([("Norms & more", True), ("explore", True), ("   ", True), ("no", False)])
     monkeypatch.setattr(QInputDialog, "getText", lambda *_: next(answers))

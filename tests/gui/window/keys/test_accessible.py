@@ -9,8 +9,8 @@ from gui.export.film_dialog import FilmDialog, FilmOptions, FilmProgress, Turnta
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.export.turntable import Turn
 from gui.panels.compare.columns import STANDARD, ColumnChooser
+from gui.window.arrangement.docks import DOCKS
 from gui.window.dialogs import about_dialog, shortcuts_dialog
-from gui.window.docks import DOCKS
 
 ROLE = QAccessible.Role
 

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.widgets.drop_down import DropDown
-from gui.window.docks import DOCKS
-from gui.window.focus_navigation import in_front
+from gui.window.arrangement.docks import DOCKS
+from gui.window.arrangement.focus_navigation import in_front
 
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainT
 
 from gui.panels.table import GROUPS
 from gui.window.actions import COMMANDS
-from gui.window.docks import DOCKS, KEYS
-from gui.window.focus_navigation import in_front
+from gui.window.arrangement.docks import DOCKS, KEYS
+from gui.window.arrangement.focus_navigation import in_front
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 PLAIN = "cizyxfpoebl+- 0123456789"

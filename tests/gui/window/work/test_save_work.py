@@ -16,7 +16,7 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
 from gui.state.session import MAIN
 from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
-from gui.window.unsaved_work import UnsavedWork
+from gui.window.work.unsaved_work import UnsavedWork
 from tests.gui.dialogs import answer_file, press_key
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.services.work_files.test_work_file import same

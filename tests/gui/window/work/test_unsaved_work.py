@@ -17,13 +17,13 @@ from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
 from gui.state.work import Work
 from gui.window.settings.settings import Settings
-from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
+from gui.window.work.unsaved_work import TRIED, UnsavedWork, left_over
 
 
 def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away(
     start_application, write_gpt2, monkeypatch, caplog
 ):
-    monkeypatch.setattr("gui.window.unsaved_work.KEEP_MS", 600_000)  # a slow start is no work
+    monkeypatch.setattr("gui.window.work.unsaved_work.KEEP_MS", 600_000)  # a slow start is no work
     application, packed = start_application(write_gpt2()), []
     folder, unsaved = application.settings.unsaved, application.findChild(UnsavedWork)
     folder.parent.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
     session, unsaved = application.session, application.findChild(UnsavedWork)
     for position in (5, 6):
         with monkeypatch.context() as full:
-            full.setattr("gui.window.unsaved_work.write_bytes", refusing(errno.ENOSPC))
+            full.setattr("gui.window.work.unsaved_work.write_bytes", refusing(errno.ENOSPC))
             session.selection = (position,)
             session.notice = None
             unsaved.keep()
@@ -98,7 +98,7 @@ import sys, time
 from pathlib import Path
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
-from gui.window.unsaved_work import UnsavedWork
+from gui.window.work.unsaved_work import UnsavedWork
 from gui.window.settings.settings import Settings
 qt = prepare_qt()
 application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
@@ -113,7 +113,7 @@ time.sleep(600)
 def test_after_a_crash_the_next_start_shows_what_was_shown(
     start_application, write_gpt2, settings, tmp_path, wait_until_idle, qtbot, monkeypatch
 ):
-    monkeypatch.setattr("gui.window.unsaved_work.KEEP_MS", 600_000)
+    monkeypatch.setattr("gui.window.work.unsaved_work.KEEP_MS", 600_000)
     ini = tmp_path / "crashed" / "settings.ini"
     child = subprocess.Popen(
         [sys.executable, "-c", KEEPER, ini, write_gpt2()],

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from gui.services.work_files.work_file import WorkError, read_work
 from gui.state.aligned_curve import CurveAlignment, OfRange
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.settings.settings import Settings
 from tests.gui.dialogs import LEFT, answer_file
@@ -280,7 +280,7 @@ def test_an_id_of_the_hub_is_named_whole(opened, asked):
 def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wait_until_idle):
     from geometry.models.catalogue import CatalogueEntry
     from gui.state.values import ModelRow
-    from gui.window.side_by_side import ARTICLE
+    from gui.window.arrangement.side_by_side import ARTICLE
 
     session = opened.session
     session.models = (ModelRow(CatalogueEntry(other, other, ARTICLE[0], 70, 24, ""), "cached"),)
@@ -332,7 +332,7 @@ import sys, time
 from pathlib import Path
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
-from gui.window.unsaved_work import UnsavedWork
+from gui.window.work.unsaved_work import UnsavedWork
 from gui.window.settings.settings import Settings
 qt = prepare_qt()
 application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], offline=True)

@@ -28,8 +28,8 @@ from gui.state.aligned_curve import OfStep
 from gui.state.session import MAIN
 from gui.state.values import Notice
 from gui.style.listening import Listening
-from gui.window.docks import BOTTOM, DOCKS
-from gui.window.work_changes import WorkChanges
+from gui.window.arrangement.docks import BOTTOM, DOCKS
+from gui.window.work.work_changes import WorkChanges
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work

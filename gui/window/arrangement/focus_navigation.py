@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
-from gui.window.docks import DOCKS
+from gui.window.arrangement.docks import DOCKS
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow

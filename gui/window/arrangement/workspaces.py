@@ -16,9 +16,9 @@ from gui.panels.table import PANELS
 from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
-from gui.window.dock_tabs import FIRST_SHARE
-from gui.window.docks import share
-from gui.window.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
+from gui.window.arrangement.dock_tabs import FIRST_SHARE
+from gui.window.arrangement.docks import share
+from gui.window.arrangement.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import LessonPlayer
 

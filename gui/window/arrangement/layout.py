@@ -30,7 +30,7 @@ from gui.state.layout import (
     nested,
     settled,
 )
-from gui.window.docks import BOTTOM, DOCKS, LEFT, RIGHT, share
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, share
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow

@@ -31,8 +31,8 @@ from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
-from gui.window.dock_tabs import DockTabs
-from gui.window.docks import BOTTOM, DOCKS, Dock
+from gui.window.arrangement.dock_tabs import DockTabs
+from gui.window.arrangement.docks import BOTTOM, DOCKS, Dock
 
 
 class ResultDocks:

@@ -23,7 +23,7 @@ from gui.panels.table import GROUPS, PANELS
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
-from gui.window.docks import DockTitle, share
+from gui.window.arrangement.docks import DockTitle, share
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""

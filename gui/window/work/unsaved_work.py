@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
     from gui.state.work import Work
-    from gui.window.save_work import WorkSaver
+    from gui.window.work.save_work import WorkSaver
 
 log = logging.getLogger(__name__)
 
