@@ -14,6 +14,7 @@ from geometry.emergent.sums import Sums
 
 SOURCE = "Song and Zhong, arXiv:2310.04861"
 CONDITIONS = "OpenWebText, windows of 512 tokens, position 0 left out"
+QUANTITIES = STABLE_RANK, RELATIVE_NORM = "stable rank", "relative norm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ class KnownModel:
 
 KNOWN: Mapping[str, KnownModel] = {
     "gpt2": KnownModel("gpt2", 12, 768, {
-        "stable rank": (2.05, 1.92, 1.91, 1.89, 1.88, 1.88),
-        "relative norm": (0.807, 0.463, 0.411, 0.371, 0.344, 0.324),
+        STABLE_RANK: (2.05, 1.92, 1.91, 1.89, 1.88, 1.88),
+        RELATIVE_NORM: (0.807, 0.463, 0.411, 0.371, 0.344, 0.324),
     }),
-    "bert-base-uncased": KnownModel("bert", 12, 768, {"stable rank": (9.19,)}),
-    "Llama-2-7b-hf": KnownModel("llama", 32, 4096, {"stable rank": (52.23, 1.00)}),
+    "bert-base-uncased": KnownModel("bert", 12, 768, {STABLE_RANK: (9.19,)}),
+    "Llama-2-7b-hf": KnownModel("llama", 32, 4096, {STABLE_RANK: (52.23, 1.00)}),
 }  # fmt: skip
 """By the last part of a model's name."""
 
@@ -57,7 +58,7 @@ class Compared:
     Attributes
     ----------
     quantity
-        "stable rank" or "relative norm".
+        One of :data:`QUANTITIES`.
     layer
         From 0, the embedding.
     published
@@ -97,8 +98,8 @@ def compare(
         for layer, (value, ours) in enumerate(zip(values, layers, strict=False)):
             stable_rank, relative_norm = as_published(sums, layer)
             pair = {
-                "stable rank": (ours.stable_rank, stable_rank),
-                "relative norm": (ours.relative_norm, relative_norm),
+                STABLE_RANK: (ours.stable_rank, stable_rank),
+                RELATIVE_NORM: (ours.relative_norm, relative_norm),
             }[quantity]
             found.append(Compared(quantity, layer, value, *pair))
     return tuple(found)

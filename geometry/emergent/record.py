@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
 from geometry.emergent.counted import Counter, angles_between, random_angles
 from geometry.emergent.layers import LayerPositions, position_means
 from geometry.emergent.mixing import Mixing
-from geometry.emergent.published import CONDITIONS, SOURCE, Compared
+from geometry.emergent.published import CONDITIONS, QUANTITIES, SOURCE, Compared
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
 from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
@@ -142,8 +142,27 @@ class CounterByLayer:
     chance: Mapping[str, tuple[float, float]]
 
 
-def read_counters(folder: Path, n_layers: int) -> tuple[CounterByLayer, ...]:
-    """Read what a run has measured of counters; those too rare in its texts are left out.
+@dataclass(frozen=True, eq=False, slots=True)
+class Description:
+    """What a run has written of its measurements.
+
+    Attributes
+    ----------
+    layers
+        Of each layer's positions.
+    counters
+        Of counters; without those too rare in its texts.
+    published
+        Published numbers beside ours; empty for a network without any.
+    """
+
+    layers: tuple[LayerPositions, ...]
+    counters: tuple[CounterByLayer, ...]
+    published: tuple[Compared, ...]
+
+
+def read_description(folder: Path, n_layers: int) -> Description:
+    """Read what a run has written of its measurements.
 
     Parameters
     ----------
@@ -155,16 +174,45 @@ def read_counters(folder: Path, n_layers: int) -> tuple[CounterByLayer, ...]:
     Raises
     ------
     HelixscopeError
-        The description is not there or damaged.
+        The description is not there, damaged, or of another number of layers.
     """
     path = folder / DESCRIPTION
     with reading(str(path), "Measure the positions again.", error=EmergentError):
-        counters = read_json(path)["counters"]
-        return tuple(
+        content = read_json(path)
+        layers = tuple(_layer(entry) for entry in content["layers"])
+        if len(layers) != n_layers:
+            raise EmergentError(f"{path} describes {len(layers)} layers of {n_layers}.")
+        counters = tuple(
             _counter(name, entry, n_layers)
-            for name, entry in counters.items()
+            for name, entry in content["counters"].items()
             if len(entry["share"]) == n_layers
         )
+        published = tuple(_compared(entry, n_layers) for entry in content["published"])
+        return Description(layers, counters, published)
+
+
+def _layer(entry: Mapping[str, Any]) -> LayerPositions:
+    needed, whole = entry["texts_needed"], {"rank", "outliers", "texts_needed"}
+    real = {one.name: _real(entry[one.name]) for one in fields(LayerPositions)
+            if one.name not in whole}  # fmt: skip
+    return LayerPositions(
+        **real,
+        rank=int(entry["rank"]),
+        outliers=tuple(int(i) for i in entry["outliers"]),
+        texts_needed=None if needed is None else int(needed),
+    )
+
+
+def _compared(entry: Mapping[str, Any], n_layers: int) -> Compared:
+    quantity, layer = str(entry["quantity"]), int(entry["layer"])
+    if quantity not in QUANTITIES or not 0 <= layer < n_layers:
+        raise EmergentError(f"There is no {quantity!r} of layer {layer} to compare.")
+    numbers = (_real(entry[key]) for key in ("published", "ours", "as_there"))
+    return Compared(quantity, layer, *numbers)
+
+
+def _real(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLayer:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
-from geometry.emergent.record import CounterByLayer, read_counters
+from geometry.emergent.record import Description, read_description
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
@@ -37,8 +37,8 @@ class Training:
         Measures of the last position's row; None for layers.
     layers
         What was measured of the layers' positions; None for a training.
-    counters
-        What was measured of other counters in the layers; empty if that is not there.
+    described
+        What else was measured of them; None if it is not there.
     sparse
         How sparse the directions of the whole table are.
     helices
@@ -55,16 +55,16 @@ class Training:
     helices: Helices | None
     no_helices: str = ""
     layers: LayerTables | None = None
-    counters: tuple[CounterByLayer, ...] = ()
+    described: Description | None = None
 
 
-def _read(layers: LayerTables) -> tuple[CounterByLayer, ...]:
-    """Return a run's counters; none if its description is gone: positions do not need it."""
+def _described(layers: LayerTables) -> Description | None:
+    """Return a run's description; None if it is gone: positions do not need it."""
     try:
-        return read_counters(layers.file.path.parent, layers.shape[0])
+        return read_description(layers.file.path.parent, layers.shape[0])
     except HelixscopeError as error:
-        log.warning("no counters: %s", error)
-        return ()
+        log.warning("no description of the layers: %s", error)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,11 @@ class TrainingOf:
                 )
                 store = about.model.store
                 layers = store.tables if isinstance(store, LayerStore) else None
-                counters = () if layers is None else about.once("counters", lambda: _read(layers))
+                described = None
+                if layers is not None:
+                    described = about.once("description", lambda: _described(layers))
                 return Training(
-                    history, timelapse, riddle, sparse, None, layers=layers, counters=counters
+                    history, timelapse, riddle, sparse, None, layers=layers, described=described
                 )
             except FileChanged:
                 about.once.forget("history", history)

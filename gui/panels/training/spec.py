@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.checkpoints.errors import SourceError
-from geometry.history.last_position import NEIGHBOURS
 from geometry.history.origins import find_history
 from geometry.measures.overlaps import HEAVIEST
-from geometry.models.layer_tables import RESOLVED, LayerStore, LayerTables
+from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 from gui.panels.choices import Choice, MenuEntry, Option, Saved, Shared
 from gui.panels.intents import SaveCoordinates, SaveTimelapse
 from gui.panels.kit import PanelSpec, Scope
-from gui.panels.kit import View as AnyView
+from gui.panels.training.by_snapshot import (
+    NO_TURNS,
+    WIDE,
+    Choices,
+    View,
+    norm_lines,
+    plot_by_snapshot,
+    share_lines,
+    turn_lines,
+)
+from gui.panels.training.layers import layer_numbers, layer_plots, resolved
 from gui.panels.training.question import Training, TrainingOf
-from gui.plots.spec import Axis, Image, Line, Plot, Reading, Rule, level_band
+from gui.plots.spec import Axis, Image, Line, Plot
 from gui.services.snippets import opening
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
@@ -27,26 +36,9 @@ from gui.style.theme import SERIES, format_count, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from geometry.emergent.record import CounterByLayer
-    from geometry.evidence.null import Null
-    from geometry.history.history import History
-    from geometry.history.timelapse import Basis
-
-WIDE = 1460
-"""Minimum width with all plots, in pixels."""
 FIGURE = (12.0, 3.6)
 """Inches."""
-MARGIN = 1.2
-"""Margin of the steps' axis, as a factor."""
-MOST_SELECTED = 3
-"""Maximum number of selected positions with a norm curve: the last ones."""
-DESCRIBES = 0.5
-"""Least R² of a helix whose turns describe the positions."""
-SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
-NO_TURNS = "none is close to a helix"
 NO_LOSS = "its loss was not recorded"
-BY_LAYER = ("share", "share_noise", "halves_cosine")
-"""Columns of :class:`geometry.models.layer_tables.LayerTables`."""
 _LAYERS_SCRIPT = """from geometry import fit_helices
 from geometry import history_here
 from geometry import make_timelapse
@@ -59,36 +51,7 @@ for layer in history.steps:
           measured.halves_cosine[layer], lapse.top3[layer], helices.r2[layer],
           helices.turns[layer], helices.best[layer])
 """
-NO_COUNTERS = "no other counter was measured, or positions.json is gone"
 NO_SPARSITY = f"its rows have at most {HEAVIEST} entries"
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What can be chosen.
-
-    Attributes
-    ----------
-    third
-        The third plot in narrow panels.
-    basis, snapshot, selection, gathered
-        The session's.
-    by_layer
-        Whether the open model's snapshots are layers.
-    page
-        What is shown of layers: positions, or the counters beside them.
-    """
-
-    third: Literal["turns", "loss", "sparsity"] = "turns"
-    basis: Basis = "frozen"
-    snapshot: int | None = None
-    selection: tuple[int, ...] = ()
-    gathered: History | None = None
-    by_layer: bool = False
-    page: Literal["positions", "counters"] = "positions"
-
-
-View = AnyView[Choices, Training]
 
 
 class TrainingPanel(PanelSpec[Choices, Training]):
@@ -161,6 +124,13 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             options=(
                 Option("positions", "Positions", "What depends on the position in the text"),
                 Option(
+                    "decomposition",
+                    "Decomposition",
+                    "Position, context and the rest as shares of the variance; stable rank, rank "
+                    "and relative norm of pos; as in Song and Zhong, whose numbers stand beside "
+                    "these where they measured the same model",
+                ),
+                Option(
                     "counters",
                     "Counters",
                     "What depends on the sentence, the word in it, the character in the line and "
@@ -197,38 +167,25 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         return may_have_checkpoints(model)
 
     def plots(self, view: View) -> Sequence[Plot | Image]:
-        third, layers = view.choices.third, view.result.layers
-        if layers is not None and view.choices.page == "counters":
-            return _counter_plots(view)
-        if layers is not None:
-            lowest = min(float(layers.halves_cosine.min()), 0.0)
-            y = Axis("halves’ cosine", span=(lowest, 1.0))
-            agreement = _plot(view, [_agreement(view, layers)], y)
-            return [
-                _plot(
-                    view, _variance(view, layers),
-                    Axis("share of variance", printed="share of a token’s variance"),
-                ),
-                replace(agreement, rules=[*agreement.rules, Rule(RESOLVED, "y")]),
-                _plot(view, _shares(view), Axis("share, R²", printed="share of pos, R²")),
-                _plot(view, _norms(view), Axis("norm", log=True), least_width=WIDE),
-                _plot(
-                    view, _turns(view), Axis("turns", printed="turns of the helix"),
-                    empty=NO_TURNS, least_width=WIDE,
-                ),
-            ]  # fmt: skip
+        if view.result.layers is not None:
+            return layer_plots(view)
+        third = view.choices.third
         return [
-            _plot(view, _shares(view), Axis("share, R²", printed="share of the variance, R²")),
-            _plot(view, _norms(view), Axis("norm", printed="norm of the row", log=True)),
-            _plot(
-                view, _turns(view), Axis("turns", printed="turns of the helix"),
+            plot_by_snapshot(
+                view, share_lines(view), Axis("share, R²", printed="share of the variance, R²")
+            ),
+            plot_by_snapshot(
+                view, norm_lines(view), Axis("norm", printed="norm of the row", log=True)
+            ),
+            plot_by_snapshot(
+                view, turn_lines(view), Axis("turns", printed="turns of the helix"),
                 empty=NO_TURNS, least_width=WIDE * (third != "turns"),
             ),
-            _plot(
+            plot_by_snapshot(
                 view, _loss(view), Axis("loss (nats)"),
                 empty=NO_LOSS, least_width=WIDE * (third != "loss"),
             ),
-            _plot(
+            plot_by_snapshot(
                 view, _sparsity(view),
                 Axis(
                     f"mass of {HEAVIEST} entries",
@@ -271,16 +228,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         training = view.result
         history, timeline, riddle = training.history, training.timelapse, training.riddle
         found: dict[str, np.ndarray] = {history.unit: history.steps}
-        if training.layers is not None:
-            found |= {name: getattr(training.layers, name) for name in BY_LAYER}
-            if training.layers.random_share is not None:
-                found["random_share"] = training.layers.random_share
-        for one in training.counters:
-            found[f"{one.name}_share"] = one.share
-            found[f"{one.name}_halves_cosine"] = one.halves_cosine
-            found[f"{one.name}_norms_cv"] = one.norms_cv
-            for other, degrees in one.angles.items():
-                found[f"{one.name}_to_{other}_degrees"] = degrees
+        found |= layer_numbers(view)
         known = {"tokens": history.tokens, "loss": history.losses}
         found |= {name: values for name, values in known.items() if values is not None}
         for k in range(timeline.explained_variance_ratio.shape[1]):
@@ -345,197 +293,9 @@ def verdict(training: Training) -> str:
     riddle = training.riddle
     if riddle is None:
         assert training.layers is not None
-        return _resolved(training.layers)
+        return resolved(training.layers)
     supported = {True: "supported", False: "not supported", None: "undetermined"}[riddle.supports]
     return f"The last position never learns: {supported}. {riddle.why}"
-
-
-def _resolved(layers: LayerTables) -> str:
-    """Say in which layers the halves of the texts agree, and how large the noise is."""
-    good = np.flatnonzero(layers.halves_cosine >= RESOLVED)
-    n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
-    where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
-    noise = format_percent(float(layers.share_noise.max()), 2)
-    needed = layers.windows_needed()[np.setdiff1d(np.arange(n), good)]
-    known, more = needed[np.isfinite(needed)], ""
-    if len(known):
-        least, most = (format_count(round(end)) for end in (known.min(), known.max()))
-        more = f" The others need some {least if least == most else f'{least} to {most}'}."
-    return (
-        f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
-        f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "
-        "noise."
-    )
-
-
-def places_of(steps: np.ndarray) -> np.ndarray:
-    """(n,) float64: places of steps on a logarithmic axis; step 0 left of the first one."""
-    places = steps.astype(np.float64)
-    if len(steps) > 1 and steps[0] == 0:
-        places[0] = steps[1] / 2
-    return np.maximum(places, 0.5)
-
-
-def _plot(
-    view: View,
-    lines: Sequence[Line],
-    y: Axis,
-    *,
-    empty: str = "",
-    least_width: int = 0,
-    null: Null | None = None,
-) -> Plot:
-    """Return a plot of lines over the steps; ``empty`` explains why there are none.
-
-    The values that lines would have by chance are a band behind them.
-    """
-    history, at = view.result.history, view.choices.snapshot
-    unit, layers = history.unit, history.unit == "layer"
-    places = history.steps.astype(np.float64) if layers else places_of(history.steps)
-    last = len(places) - 1
-    known = [line for line in lines if np.isfinite(line.values).any()]
-    shown = history.shown if at is None else min(at, last)
-    marked = at is not None and at <= last
-    span = (float(places[0]) / MARGIN, float(places[-1]) * MARGIN)
-    x = Axis("step", printed="training step", log=True, span=span)
-    if layers:
-        x = Axis("layer", whole=True, span=(-0.5, last + 0.5))
-    bands = []
-    if null is not None and known:
-        low, _, high = null.band
-        bands.append(level_band(low, high, span, view.theme.muted, "90 % of random"))
-    return Plot(
-        f"{y.title} by {unit}",
-        x,
-        y,
-        [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
-        [Rule(float(places[shown]), "x", style="solid")] if marked else [],
-        least_width=least_width,
-        readings=[
-            *([line.reading(shown) for line in known] or [Reading(empty)]),
-            *(band.reading() for band in bands),
-        ],
-        bands=bands,
-        scrubs="snapshot",
-        scrub_stops=places,
-        scrub_tip=SCRUB_TIP.format(unit=unit),
-    )  # fmt: skip
-
-
-def _shares(view: View) -> list[Line]:
-    """Return shares between 0 and 1: variance in three components, R² of the helix."""
-    colors, timeline = SERIES[view.theme.name], view.result.timelapse
-    lines = [
-        Line("top 3 PCs", timeline.top3, colors[0], percent=True),
-        Line(f"PCs of {_shown(view)}", timeline.frozen_variance_ratio, colors[1], percent=True),
-    ]
-    if view.result.helices is not None:
-        lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
-    return lines
-
-
-def _shown(view: View) -> str:
-    """Name the snapshot of the open model."""
-    history = view.result.history
-    return "last" if history.unit == "step" else f"layer {history.steps[history.shown]}"
-
-
-def _variance(view: View, layers: LayerTables) -> list[Line]:
-    """Return shares of a token's variance: positions, sampling noise, random weights."""
-    theme = view.theme
-    lines = [
-        Line("pos", layers.share, SERIES[theme.name][0], percent=True),
-        Line("noise", layers.share_noise, theme.muted, percent=True, dashed=True),
-    ]
-    if layers.random_share is not None:
-        random = layers.random_share
-        lines.append(Line("random weights", random, SERIES[theme.name][1], percent=True))
-    return lines
-
-
-def _counter_plots(view: View) -> list[Plot | Image]:
-    """Return shares and agreement of counters by layer, and their angles in the shown layer."""
-    counters, history = view.result.counters, view.result.history
-    colors = SERIES[view.theme.name]
-    shares, cosines = [], []
-    for one, color in zip(counters, colors, strict=False):
-        shares.append(Line(one.name, one.share, color, percent=True))
-        cosines.append(Line(one.name, one.halves_cosine, color))
-    lowest = min((float(one.halves_cosine.min()) for one in counters), default=0.0)
-    agreement = _plot(
-        view, cosines, Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0)), empty=NO_COUNTERS
-    )
-    plots: list[Plot | Image] = [
-        _plot(
-            view, shares, Axis("share of variance", printed="share of a token’s variance"),
-            empty=NO_COUNTERS,
-        ),
-        replace(agreement, rules=[*agreement.rules, Rule(RESOLVED, "y")]),
-    ]  # fmt: skip
-    if len(counters) > 1:
-        at = view.choices.snapshot
-        layer = history.shown if at is None or at >= history.n_snapshots else at
-        plots.append(_angles(counters, layer))
-    return plots
-
-
-def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
-    """Return the matrix of smallest principal angles between counters in a layer."""
-    names = [one.name for one in counters]
-    values = np.array(
-        [[one.angles[name][layer] if name in one.angles else 0.0 for name in names]
-         for one in counters]
-    )  # fmt: skip
-
-    def hover(row: int, column: int) -> str:
-        if row == column:
-            return names[row]
-        low, high = counters[row].chance[names[column]]
-        return (
-            f"{names[row]} and {names[column]}: {values[row, column]:.0f}° in layer {layer}; "
-            f"random directions {low:.0f}–{high:.0f}°"
-        )
-
-    axis = Axis("counter", whole=True)
-    return Image(
-        "Smallest angles between counters", axis, axis, values, "viridis", (0.0, 90.0),
-        hover=hover, unit="degrees",
-    )  # fmt: skip
-
-
-def _agreement(view: View, layers: LayerTables) -> Line:
-    return Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])
-
-
-def _norms(view: View) -> list[Line]:
-    theme, riddle, timelapse = view.theme, view.result.riddle, view.result.timelapse
-    colors, norms = SERIES[theme.name], timelapse.norms
-    last = norms.shape[1] - 1
-    if riddle is None:
-        lines = [Line("mean", timelapse.mean_norms, colors[1])]
-    else:
-        before = max(last - NEIGHBOURS, 0)
-        lines = [
-            Line(str(last), riddle.norms, colors[2]),
-            Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
-        ]
-    selection = view.choices.selection
-    chosen = [p for p in selection if p != last and p < norms.shape[1]][-MOST_SELECTED:]
-    tints = (theme.accent, theme.hover, theme.muted)
-    for position, color in zip(reversed(chosen), tints, strict=False):
-        lines.append(Line(str(position), norms[:, position], color))
-    if riddle is not None:
-        lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
-    return lines
-
-
-def _turns(view: View) -> list[Line]:
-    """Return the turns of the helix, where it fits well."""
-    helices = view.result.helices
-    if helices is None:
-        return []
-    turns = np.where(helices.r2 >= DESCRIBES, helices.turns, np.nan)
-    return [Line("turns", turns, SERIES[view.theme.name][3])]
 
 
 def _loss(view: View) -> list[Line]:

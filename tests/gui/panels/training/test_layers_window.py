@@ -1,6 +1,8 @@
 """Positions inside a model, in the window: layers stand where a training has steps."""
 
 import json
+from dataclasses import replace
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.record import read_counters
+from geometry.emergent.published import Compared
+from geometry.emergent.record import read_description
 from geometry.emergent.settings import PositionsSettings
+from gui.panels.training.layers import NO_COUNTERS, NO_DESCRIPTION
 from tests.command_line import ROOT
 from tests.gui.result_stage import LEFT
 
@@ -126,31 +130,113 @@ def test_counters_have_a_page_with_their_angles(inside, wait_until_idle, folder)
     np.testing.assert_array_equal(numbers[f"{second}_norms_cv"], told[second]["norms_cv"])
 
 
-WHOLE = {
+def test_the_decomposition_stands_beside_published_numbers(inside, wait_until_idle, folder):
+    panel = inside.window.panels["training"]
+    QTest.mouseClick(panel.controls.widgets["page"].buttons["decomposition"], LEFT)
+    wait_until_idle(inside)
+    told = json.loads((folder / "positions.json").read_text("utf-8"))["layers"]
+
+    def by_layer(name):
+        return [layer[name] for layer in told]
+
+    shares, ranks, relative, norms = panel.spec.plots(panel.content._view)
+    assert [curve.label for curve in shares.curves] == ["pos", "context", "rest", "noise"]
+    total = sum(curve.y for curve in shares.curves)
+    np.testing.assert_allclose(total, 1)
+    np.testing.assert_array_equal(shares.curves[1].y, by_layer("share_context"))
+    assert [curve.label for curve in ranks.curves] == ["rank", "stable rank"]
+    np.testing.assert_array_equal(ranks.curves[0].y, by_layer("rank"))
+    np.testing.assert_array_equal(relative.curves[0].y, by_layer("relative_norm"))
+    np.testing.assert_array_equal(norms.curves[-1].y, by_layer("standard_error"))
+    numbers = panel.spec.numbers(panel.content._view)
+    np.testing.assert_array_equal(numbers["stable_rank"], by_layer("stable_rank"))
+
+
+def test_published_numbers_are_points_of_the_layers_that_have_them(inside, wait_until_idle):
+    panel = inside.window.panels["training"]
+    QTest.mouseClick(panel.controls.widgets["page"].buttons["decomposition"], LEFT)
+    wait_until_idle(inside)
+    view = panel.content._view
+    described = replace(
+        view.result.described,
+        published=(
+            Compared("stable rank", 0, 2.05, 2.5, 2.6),
+            Compared("stable rank", 2, 1.91, 2.5, 2.6),
+        ),
+    )
+    view = replace(view, result=replace(view.result, described=described))
+    _, ranks, relative, _ = panel.spec.plots(view)
+    published = [curve for curve in ranks.curves if curve.style == "dashed"]
+    assert [(curve.x.tolist(), curve.y.tolist()) for curve in published] == [
+        ([0], [2.05]), ([2], [1.91]),
+    ]  # fmt: skip
+    assert "published" in [reading.name for reading in ranks.readings]
+    assert "published" not in [reading.name for reading in relative.readings]
+    numbers = panel.spec.numbers(view)
+    np.testing.assert_array_equal(numbers["published_stable_rank"], [2.05, np.nan, 1.91])
+    assert "published_relative_norm" not in numbers
+
+
+def test_positions_are_shown_without_their_description(inside, wait_until_idle):
+    panel = inside.window.panels["training"]
+    view = panel.content._view
+    view = replace(view, result=replace(view.result, described=None))
+    for page, empty in (("decomposition", NO_DESCRIPTION), ("counters", NO_COUNTERS)):
+        first = panel.spec.plots(replace(view, choices=replace(view.choices, page=page)))[0]
+        assert [reading.name for reading in first.readings] == [empty]
+        assert not first.curves
+    assert len(panel.spec.plots(view)[0].curves) == 3
+    assert "stable_rank" not in panel.spec.numbers(view)
+
+
+LAYER = {
+    "stable_rank": 2.5, "rank": 7, "relative_norm": None, "share": 0.2, "share_noise": 0.01,
+    "share_context": 0.1, "share_rest": 0.69, "halves_cosine": 0.9, "standard_error": 0.05,
+    "top3": 1.0, "outliers": [63], "texts_needed": None,
+}  # fmt: skip
+COUNTER = {
     "share": [1, 2, 3], "halves_cosine": [1, 2, 3], "norms_cv": [1, 2, 3], "angles": {},
     "chance_of_smallest_angle": {},
+}  # fmt: skip
+PUBLISHED = {
+    "quantity": "stable rank", "layer": 1, "published": 2.05, "ours": 2.5, "as_there": None,
+}  # fmt: skip
+WHOLE = {
+    "layers": [LAYER] * 3,
+    "counters": {"word": COUNTER, "line": COUNTER | {"share": [], "halves_cosine": []}},
+    "published": [PUBLISHED],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "counters",
+    "wrong",
     [
-        "none",
-        {"word": {"share": [1, 2, 3]}},
-        {"word": WHOLE | {"halves_cosine": [1, 2]}},
-        {"word": WHOLE | {"norms_cv": [1, 2, float("nan")]}},
-        {"word": WHOLE | {"angles": {"line": [[1], [2], [3]]}}},
+        {"counters": "none"},
+        {"counters": {"word": {"share": [1, 2, 3]}}},
+        {"counters": {"word": COUNTER | {"halves_cosine": [1, 2]}}},
+        {"counters": {"word": COUNTER | {"norms_cv": [1, 2, float("nan")]}}},
+        {"counters": {"word": COUNTER | {"angles": {"line": [[1], [2], [3]]}}}},
+        {"layers": [LAYER] * 2},
+        {"layers": None},
+        {"layers": [LAYER, LAYER, {**LAYER, "rank": "many"}]},
+        {"layers": [LAYER, LAYER, {"rank": 7}]},
+        {"published": [PUBLISHED | {"layer": 3}]},
+        {"published": [PUBLISHED | {"quantity": "colour"}]},
     ],
 )
-def test_a_damaged_description_is_a_sentence(tmp_path, counters):
-    (tmp_path / "positions.json").write_text(json.dumps({"counters": counters}))
+def test_a_damaged_description_is_a_sentence(tmp_path, wrong):
+    (tmp_path / "positions.json").write_text(json.dumps(WHOLE | wrong))
     with pytest.raises(HelixscopeError):
-        read_counters(tmp_path, 3)
+        read_description(tmp_path, 3)
 
 
 def test_a_whole_description_is_read(tmp_path):
-    (tmp_path / "positions.json").write_text(
-        json.dumps({"counters": {"word": WHOLE, "line": WHOLE}})
-    )
-    assert [one.name for one in read_counters(tmp_path, 3)] == ["word", "line"]
-    assert read_counters(tmp_path, 4) == ()
+    (tmp_path / "positions.json").write_text(json.dumps(WHOLE))
+    found = read_description(tmp_path, 3)
+    assert [one.name for one in found.counters] == ["word"]
+    assert found.published == (Compared("stable rank", 1, 2.05, 2.5, ANY),)
+    assert np.isnan(found.published[0].as_there)
+    assert found.layers[2].outliers == (63,)
+    assert np.isnan(found.layers[0].relative_norm)
+    with pytest.raises(HelixscopeError, match="3 layers of 4"):
+        read_description(tmp_path, 4)

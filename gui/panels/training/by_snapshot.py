@@ -1,0 +1,163 @@
+"""Plots by snapshot, of which those of a training and those of layers are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from geometry.history.last_position import NEIGHBOURS
+from gui.panels.kit import View as AnyView
+from gui.panels.training.question import Training
+from gui.plots.spec import Axis, Line, Plot, Reading, Rule, level_band
+from gui.style.theme import SERIES
+
+if TYPE_CHECKING:
+    from geometry.evidence.null import Null
+    from geometry.history.history import History
+    from geometry.history.timelapse import Basis
+
+WIDE = 1460
+"""Minimum width with all plots, in pixels."""
+MARGIN = 1.2
+"""Margin of the steps' axis, as a factor."""
+MOST_SELECTED = 3
+"""Maximum number of selected positions with a norm curve: the last ones."""
+DESCRIBES = 0.5
+"""Least R² of a helix whose turns describe the positions."""
+NO_TURNS = "none is close to a helix"
+SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    third
+        The third plot in narrow panels.
+    basis, snapshot, selection, gathered
+        The session's.
+    by_layer
+        Whether the open model's snapshots are layers.
+    page
+        What is shown of layers: positions, what else their variance is, or other counters.
+    """
+
+    third: Literal["turns", "loss", "sparsity"] = "turns"
+    basis: Basis = "frozen"
+    snapshot: int | None = None
+    selection: tuple[int, ...] = ()
+    gathered: History | None = None
+    by_layer: bool = False
+    page: Literal["positions", "decomposition", "counters"] = "positions"
+
+
+View = AnyView[Choices, Training]
+
+
+def places_of(steps: np.ndarray) -> np.ndarray:
+    """(n,) float64: places of steps on a logarithmic axis; step 0 left of the first one."""
+    places = steps.astype(np.float64)
+    if len(steps) > 1 and steps[0] == 0:
+        places[0] = steps[1] / 2
+    return np.maximum(places, 0.5)
+
+
+def plot_by_snapshot(
+    view: View,
+    lines: Sequence[Line],
+    y: Axis,
+    *,
+    empty: str = "",
+    least_width: int = 0,
+    null: Null | None = None,
+) -> Plot:
+    """Return a plot of lines over the steps; ``empty`` explains why there are none.
+
+    The values that lines would have by chance are a band behind them.
+    """
+    history, at = view.result.history, view.choices.snapshot
+    unit, layers = history.unit, history.unit == "layer"
+    places = history.steps.astype(np.float64) if layers else places_of(history.steps)
+    last = len(places) - 1
+    known = [line for line in lines if np.isfinite(line.values).any()]
+    shown = history.shown if at is None else min(at, last)
+    marked = at is not None and at <= last
+    span = (float(places[0]) / MARGIN, float(places[-1]) * MARGIN)
+    x = Axis("step", printed="training step", log=True, span=span)
+    if layers:
+        x = Axis("layer", whole=True, span=(-0.5, last + 0.5))
+    bands = []
+    if null is not None and known:
+        low, _, high = null.band
+        bands.append(level_band(low, high, span, view.theme.muted, "90 % of random"))
+    return Plot(
+        f"{y.title} by {unit}",
+        x,
+        y,
+        [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
+        [Rule(float(places[shown]), "x", style="solid")] if marked else [],
+        least_width=least_width,
+        readings=[
+            *([line.reading(shown) for line in known] or [Reading(empty)]),
+            *(band.reading() for band in bands),
+        ],
+        bands=bands,
+        scrubs="snapshot",
+        scrub_stops=places,
+        scrub_tip=SCRUB_TIP.format(unit=unit),
+    )  # fmt: skip
+
+
+def share_lines(view: View) -> list[Line]:
+    """Return shares between 0 and 1: variance in three components, R² of the helix."""
+    colors, timeline = SERIES[view.theme.name], view.result.timelapse
+    lines = [
+        Line("top 3 PCs", timeline.top3, colors[0], percent=True),
+        Line(f"PCs of {_shown(view)}", timeline.frozen_variance_ratio, colors[1], percent=True),
+    ]
+    if view.result.helices is not None:
+        lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
+    return lines
+
+
+def _shown(view: View) -> str:
+    """Name the snapshot of the open model."""
+    history = view.result.history
+    return "last" if history.unit == "step" else f"layer {history.steps[history.shown]}"
+
+
+def norm_lines(view: View) -> list[Line]:
+    """Return the mean norm of rows, or those of the last ones, and of the selected positions."""
+    theme, riddle, timelapse = view.theme, view.result.riddle, view.result.timelapse
+    colors, norms = SERIES[theme.name], timelapse.norms
+    last = norms.shape[1] - 1
+    if riddle is None:
+        lines = [Line("mean", timelapse.mean_norms, colors[1])]
+    else:
+        before = max(last - NEIGHBOURS, 0)
+        lines = [
+            Line(str(last), riddle.norms, colors[2]),
+            Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
+        ]
+    selection = view.choices.selection
+    chosen = [p for p in selection if p != last and p < norms.shape[1]][-MOST_SELECTED:]
+    tints = (theme.accent, theme.hover, theme.muted)
+    for position, color in zip(reversed(chosen), tints, strict=False):
+        lines.append(Line(str(position), norms[:, position], color))
+    if riddle is not None:
+        lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
+    return lines
+
+
+def turn_lines(view: View) -> list[Line]:
+    """Return the turns of the helix, where it fits well."""
+    helices = view.result.helices
+    if helices is None:
+        return []
+    turns = np.where(helices.r2 >= DESCRIBES, helices.turns, np.nan)
+    return [Line("turns", turns, SERIES[view.theme.name][3])]

@@ -1,0 +1,254 @@
+"""Plots of positions in the layers of a model, and of other counters beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.emergent.published import QUANTITIES, RELATIVE_NORM, STABLE_RANK
+from geometry.models.layer_tables import RESOLVED, LayerTables
+from gui.panels.training.by_snapshot import (
+    NO_TURNS,
+    WIDE,
+    View,
+    norm_lines,
+    plot_by_snapshot,
+    share_lines,
+    turn_lines,
+)
+from gui.plots.spec import Axis, Image, Line, Plot, Rule
+from gui.style.theme import SERIES, format_count, format_percent
+
+if TYPE_CHECKING:
+    from geometry.emergent.record import CounterByLayer, Description
+
+NO_COUNTERS = "no other counter was measured, or positions.json is gone"
+NO_DESCRIPTION = "positions.json is gone or damaged"
+ROOMY = 900
+"""Minimum width with four plots, in pixels."""
+DECOMPOSED = (
+    "share_context", "share_rest", "stable_rank", "rank", "relative_norm", "standard_error",
+)  # fmt: skip
+"""Attributes of :class:`geometry.emergent.layers.LayerPositions` that are plotted."""
+
+
+def layer_plots(view: View) -> list[Plot | Image]:
+    """Return the plots of the chosen page."""
+    pages = {
+        "positions": _position_plots,
+        "decomposition": _decomposition_plots,
+        "counters": _counter_plots,
+    }
+    return pages[view.choices.page](view)
+
+
+def layer_numbers(view: View) -> dict[str, np.ndarray]:
+    """Return what the pages show, by name and layer."""
+    measured, described = view.result.layers, view.result.described
+    if measured is None:
+        return {}
+    found = {name: getattr(measured, name) for name in ("share", "share_noise", "halves_cosine")}
+    if measured.random_share is not None:
+        found["random_share"] = measured.random_share
+    if described is None:
+        return found
+    found |= {name: _by_layer(described, name) for name in DECOMPOSED}
+    for quantity in QUANTITIES:
+        if any(one.quantity == quantity for one in described.published):
+            found[f"published_{quantity.replace(' ', '_')}"] = _published(described, quantity)
+    for one in described.counters:
+        found[f"{one.name}_share"] = one.share
+        found[f"{one.name}_halves_cosine"] = one.halves_cosine
+        found[f"{one.name}_norms_cv"] = one.norms_cv
+        for other, degrees in one.angles.items():
+            found[f"{one.name}_to_{other}_degrees"] = degrees
+    return found
+
+
+def resolved(layers: LayerTables) -> str:
+    """Say in which layers the halves of the texts agree, and how large the noise is."""
+    good = np.flatnonzero(layers.halves_cosine >= RESOLVED)
+    n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
+    where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
+    noise = format_percent(float(layers.share_noise.max()), 2)
+    needed = layers.windows_needed()[np.setdiff1d(np.arange(n), good)]
+    known, more = needed[np.isfinite(needed)], ""
+    if len(known):
+        least, most = (format_count(round(end)) for end in (known.min(), known.max()))
+        more = f" The others need some {least if least == most else f'{least} to {most}'}."
+    return (
+        f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
+        f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "
+        "noise."
+    )
+
+
+def _variance(view: View, layers: LayerTables) -> list[Line]:
+    """Return shares of a token's variance: positions, sampling noise, random weights."""
+    theme = view.theme
+    lines = [
+        Line("pos", layers.share, SERIES[theme.name][0], percent=True),
+        Line("noise", layers.share_noise, theme.muted, percent=True, dashed=True),
+    ]
+    if layers.random_share is not None:
+        random = layers.random_share
+        lines.append(Line("random weights", random, SERIES[theme.name][1], percent=True))
+    return lines
+
+
+def _position_plots(view: View) -> list[Plot | Image]:
+    """Return the share of positions with its floor, and the curve's own measures."""
+    layers = view.result.layers
+    assert layers is not None
+    return [
+        plot_by_snapshot(
+            view, _variance(view, layers),
+            Axis("share of variance", printed="share of a token’s variance"),
+        ),
+        _agreement(view, [Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])]),
+        plot_by_snapshot(
+            view, share_lines(view), Axis("share, R²", printed="share of pos, R²")
+        ),
+        plot_by_snapshot(
+            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), least_width=WIDE
+        ),
+        plot_by_snapshot(
+            view, turn_lines(view), Axis("turns", printed="turns of the helix"),
+            empty=NO_TURNS, least_width=WIDE,
+        ),
+    ]  # fmt: skip
+
+
+def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
+    """Return the cosine of the halves, with the least that counts as resolved."""
+    lowest = min((float(line.values.min()) for line in lines), default=0.0)
+    y = Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0))
+    plot = plot_by_snapshot(view, lines, y, empty=empty)
+    return replace(plot, rules=[*plot.rules, Rule(RESOLVED, "y")])
+
+
+def _decomposition_plots(view: View) -> list[Plot | Image]:
+    """Return shares of variance, ranks, relative norms and errors, as Song and Zhong have them."""
+    return [
+        plot_by_snapshot(
+            view, _shares(view), Axis("share of variance", printed="share of a token’s variance"),
+            empty=NO_DESCRIPTION,
+        ),
+        plot_by_snapshot(view, _ranks(view), Axis("rank", log=True), empty=NO_DESCRIPTION),
+        plot_by_snapshot(view, _relative(view), Axis("relative norm"), empty=NO_DESCRIPTION),
+        plot_by_snapshot(
+            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), least_width=ROOMY
+        ),
+    ]  # fmt: skip
+
+
+def _shares(view: View) -> list[Line]:
+    described, colors = view.result.described, SERIES[view.theme.name]
+    if described is None:
+        return []
+    named = {"pos": "share", "context": "share_context", "rest": "share_rest"}
+    lines = [
+        Line(name, _by_layer(described, key), color, percent=True)
+        for (name, key), color in zip(named.items(), colors, strict=False)
+    ]
+    noise = _by_layer(described, "share_noise")
+    return [*lines, Line("noise", noise, view.theme.muted, percent=True, dashed=True)]
+
+
+def _ranks(view: View) -> list[Line]:
+    described, colors = view.result.described, SERIES[view.theme.name]
+    if described is None:
+        return []
+    return [
+        Line("rank", _by_layer(described, "rank"), colors[1], digits=0),
+        Line(STABLE_RANK, _by_layer(described, "stable_rank"), colors[0]),
+        _published_line(view, described, STABLE_RANK),
+    ]
+
+
+def _relative(view: View) -> list[Line]:
+    described = view.result.described
+    if described is None:
+        return []
+    ours = _by_layer(described, "relative_norm")
+    return [
+        Line("ours", ours, SERIES[view.theme.name][0]),
+        _published_line(view, described, RELATIVE_NORM),
+    ]
+
+
+def _errors(view: View) -> list[Line]:
+    """Return the length of a row's sampling error."""
+    described = view.result.described
+    if described is None:
+        return []
+    errors = _by_layer(described, "standard_error")
+    return [Line("std. error", errors, view.theme.muted, dashed=True)]
+
+
+def _by_layer(described: Description, name: str) -> np.ndarray:
+    return np.array([getattr(layer, name) for layer in described.layers], np.float64)
+
+
+def _published_line(view: View, described: Description, quantity: str) -> Line:
+    values = _published(described, quantity)
+    return Line("published", values, SERIES[view.theme.name][2], dashed=True)
+
+
+def _published(described: Description, quantity: str) -> np.ndarray:
+    """(n_layers,) float64: the published numbers; NaN where there is none."""
+    values = np.full(len(described.layers), np.nan)
+    for one in described.published:
+        if one.quantity == quantity:
+            values[one.layer] = one.published
+    return values
+
+
+def _counter_plots(view: View) -> list[Plot | Image]:
+    """Return shares and agreement of counters by layer, and their angles in the shown layer."""
+    described, history = view.result.described, view.result.history
+    counters = () if described is None else described.counters
+    colors = SERIES[view.theme.name]
+    shares, cosines = [], []
+    for one, color in zip(counters, colors, strict=False):
+        shares.append(Line(one.name, one.share, color, percent=True))
+        cosines.append(Line(one.name, one.halves_cosine, color))
+    plots: list[Plot | Image] = [
+        plot_by_snapshot(
+            view, shares, Axis("share of variance", printed="share of a token’s variance"),
+            empty=NO_COUNTERS,
+        ),
+        _agreement(view, cosines, NO_COUNTERS),
+    ]  # fmt: skip
+    if len(counters) > 1:
+        at = view.choices.snapshot
+        layer = history.shown if at is None or at >= history.n_snapshots else at
+        plots.append(_angles(counters, layer))
+    return plots
+
+
+def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
+    """Return the matrix of smallest principal angles between counters in a layer."""
+    names = [one.name for one in counters]
+    values = np.array(
+        [[one.angles[name][layer] if name in one.angles else 0.0 for name in names]
+         for one in counters]
+    )  # fmt: skip
+
+    def hover(row: int, column: int) -> str:
+        if row == column:
+            return names[row]
+        low, high = counters[row].chance[names[column]]
+        return (
+            f"{names[row]} and {names[column]}: {values[row, column]:.0f}° in layer {layer}; "
+            f"random directions {low:.0f}–{high:.0f}°"
+        )
+
+    axis = Axis("counter", whole=True)
+    return Image(
+        "Smallest angles between counters", axis, axis, values, "viridis", (0.0, 90.0),
+        hover=hover, unit="degrees",
+    )  # fmt: skip
