@@ -98,11 +98,11 @@ def run_python() -> Callable[[str], str]:
     return run
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _random_curves_are_measured_once() -> Iterator[None]:
-    """Remember the claims' quantities of each random curve for the tests of a module.
+    """Remember the claims' quantities of each random curve: numbers, by the curve's content.
 
-    Many ask for the ledger of the same few tables, whose random curves are always the same;
+    Many tests ask for the ledger of the same few tables, whose random curves are always the same;
     measuring them takes seconds each time.
     """
     measure, measured = claim_nulls._measure, {}
