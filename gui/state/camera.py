@@ -9,6 +9,11 @@ import numpy as np
 
 from geometry.evidence.turning_share import FEWEST, balanced_turning, ramp, turn_counts
 
+ROUND_DEGREES, ROUND_STEP = 60.0, 5
+"""Degrees over which a turn once around moves away from the curve, and at its end back; degrees
+between the views that it is prepared for."""
+ROUND_SLACK = 1.02
+"""Factor by which a curve may be larger on the screen during such a turn, into its margin."""
 VIEW_ANGLE = 30.0
 """Vertical field of view of the perspective camera, in degrees."""
 MARGIN = 1.15
@@ -265,17 +270,69 @@ def fitted(
     low, high = points.min(axis=0), points.max(axis=0)
     x, y, z = axes @ (points - (low + high) / 2).T
     smallest = 1e-6 * max(1.0, float(np.abs(points).max()))
-    half = np.tan(np.radians(VIEW_ANGLE / 2))
-    sides = (
-        _Side(x, z, half * aspect, 1 - 2 * margins.left, 1 - 2 * margins.right),
-        _Side(y, z, half, 1 - 2 * margins.bottom, 1 - 2 * margins.top),
-    )
+    sides = _sides(x, y, z, aspect, margins)
     nearest = float(z.max()) + CLOSEST * float(np.ptp(z)) + smallest
     distance = max(*(side.nearest for side in sides), nearest)
     a, b = (side.middle(distance) for side in sides)
     scale = max(sides[0].half(a) / aspect, sides[1].half(b), smallest)
     focal = (low + high) / 2 + np.array([a, b, 0.0]) @ axes
     return CameraPose(focal + distance * direction, focal, up, scale)
+
+
+def _sides(
+    x: np.ndarray, y: np.ndarray, z: np.ndarray, aspect: float, margins: Margins
+) -> tuple[_Side, _Side]:
+    """Return where the camera may be, to the right and upwards."""
+    half = np.tan(np.radians(VIEW_ANGLE / 2))
+    return (
+        _Side(x, z, half * aspect, 1 - 2 * margins.left, 1 - 2 * margins.right),
+        _Side(y, z, half, 1 - 2 * margins.bottom, 1 - 2 * margins.top),
+    )
+
+
+def away(degrees: float) -> float:
+    """Return how far a turn once around has moved away at an angle, from 0 at its ends to 1."""
+    from_ends = min(degrees, 360 - degrees)
+    return float(np.sin(np.pi / 2 * np.clip(from_ends / ROUND_DEGREES, 0, 1)))
+
+
+def farther_around(
+    points: np.ndarray, pose: CameraPose, aspect: float, margins: Margins, *, parallel: bool
+) -> float:
+    """Return the share of its distance by which a turn once around has to move away.
+
+    A curve that is longer than wide comes near when its end turns to the viewer.
+
+    Parameters
+    ----------
+    points, aspect, margins
+        As for :func:`fitted`.
+    pose
+        Of the camera, which turns around its focal point and upward direction.
+    parallel
+        Whether the view is parallel: then the share of its height.
+
+    Returns
+    -------
+    float
+        At least 0. Multiplied by :func:`away`, it keeps in view what the pose has in view.
+    """
+    way = pose.position - pose.focal_point
+    distance = float(np.linalg.norm(way))
+    right = np.cross(pose.up, way / distance)
+    ahead = np.cross(right, pose.up)
+    x, y, z = np.array([right, pose.up, ahead]) @ (points - pose.focal_point).T
+    most = 0.0
+    for degrees in range(ROUND_STEP, 360, ROUND_STEP):
+        cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        sides = _sides(cosine * x - sine * z, y, sine * x + cosine * z, aspect, margins)
+        if parallel:
+            needed = max(sides[0].half(0) / aspect, sides[1].half(0)) / ROUND_SLACK
+            needed /= pose.parallel_scale
+        else:
+            needed = max(side.straight(ROUND_SLACK) for side in sides) / distance
+        most = max(most, (needed - 1) / away(degrees))
+    return most
 
 
 class _Side:
@@ -297,7 +354,7 @@ class _Side:
         self, x: np.ndarray, z: np.ndarray, slope: float, lower: float, upper: float
     ) -> None:
         self._x, self._shares = x, (lower, upper)
-        self._lower, self._upper = slope * lower, slope * upper
+        self._z, self._lower, self._upper = z, slope * lower, slope * upper
         self._ends = float((self._lower * z - x).max()), float((x + self._upper * z).max())
         even = min(self._lower, self._upper)
         self._even = (float((x + even * z).max()) - float((even * z - x).max())) / 2
@@ -307,6 +364,13 @@ class _Side:
         """Return the a nearest to the points' middle at a distance."""
         least, most = self._ends[1] - self._upper * distance, self._lower * distance - self._ends[0]
         return (least + most) / 2 if least >= most else min(max(self._even, least), most)
+
+    def straight(self, slack: float) -> float:
+        """Return the least distance of a camera at a = 0, if more of the view may be filled."""
+        return max(
+            float((self._z + self._x / (slack * self._upper)).max()),
+            float((self._z - self._x / (slack * self._lower)).max()),
+        )
 
     def half(self, a: float) -> float:
         """Return half the extent of a parallel view around a."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEasingCurve, QObject, QTimer, QVariantAnimation
 
-from gui.state.camera import CameraPose
+from gui.state.camera import CameraPose, away
 from gui.viewport.antialiasing import Antialiasing
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CameraMoves:
         self._round.setEasingCurve(QEasingCurve.Type.InOutSine)
         self._round.valueChanged.connect(self._on_round)
         self._round.finished.connect(antialiasing.rest)
-        self._turned = 0.0
+        self._turned = self._farther = 0.0
 
     @property
     def easing(self) -> bool:
@@ -84,10 +84,13 @@ class CameraMoves:
         self._ease.stop()
         self._round.stop()
 
-    def go_round(self) -> None:
-        """Turn slowly once around the screen's up direction, back to the current pose."""
+    def go_round(self, farther: float) -> None:
+        """Turn slowly once around the screen's up direction, back to the current pose.
+
+        On the way the camera is farther away by up to a share of its distance.
+        """
         self.halt()
-        self._turned = 0.0
+        self._turned, self._farther = 0.0, farther
         self._antialiasing.move()
         self._round.start()
 
@@ -114,7 +117,11 @@ class CameraMoves:
         self._interactor.update()
 
     def _on_round(self, degrees: float) -> None:
-        self._interactor.camera.Azimuth(degrees - self._turned)
+        camera = self._interactor.camera
+        before, now = (1 + self._farther * away(angle) for angle in (self._turned, degrees))
+        camera.Azimuth(degrees - self._turned)
+        camera.Dolly(before / now)
+        camera.SetParallelScale(camera.GetParallelScale() * now / before)
         self._turned = degrees
         self._interactor.update()
 

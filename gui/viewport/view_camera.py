@@ -16,6 +16,7 @@ from gui.state.camera import (
     CameraPose,
     Outlook,
     Place,
+    farther_around,
     framed,
     resized,
     view_axes,
@@ -186,8 +187,15 @@ class ViewCamera(QObject):
     def go_round(self) -> None:
         """Turn slowly once around the curve, where widgets may be animated."""
         style = self._interactor.style()
-        if style.styleHint(QStyle.StyleHint.SH_Widget_Animate, None, self._interactor):
-            self._moves.go_round()
+        animated = style.styleHint(QStyle.StyleHint.SH_Widget_Animate, None, self._interactor)
+        if self._scene.state is None or not animated:
+            return
+        points, _ = self._at_rest()
+        margins = self._scene.margins(self._pixels(self._interactor.size()))
+        parallel = bool(self._interactor.camera.GetParallelProjection())
+        self._moves.go_round(
+            farther_around(points, self._pose, self._aspect, margins, parallel=parallel)
+        )
 
     def end_round(self) -> bool:
         """Stop the turn of :meth:`go_round`; return whether there was one."""

@@ -1,6 +1,7 @@
 """Camera poses: the curve is in sight from everywhere, and moves have no jump."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,13 +14,18 @@ from gui.scene.picking import Projection
 from gui.state.camera import (
     AXES,
     CLOSEST,
+    EVEN_MARGINS,
     MARGIN,
     RING_TILT,
+    ROUND_SLACK,
+    ROUND_STEP,
     TILT,
     VIEW_ANGLE,
     VIEWS,
     CameraPose,
     Outlook,
+    away,
+    farther_around,
     fitted,
     framed,
     resized,
@@ -71,6 +77,42 @@ def test_every_view_has_all_points_in_sight(view, aspect, parallel, seed):
     if view in AXES:  # its axes are those that are shown
         np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), AXES[view][0], atol=1e-6)
         np.testing.assert_allclose(turn.T @ pose.up, AXES[view][1], atol=1e-9)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@given(aspect=st.sampled_from(ASPECTS), seed=SEEDS)
+def test_a_turn_once_around_keeps_all_in_sight(parallel, aspect, seed):
+    points, turn = cloud(seed), ortho_group.rvs(3, random_state=seed)
+    start = fitted(points, turn[0], turn[1], aspect)
+    farther = farther_around(points, start, aspect, EVEN_MARGINS, parallel=parallel)
+    assert farther >= 0
+    reach = []
+    for degrees in range(0, 361, ROUND_STEP):
+        camera, back = camera_at(start, parallel=parallel), 1 + farther * away(degrees)
+        camera.Azimuth(degrees)
+        camera.Dolly(1 / back)
+        pose = replace(CameraPose.of(camera), parallel_scale=start.parallel_scale * back)
+        reach.append(np.abs(on_screen(points, pose, aspect, parallel=parallel)).max())
+    assert max(reach) * MARGIN < 1.001 * ROUND_SLACK
+    # It goes no farther than it has to: somewhere the margin is used up.
+    assert farther == 0 or max(reach) * MARGIN > 0.999 * ROUND_SLACK
+
+
+def test_a_long_coil_needs_room_when_its_end_turns_to_the_viewer_and_a_ball_none():
+    (long, _), ball = coil(6, 2.0, 1), np.random.default_rng(0).normal(size=(900, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    needed = []
+    for points in (long, ball):
+        start = fitted(points, *side_on(points), 1.5)
+        needed.append(farther_around(points, start, 1.5, EVEN_MARGINS, parallel=False))
+    assert needed[0] > 0.1
+    assert needed[1] == 0
+
+
+def test_a_turn_goes_away_at_first_and_comes_back():
+    assert [away(degrees) for degrees in (0, 60, 180, 300, 360)] == [0, 1, 1, 1, 0]
+    assert away(20) == pytest.approx(0.5)
+    assert away(340) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
