@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from gui.panels.training.by_snapshot import places_of
 from gui.panels.training.player import Player
-from gui.panels.training.spec import places_of
 from gui.plots.qt_painter import PaintedPlot
 from gui.plots.spec import Curve, Line
 from gui.window.arrangement.result_docks import carry_out
