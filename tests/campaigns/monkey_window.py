@@ -45,8 +45,9 @@ from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands
 
-DUMP_S = 20.0
-"""After this time in one gesture, what all threads do is written down."""
+STILL_S, ARMED_S = 1.5, 0.5
+"""After this time without an event, what all threads do is written down, also while one of them
+holds the interpreter's lock; and how often the time is set back."""
 PATIENCE_S = 90.0
 """How long jobs may go on after everything was given up, on a machine with other work."""
 HARMLESS = (
@@ -85,9 +86,10 @@ def _pages_read() -> int:
 class Watch(QObject):
     """What must not happen while a gesture is made, and how long the event loop stood still."""
 
-    def __init__(self, printed: Path) -> None:
+    def __init__(self, printed: Path, dumped: TextIO) -> None:
         super().__init__()
         self.faults: list[str] = []
+        self._dumped, self._armed_at = dumped, 0.0
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
         self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
         self.longest_s = self._worked_from_s = 0.0
@@ -118,6 +120,9 @@ class Watch(QObject):
     def begin(self) -> None:
         """Begin to measure a gesture."""
         self.faults.clear()
+        self._dumped.seek(0)
+        self._dumped.truncate()
+        self._armed_at = 0.0
         self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
         self.longest_s = 0.0
         self._worked_from_s, self._read_from = time.thread_time(), _pages_read()
@@ -138,10 +143,14 @@ class Watch(QObject):
         without = (now - self._beat_at) - (delayed_s - self._delayed_s)
         self.longest_s = max(self.longest_s, without)
         self._beat_at, self._delayed_s = now, delayed_s
+        if now - self._armed_at > ARMED_S:
+            self._armed_at = now
+            faulthandler.dump_traceback_later(STILL_S, repeat=True, file=self._dumped)
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
         self.beat()
+        faulthandler.cancel_dump_traceback_later()
         sys.stderr.flush()
         lines = self._new_lines(self._printed, "_printed_to")
         if bad := [line for line in lines if line.strip() and not _is_harmless(line)]:
@@ -187,7 +196,11 @@ def _print() -> None:
     os.write(2, b"ERROR: provoked by a library\n")
 
 
-PROVOKED = {"exception": _raise, "warning": _warn, "print": _print}
+def _stand_still() -> None:
+    time.sleep(1.2 * STILL_S)
+
+
+PROVOKED = {"exception": _raise, "warning": _warn, "print": _print, "freeze": _stand_still}
 """Faults on order, to see that they are seen."""
 
 
@@ -204,14 +217,14 @@ class Child:
     def __init__(self, folder: Path, journal: TextIO, dumped: TextIO, begun: bool) -> None:
         start_log()
         logging.captureWarnings(True)
-        self._dumped, self._kinds = dumped, folder / KINDS
+        self._kinds = folder / KINDS
         self._qt = prepare_qt()
         self._qt.setQuitOnLastWindowClosed(False)
         QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
         self._links = Links()
         for scheme in ("http", "https", "file", "mailto"):
             QDesktopServices.setUrlHandler(scheme, self._links, "take")
-        self.watch = Watch(folder / PRINTED)
+        self.watch = Watch(folder / PRINTED, dumped)
         settings = Settings(settings_path())
         # A second window begins with what the first one left behind.
         self.application = Application(
@@ -228,7 +241,6 @@ class Child:
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         """Do what is ordered, and return its outcome."""
         self.watch.begin()
-        faulthandler.dump_traceback_later(DUMP_S, file=self._dumped)
         start = time.perf_counter()
         outcome: dict[str, Any] = {}
         name = "close"
@@ -247,7 +259,6 @@ class Child:
         # What a gesture sets off is seen only after it, and with some others on top of it.
         for _ in self._for_a_while(order.get("pause_s", 0.0)):
             pass
-        faulthandler.cancel_dump_traceback_later()
         outcome["faults"] = self.watch.end()
         outcome["longest_s"], outcome["worked_s"] = self.watch.longest_s, self.watch.worked_s
         outcome["pages_read"] = self.watch.pages_read

@@ -26,6 +26,9 @@ def test_gestures_at_random_break_nothing_and_what_breaks_is_seen(tmp_path: Path
             with pytest.raises(Fault, match="provoked") as seen:
                 windows.provoke(provoked)
             assert seen.value.kind == kind
+        windows.provoke("freeze")
+        (dumped,) = tmp_path.glob("*/faulthandler.txt")
+        assert "_stand_still" in dumped.read_text("utf-8")
         windows.kill()
         crashed = attack(windows.case, seed=15, first=60, cases=1)
         ((number, what),) = crashed.faults
