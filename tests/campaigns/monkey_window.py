@@ -122,8 +122,8 @@ class Watch(QObject):
         self.faults.clear()
         self._dumped.seek(0)
         self._dumped.truncate()
-        self._armed_at = 0.0
         self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
+        self._arm()
         self.longest_s = 0.0
         self._worked_from_s, self._read_from = time.thread_time(), _pages_read()
 
@@ -144,8 +144,11 @@ class Watch(QObject):
         self.longest_s = max(self.longest_s, without)
         self._beat_at, self._delayed_s = now, delayed_s
         if now - self._armed_at > ARMED_S:
-            self._armed_at = now
-            faulthandler.dump_traceback_later(STILL_S, repeat=True, file=self._dumped)
+            self._arm()
+
+    def _arm(self) -> None:
+        self._armed_at = time.perf_counter()
+        faulthandler.dump_traceback_later(STILL_S, repeat=True, file=self._dumped)
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
