@@ -95,7 +95,8 @@ class Application(QObject):
         self.ready.connect(self._unsaved.keep_restored)
         if greets:
             self.ready.connect(self.window.viewport.camera.go_round)
-        self.window.set_theme(self.theme, settings.theme)
+        self.window.set_theme(self.theme)
+        self.window.check_theme(settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self._beside = beside
@@ -222,9 +223,12 @@ class Application(QObject):
         self._dress_anew()
 
     def _dress_anew(self) -> None:
-        self.theme = self._theme()
-        dress(self._qt, self.theme)
-        self.window.set_theme(self.theme, self.settings.theme)
+        theme = self._theme()
+        if theme != self.theme:
+            self.theme = theme
+            dress(self._qt, theme)
+            self.window.set_theme(theme)
+        self.window.check_theme(self.settings.theme)
 
     def close(self) -> None:
         """Close the window and stop all work; idempotent."""

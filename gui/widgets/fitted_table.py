@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -51,6 +51,9 @@ class FittedTable(QTableView):
         self._room = room
         self._least = {column: width * GRID for column, width in widths.items()}
         self._needed: dict[int, int] = {}
+        # A theme changes style and font one after the other, and each row is asked for its texts.
+        self._later = QTimer(self, interval=0, singleShot=True)
+        self._later.timeout.connect(self._fit_anew)
         rows.setParent(self)
         self.setModel(rows)
         self.setAccessibleName(name)
@@ -82,7 +85,7 @@ class FittedTable(QTableView):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._fit_anew()
+            self._later.start()
 
     def _fit_anew(self) -> None:
         """Fit the columns to other texts or fonts; a resize keeps what the texts need."""

@@ -159,8 +159,8 @@ class MainWindow(HostWindow):
         self.restoreState(state)
         self.toolbar.setHidden(hidden)
 
-    def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
-        """Set the colours, and check the theme in the menu."""
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours, and what depends on the size of text."""
         self.theme = theme
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
@@ -168,6 +168,9 @@ class MainWindow(HostWindow):
         for panel in self._themed():
             panel.set_theme(theme)
         self._set_minimum_widths()
+
+    def check_theme(self, choice: ThemeChoice) -> None:
+        """Check the theme that was chosen in the menu."""
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
 from gui.style.theme import THEMES
@@ -208,6 +209,19 @@ def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, q
         assert application.settings.theme == choice
         grabbed = window.panels["inspector"].grab().toImage().pixelColor(3, 3).name()
         assert grabbed == theme.panel
+
+
+def test_the_theme_that_is_there_is_not_applied_again(application, monkeypatch, qapp):
+    applied = []
+    monkeypatch.setattr(application_module, "dress", lambda _, theme: applied.append(theme.name))
+    checked = application.window.commands.by_name
+    application.choose_theme("light")  # as the system's
+    assert not applied
+    assert checked["theme_light"].isChecked()
+    assert not checked["theme_system"].isChecked()
+    application.choose_theme("dark")
+    application.choose_text_size(application.settings.text_size)
+    assert applied == ["dark"]
 
 
 def test_an_uncaught_error_is_a_notice_and_a_log(application, caplog):
