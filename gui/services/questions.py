@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from geometry.checkpoints.memo import Memo
@@ -102,18 +102,21 @@ class ProgressThrottle:
     """Passes on progress at most every :data:`TELL_S` seconds.
 
     Otherwise a loop that reports each iteration would fill the GUI thread's queue faster than it is
-    read.
+    read. Each report has the latest partial result, since the one that brought it may be left out.
     """
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell, self._next = tell, 0.0
+        self._so_far: object = None
 
     def __call__(self, progress: Progress) -> None:
         """Report progress, unless some was reported just before."""
+        if progress.so_far is not None:
+            self._so_far = progress.so_far
         now = time.monotonic()
         if now >= self._next:
             self._next = now + TELL_S
-            self._tell(progress)
+            self._tell(replace(progress, so_far=self._so_far))
 
 
 R = TypeVar("R")

@@ -86,7 +86,7 @@ class Jobs(Protocol):
         function
             The work, on another thread. Called without arguments, or with ``tell`` if there is an
             ``on_progress``: ``tell(progress)`` calls that on the GUI thread, before the result,
-            unless the job has been cancelled.
+            unless the job has been cancelled, or has told something newer meanwhile.
         on_result, on_error
             Called with its result or its exception.
         on_slow

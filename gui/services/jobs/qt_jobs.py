@@ -68,6 +68,8 @@ class QtJobs(QObject):
         self._gates: dict[str, Gate] = {}
         self._held: set[tuple[str, int]] = set()
         self._latest: dict[str, Future[None]] = {}
+        # Progress that has not been delivered yet: of each slot only the newest is.
+        self._news: dict[str, _Message] = {}
         self._finishing: set[str] = set()
         self._open, self._closing = True, False
         self._telling = threading.Lock()
@@ -98,7 +100,10 @@ class QtJobs(QObject):
             heard = on_progress
 
             def tell(progress: P) -> None:
-                self._send(self._told, _Message(slot, generation, partial(heard, progress)))
+                message = _Message(slot, generation, partial(heard, progress))
+                if self._generations[slot] == generation:
+                    self._news[slot] = message
+                    self._send(self._told, message)
 
             function = partial(function, tell)
 
@@ -201,6 +206,7 @@ class QtJobs(QObject):
         self._generations[slot] = self._generations.get(slot, 0) + 1
         self._finishing.discard(slot)
         self._latest.pop(slot, None)
+        self._news.pop(slot, None)
         timer = self._slow.pop(slot, None)
         if timer is not None:
             timer.stop()
@@ -208,8 +214,10 @@ class QtJobs(QObject):
 
     @Slot(object)
     def _on_told(self, message: _Message) -> None:
-        if self._generations[message.slot] == message.generation:
-            message.deliver()
+        if self._news.get(message.slot) is message:
+            del self._news[message.slot]
+            if self._generations[message.slot] == message.generation:
+                message.deliver()
 
     @Slot(object)
     def _on_finished(self, message: _Message) -> None:

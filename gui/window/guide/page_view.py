@@ -114,6 +114,8 @@ class GuidePage(QTextBrowser):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours, and the sizes of texts."""
         self._theme = theme
+        if not self.isVisible():
+            self._page = None  # written anew when it is shown
         if self._page is None:
             return
         number, below = self._place()

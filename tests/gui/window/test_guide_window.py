@@ -195,6 +195,18 @@ def test_another_theme_keeps_the_place(shown):
     assert LIGHT.text not in shown.page.toHtml()
 
 
+def test_a_hidden_page_has_another_theme_once_it_is_shown(shown):
+    shown.go("panels.md#kernels")
+    shown.hide()
+    shown.set_theme(DARK)
+    assert LIGHT.text in shown.page.toHtml()
+    shown.show()
+    shown.go("panels.md#kernels")
+    assert first_block(shown) == "Kernels"
+    assert DARK.text in shown.page.toHtml()
+    assert LIGHT.text not in shown.page.toHtml()
+
+
 # ---- in the application ---------------------------------------------------------------------
 
 

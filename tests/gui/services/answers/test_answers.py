@@ -409,6 +409,16 @@ def test_progress_is_passed_on_now_and_then(monkeypatch):
     assert told == [0.1, 0.4]
 
 
+def test_a_partial_result_is_passed_on_with_the_next_progress(monkeypatch):
+    now, told = [100.0], []
+    monkeypatch.setattr("gui.services.questions.time.monotonic", lambda: now[0])
+    tell = ProgressThrottle(lambda progress: told.append(progress.so_far))
+    for so_far, later in ((None, 0.0), ("some", 0.01), (None, 1.0), ("more", 1.0), (None, 1.0)):
+        now[0] += later
+        tell(Progress(0.5, "", so_far))
+    assert told == [None, "some", "more", "more"]
+
+
 def test_resolve_answers_either_kind_and_check_ends_the_work_between_two_steps(model):
     def check() -> None:
         if len(ANSWERED) == 2:

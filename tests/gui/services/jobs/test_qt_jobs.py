@@ -1,5 +1,6 @@
 """Background jobs on real threads, delivered on the GUI thread."""
 
+import queue
 import threading
 
 import pytest
@@ -295,20 +296,39 @@ def stoppable(jobs, slot, on_result=lambda _: None, on_error=unexpected, **more)
 
 
 def test_progress_is_told_in_order_on_the_gui_thread_and_before_the_result(qtbot, jobs):
-    heard = []
+    heard, turns = [], queue.SimpleQueue()
 
     def work(tell):
         for i in range(50):
             tell(i)
+            turns.get(timeout=10)
         return "done"
 
     def hear(what):
         heard.append((what, QThread.isMainThread()))
+        turns.put(what)
 
     jobs.start("a", work, hear, unexpected, on_progress=hear)
     assert heard == []
     qtbot.waitUntil(lambda: ("done", True) in heard)
     assert heard == [(what, True) for what in (*range(50), "done")]
+
+
+def test_of_progress_that_was_waiting_only_the_newest_is_told(qtbot, jobs):
+    heard, told = {"a": [], "b": []}, threading.Barrier(3)
+
+    def work(tell):
+        for i in range(50):
+            tell(i)
+        told.wait(10)
+        return "done"
+
+    for slot, hear in heard.items():
+        jobs.start(slot, work, hear.append, unexpected, on_progress=hear.append)
+    told.wait(10)  # meanwhile no event is handled
+    qtbot.waitUntil(lambda: all("done" in one for one in heard.values()))
+    assert heard == {"a": [49, "done"], "b": [49, "done"]}
+    assert not jobs._news
 
 
 def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
