@@ -175,7 +175,7 @@ def _relative(view: View) -> list[Line]:
         return []
     ours = _by_layer(described, "relative_norm")
     return [
-        Line("ours", ours, SERIES[view.theme.name][0]),
+        Line(RELATIVE_NORM, ours, SERIES[view.theme.name][0]),
         _published_line(view, described, RELATIVE_NORM),
     ]
 
