@@ -66,6 +66,7 @@ def picture_guide(qt: Any, gpt2: str, minilm: str, folder: Path) -> None:
         picture_grid(application, (minilm, SAMPLE, *BESIDE), folder)
         picture_laid_over(application, folder / "laid-over.png")
     picture_layers(qt, minilm, folder / "layers.png")
+    picture_effects(qt, folder / "effects.png")
     film = folder / "turntable.gif"
     export_turntable(open_source(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
 
@@ -79,6 +80,19 @@ def picture_layers(qt: Any, source: str, path: Path) -> None:
             application.window.bring("training")
             settle(application)
             picture_window(application, path)
+
+
+def picture_effects(qt: Any, path: Path) -> None:
+    """Picture the fitted helix in place of the bundled model's positions, and what that costs."""
+    with opened(qt, SAMPLE) as application:
+        application.window.bring("effects")
+        settle(application)
+        panel = application.window.panels["effects"]
+        QTest.mouseClick(panel.content.measure, LEFT)
+        settle(application)
+        panel.configure(change="fitted helix")
+        settle(application)
+        picture_window(application, path)
 
 
 def picture_palette(application: Application, path: Path) -> None:

@@ -45,9 +45,8 @@ from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
 from tests.campaigns.monkey_hands import Hands
 
-STILL_S, ARMED_S = 1.5, 0.5
-"""After this time without an event, what all threads do is written down, also while one of them
-holds the interpreter's lock; and how often the time is set back."""
+STILL_S, LOOK_S = 1.5, 0.25
+"""After this time without an event, what all threads do is written down; how often it is looked."""
 PATIENCE_S = 90.0
 """How long jobs may go on after everything was given up, on a machine with other work."""
 HARMLESS = (
@@ -89,7 +88,7 @@ class Watch(QObject):
     def __init__(self, printed: Path, dumped: TextIO) -> None:
         super().__init__()
         self.faults: list[str] = []
-        self._dumped, self._armed_at = dumped, 0.0
+        self._dumped, self._watching = dumped, False
         self._printed, self._printed_to, self._logged_to = printed, 0, 0
         self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
         self.longest_s = self._worked_from_s = 0.0
@@ -98,6 +97,7 @@ class Watch(QObject):
         self._beats.setTimerType(Qt.TimerType.PreciseTimer)
         self._beats.timeout.connect(self.beat)
         self._beats.start()
+        threading.Thread(target=self._look_on, daemon=True).start()
         threading.excepthook = lambda args: self._raised("a thread", args.exc_value)
         sys.unraisablehook = lambda args: self._raised("a destructor", args.exc_value)
         qInstallMessageHandler(self._on_qt_message)
@@ -123,7 +123,7 @@ class Watch(QObject):
         self._dumped.seek(0)
         self._dumped.truncate()
         self._beat_at, self._delayed_s = time.perf_counter(), _delayed_s()
-        self._arm()
+        self._watching = True
         self.longest_s = 0.0
         self._worked_from_s, self._read_from = time.thread_time(), _pages_read()
 
@@ -143,17 +143,28 @@ class Watch(QObject):
         without = (now - self._beat_at) - (delayed_s - self._delayed_s)
         self.longest_s = max(self.longest_s, without)
         self._beat_at, self._delayed_s = now, delayed_s
-        if now - self._armed_at > ARMED_S:
-            self._arm()
 
-    def _arm(self) -> None:
-        self._armed_at = time.perf_counter()
-        faulthandler.dump_traceback_later(STILL_S, repeat=True, file=self._dumped)
+    def _look_on(self) -> None:
+        """Write down, once for each time that the event loop stands still, what all threads do.
+
+        By a thread and not by faulthandler, which reads the frames of threads as they run, and
+        crashed.
+        """
+        written_at = 0.0
+        while True:
+            time.sleep(LOOK_S)
+            at, still_s = self._beat_at, time.perf_counter() - self._beat_at
+            if self._watching and at != written_at and still_s > STILL_S:
+                written_at = at
+                print(f"no event for {still_s:.1f} s", file=self._dumped)
+                for frame in sys._current_frames().values():
+                    print(*traceback.format_stack(frame), file=self._dumped)
+                self._dumped.flush()
 
     def end(self) -> list[str]:
         """Return the faults since the beginning."""
         self.beat()
-        faulthandler.cancel_dump_traceback_later()
+        self._watching = False
         sys.stderr.flush()
         lines = self._new_lines(self._printed, "_printed_to")
         if bad := [line for line in lines if line.strip() and not _is_harmless(line)]:
