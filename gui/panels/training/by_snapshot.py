@@ -44,7 +44,7 @@ class Choices:
     by_layer
         Whether the open model's snapshots are layers.
     page
-        What is shown of layers: positions, what else their variance is, or other counters.
+        What is shown of layers: pos, the decomposition of the residual stream, or other counters.
     """
 
     third: Literal["turns", "loss", "sparsity"] = "turns"

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.published import QUANTITIES, RELATIVE_NORM, STABLE_RANK
+from geometry.emergent.published import (
+    CONDITIONS,
+    QUANTITIES,
+    RELATIVE_NORM,
+    SOURCE,
+    STABLE_RANK,
+)
 from geometry.models.layer_tables import RESOLVED, LayerTables
 from gui.panels.training.by_snapshot import (
     NO_TURNS,
@@ -66,6 +72,14 @@ def layer_numbers(view: View) -> dict[str, np.ndarray]:
         for other, degrees in one.angles.items():
             found[f"{one.name}_to_{other}_degrees"] = degrees
     return found
+
+
+def published_source(view: View) -> str:
+    """Return where the published numbers on the page come from; "" if there are none."""
+    described = view.result.described
+    if view.choices.page != "decomposition" or described is None or not described.published:
+        return ""
+    return f"published: {SOURCE}; {CONDITIONS}"
 
 
 def resolved(layers: LayerTables) -> str:

@@ -26,7 +26,7 @@ from gui.panels.training.by_snapshot import (
     share_lines,
     turn_lines,
 )
-from gui.panels.training.layers import layer_numbers, layer_plots, resolved
+from gui.panels.training.layers import layer_numbers, layer_plots, published_source, resolved
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Image, Line, Plot
 from gui.services.snippets import opening
@@ -208,10 +208,11 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         first, last = timeline.positions
         if view.result.layers is not None:
             windows = format_count(int(view.result.layers.windows.sum()))
-            return (
+            said = (
                 f"{titled(view.model)} · layers 0–{history.n_snapshots - 1} · positions "
                 f"{first}–{last} · from {windows} windows of text"
             )
+            return " · ".join(filter(None, (said, published_source(view))))
         steps = f"{format_count(int(history.steps[0]))}–{format_count(int(history.steps[-1]))}"
         top3 = format_percent(float(timeline.top3[-1]))
         return (

@@ -172,6 +172,10 @@ def test_published_numbers_are_points_of_the_layers_that_have_them(inside, wait_
     ]  # fmt: skip
     assert "published" in [reading.name for reading in ranks.readings]
     assert "published" not in [reading.name for reading in relative.readings]
+    assert panel.spec.caption(view).endswith(
+        "published: Song and Zhong, arXiv:2310.04861; OpenWebText, windows of 512 tokens, "
+        "position 0 left out"
+    )
     numbers = panel.spec.numbers(view)
     np.testing.assert_array_equal(numbers["published_stable_rank"], [2.05, np.nan, 1.91])
     assert "published_relative_norm" not in numbers
