@@ -82,6 +82,21 @@ def _pages_read() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
 
+def _stacks() -> list[list[str]]:
+    """Return what each thread does, the innermost call first.
+
+    As long as a frame is held, so are its painters; so none is, once another thread may go on.
+    """
+    found = []
+    for frame in sys._current_frames().values():
+        calls = []
+        while frame is not None:
+            calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            frame = frame.f_back
+        found.append(calls)
+    return [[f"{file}:{line} {name}" for file, line, name in calls] for calls in found]
+
+
 class Watch(QObject):
     """What must not happen while a gesture is made, and how long the event loop stood still."""
 
@@ -157,8 +172,9 @@ class Watch(QObject):
             if self._watching and at != written_at and still_s > STILL_S:
                 written_at = at
                 print(f"no event for {still_s:.1f} s", file=self._dumped)
-                for frame in sys._current_frames().values():
-                    print(*traceback.format_stack(frame), file=self._dumped)
+                for stack in _stacks():
+                    print(*(f"  {line}" for line in stack), sep="\n", file=self._dumped)
+                    print(file=self._dumped)
                 self._dumped.flush()
 
     def end(self) -> list[str]:
