@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.commands.qt_start import dress, theme_of
 from gui.services.controller import Controller
+from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
 from gui.state.values import Notice
@@ -226,8 +227,9 @@ class Application(QObject):
         theme = self._theme()
         if theme != self.theme:
             self.theme = theme
-            dress(self._qt, theme)
-            self.window.set_theme(theme)
+            with gui_first():
+                dress(self._qt, theme)
+                self.window.set_theme(theme)
         self.window.check_theme(self.settings.theme)
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 from geometry.checkpoints.memo import Memo
 from geometry.models.model import Matrix, PositionalModel
 from geometry.models.residual_stream import ResidualStream, Subject
+from gui.services.jobs.jobs import gui_first
 
 if TYPE_CHECKING:
     from geometry.claims.measured_model import MeasuredModel
@@ -79,7 +80,8 @@ class QuestionContext:
             self._tell(Progress(fraction, message, so_far))
 
     def check(self) -> None:
-        """Raise when the answer is cancelled, so that the work ends."""
+        """Raise when the answer is cancelled, and make way for long work on the GUI thread."""
+        gui_first.make_way()
         if self._check is not None:
             self._check()
 

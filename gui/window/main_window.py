@@ -14,6 +14,7 @@ from PySide6.QtCore import QByteArray, QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
+from gui.services.jobs.jobs import gui_first
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme, ThemeChoice
 from gui.window.actions import is_typing
@@ -156,7 +157,8 @@ class MainWindow(HostWindow):
 
     def restore_docks(self, state: QByteArray) -> None:
         hidden = self.toolbar.isHidden()
-        self.restoreState(state)
+        with gui_first():
+            self.restoreState(state)
         self.toolbar.setHidden(hidden)
 
     def set_theme(self, theme: Theme) -> None:

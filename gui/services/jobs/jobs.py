@@ -25,6 +25,41 @@ OnError = Callable[[Exception, str], None]
 """Called with an error and a description of what failed."""
 
 
+YIELD_S = 0.05
+"""Longest wait of a job for the GUI thread at one place: it may hold what that needs."""
+
+
+class GuiFirst:
+    """Lets jobs make way for long work on the GUI thread, such as a change of theme.
+
+    Both need the interpreter's lock, which is one for the whole process. Qt calls Python for
+    thousands of widgets then, and each call would wait for a job that computes, for up to five
+    milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._free = threading.Event()
+        self._free.set()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let jobs wait while the GUI thread is in this block; blocks may be nested."""
+        outermost = self._free.is_set()
+        self._free.clear()
+        try:
+            yield
+        finally:
+            if outermost:
+                self._free.set()
+
+    def make_way(self) -> None:
+        """Wait while the GUI thread is busy, but only briefly; called by jobs, often."""
+        self._free.wait(YIELD_S)
+
+
+gui_first = GuiFirst()
+
+
 class Gate:
     """Where a job waits between two of its steps while it is held back."""
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDockWidget, QInputDialog, QLineEdit, QMenu, QWidg
 
 from geometry.checkpoints.plain_text import visible
 from gui.panels.table import PANELS
+from gui.services.jobs.jobs import gui_first
 from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
@@ -204,7 +205,8 @@ class Workspaces(QObject):
         window = self._window
         if layout is None:
             layout = WORKSPACES[self.current].first(window.size())
-        apply_layout(window, layout)
+        with gui_first():
+            apply_layout(window, layout)
         self._show()
         if self.current == TEACH:
             self._lessons.open()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QThread
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs import jobs as slots
-from gui.services.jobs.jobs import InlineJobs
+from gui.services.jobs.jobs import GuiFirst, InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
 
@@ -445,3 +445,27 @@ def test_a_job_at_once_leaves_ctrl_c_alone():
 
     with pytest.raises(KeyboardInterrupt):
         InlineJobs().start("a", stopped, pytest.fail, pytest.fail)
+
+
+def test_jobs_make_way_while_the_gui_thread_is_busy_but_only_briefly(monkeypatch):
+    first, passed, count = GuiFirst(), threading.Event(), []
+    monkeypatch.setattr(slots, "YIELD_S", 60.0)
+
+    def work():
+        first.make_way()
+        count.append("before")
+        passed.set()
+        first.make_way()
+        count.append("after")
+
+    with first():
+        with first():
+            pass
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert not passed.wait(0.05), "the inner block has not let it go"
+    thread.join(10)
+    assert count == ["before", "after"]
+    monkeypatch.setattr(slots, "YIELD_S", 0.001)
+    with first():
+        first.make_way()  # as a job that holds what this thread waits for
