@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -38,6 +38,8 @@ class FittedTable(QTableView):
         Least width of the table at which a column is shown, in pixels.
     """
 
+    _restyled = Signal()
+
     def __init__(
         self,
         rows: TitledRows,
@@ -52,8 +54,8 @@ class FittedTable(QTableView):
         self._least = {column: width * GRID for column, width in widths.items()}
         self._needed: dict[int, int] = {}
         # A theme changes style and font one after the other, and each row is asked for its texts.
-        self._later = QTimer(self, interval=0, singleShot=True)
-        self._later.timeout.connect(self._fit_anew)
+        self._restyled.connect(self._fit_anew, Qt.ConnectionType.QueuedConnection)
+        self._fits = True
         rows.setParent(self)
         self.setModel(rows)
         self.setAccessibleName(name)
@@ -84,11 +86,14 @@ class FittedTable(QTableView):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._later.start()
+        if self._fits and event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fits = False
+            self._restyled.emit()
 
+    @Slot()
     def _fit_anew(self) -> None:
         """Fit the columns to other texts or fonts; a resize keeps what the texts need."""
+        self._fits = True
         self._needed.clear()
         self._fit_columns()
 
