@@ -214,10 +214,10 @@ class QtJobs(QObject):
 
     @Slot(object)
     def _on_told(self, message: _Message) -> None:
-        if self._news.get(message.slot) is message:
-            del self._news[message.slot]
-            if self._generations[message.slot] == message.generation:
-                message.deliver()
+        # The newest, so that none is shown late; those that were waiting with it find none left.
+        newest = self._news.pop(message.slot, None)
+        if newest is not None and self._generations[newest.slot] == newest.generation:
+            newest.deliver()
 
     @Slot(object)
     def _on_finished(self, message: _Message) -> None:

@@ -447,6 +447,22 @@ def test_a_job_at_once_leaves_ctrl_c_alone():
         InlineJobs().start("a", stopped, pytest.fail, pytest.fail)
 
 
+def test_a_job_that_tells_faster_than_it_is_heard_is_heard(qtbot, jobs):
+    heard, ended = [], threading.Event()
+
+    def work(tell):
+        i = 0
+        while not ended.is_set():
+            tell(i := i + 1)
+        return "done"
+
+    jobs.start("a", work, heard.append, unexpected, on_progress=heard.append, stop=ended.set)
+    qtbot.waitUntil(lambda: len(heard) > 5)
+    ended.set()
+    qtbot.waitUntil(lambda: "done" in heard)
+    assert heard[:-1] == sorted(set(heard[:-1]))
+
+
 def test_jobs_make_way_while_the_gui_thread_is_busy_but_only_briefly(monkeypatch):
     first, passed, count = GuiFirst(), threading.Event(), []
     monkeypatch.setattr(slots, "YIELD_S", 60.0)
