@@ -1,7 +1,8 @@
 """Positions inside a model: our pass over texts against the bare forward passes of transformers.
 
-Both run the same batches of the same windows through the same module, turn by turn. Of memory, the
-least is what the running sums take; twice as much is allowed, for writing them.
+Both run the same batches of the same windows through the same module, turn by turn. Of memory
+beyond that of the forward passes, the least is what the running sums take; twice as much is
+allowed, for writing them.
 """
 
 import importlib.util
@@ -50,6 +51,7 @@ def main() -> int:
         windows = draw_windows(find_texts(TEXTS), network.splitter, length, n_windows, seed=0)
         batches = batches_of(windows)
         sums = Sums.empty(network.n_layers, length, network.d_model)
+        bare(network, batches)  # what forward passes take themselves
         before = resident_megabytes()
 
         def ours(network=network, batches=batches, sums=sums) -> None:
