@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -68,8 +69,6 @@ class QtJobs(QObject):
         self._gates: dict[str, Gate] = {}
         self._held: set[tuple[str, int]] = set()
         self._latest: dict[str, Future[None]] = {}
-        # Progress that has not been delivered yet: of each slot only the newest is.
-        self._news: dict[str, _Message] = {}
         self._finishing: set[str] = set()
         self._open, self._closing = True, False
         self._telling = threading.Lock()
@@ -97,13 +96,16 @@ class QtJobs(QObject):
         if gate is not None:
             self._gates[slot] = gate
         if on_progress is not None:
-            heard = on_progress
+            heard, news = on_progress, deque[P](maxlen=1)
+
+            def deliver_newest() -> None:
+                # Those that were waiting with it find none left.
+                if news:
+                    heard(news.pop())
 
             def tell(progress: P) -> None:
-                message = _Message(slot, generation, partial(heard, progress))
-                if self._generations[slot] == generation:
-                    self._news[slot] = message
-                    self._send(self._told, message)
+                news.append(progress)
+                self._send(self._told, _Message(slot, generation, deliver_newest))
 
             function = partial(function, tell)
 
@@ -206,7 +208,6 @@ class QtJobs(QObject):
         self._generations[slot] = self._generations.get(slot, 0) + 1
         self._finishing.discard(slot)
         self._latest.pop(slot, None)
-        self._news.pop(slot, None)
         timer = self._slow.pop(slot, None)
         if timer is not None:
             timer.stop()
@@ -214,10 +215,8 @@ class QtJobs(QObject):
 
     @Slot(object)
     def _on_told(self, message: _Message) -> None:
-        # The newest, so that none is shown late; those that were waiting with it find none left.
-        newest = self._news.pop(message.slot, None)
-        if newest is not None and self._generations[newest.slot] == newest.generation:
-            newest.deliver()
+        if self._generations[message.slot] == message.generation:
+            message.deliver()
 
     @Slot(object)
     def _on_finished(self, message: _Message) -> None:

@@ -328,7 +328,6 @@ def test_of_progress_that_was_waiting_only_the_newest_is_told(qtbot, jobs):
     told.wait(10)  # meanwhile no event is handled
     qtbot.waitUntil(lambda: all("done" in one for one in heard.values()))
     assert heard == {"a": [49, "done"], "b": [49, "done"]}
-    assert not jobs._news
 
 
 def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
