@@ -146,51 +146,33 @@ def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
 
 def _decomposition_plots(view: View) -> list[Plot | Image]:
     """Return shares of variance, ranks, relative norms and errors, as Song and Zhong have them."""
-    return [
-        plot_by_snapshot(
-            view, _shares(view), Axis("share of variance", printed="share of a token’s variance"),
-            empty=NO_DESCRIPTION,
-        ),
-        plot_by_snapshot(view, _ranks(view), Axis("rank", log=True), empty=NO_DESCRIPTION),
-        plot_by_snapshot(view, _relative(view), Axis("relative norm"), empty=NO_DESCRIPTION),
-        plot_by_snapshot(
-            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), least_width=ROOMY
-        ),
-    ]  # fmt: skip
-
-
-def _shares(view: View) -> list[Line]:
-    described, colors = view.result.described, SERIES[view.theme.name]
+    described = view.result.described
+    share = Axis("share of variance", printed="share of a token’s variance")
     if described is None:
-        return []
+        return [plot_by_snapshot(view, [], share, empty=NO_DESCRIPTION)]
+    colors = SERIES[view.theme.name]
     named = {"pos": "share", "context": "share_context", "rest": "share_rest"}
-    lines = [
+    shares = [
         Line(name, _by_layer(described, key), color, percent=True)
         for (name, key), color in zip(named.items(), colors, strict=False)
     ]
     noise = _by_layer(described, "share_noise")
-    return [*lines, Line("noise", noise, view.theme.muted, percent=True, dashed=True)]
-
-
-def _ranks(view: View) -> list[Line]:
-    described, colors = view.result.described, SERIES[view.theme.name]
-    if described is None:
-        return []
-    return [
+    shares.append(Line("noise", noise, view.theme.muted, percent=True, dashed=True))
+    ranks = [
         Line("rank", _by_layer(described, "rank"), colors[1], digits=0),
         Line(STABLE_RANK, _by_layer(described, "stable_rank"), colors[0]),
         _published_line(view, described, STABLE_RANK),
     ]
-
-
-def _relative(view: View) -> list[Line]:
-    described = view.result.described
-    if described is None:
-        return []
-    ours = _by_layer(described, "relative_norm")
-    return [
-        Line(RELATIVE_NORM, ours, SERIES[view.theme.name][0]),
+    relative = [
+        Line(RELATIVE_NORM, _by_layer(described, "relative_norm"), colors[0]),
         _published_line(view, described, RELATIVE_NORM),
+    ]
+    norms = [*norm_lines(view), *_errors(view)]
+    return [
+        plot_by_snapshot(view, shares, share),
+        plot_by_snapshot(view, ranks, Axis("rank", log=True)),
+        plot_by_snapshot(view, relative, Axis("relative norm")),
+        plot_by_snapshot(view, norms, Axis("norm", log=True), least_width=ROOMY),
     ]
 
 

@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 from gui.panels.table import GROUPS, PANELS
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
-from gui.widgets.tooltips import wrapped
-from gui.window.arrangement.docks import DockTitle, share
+from gui.window.arrangement.docks import DockTitle, share, title_button
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""
@@ -310,13 +309,7 @@ class GroupBar(QWidget):
                 ("all", "▾", "Hide the result panels", lambda: self.allRequested.emit()),
             ]  # fmt: skip
         for name, sign, tip, slot in signs:
-            self.buttons[name] = button = QToolButton()
-            button.setText(sign)
-            button.setToolTip(wrapped(tip))
-            button.setAccessibleName(tip)
-            button.setProperty("role", "title button")
-            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            button.clicked.connect(slot)
+            self.buttons[name] = button = title_button(sign, tip, slot)
             row.addWidget(button)
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -33,6 +33,18 @@ FLOAT_OFFSET = 4 * GRID
 """Offset of a panel when it begins to float."""
 
 
+def title_button(sign: str, tip: str, slot: Callable[[], object]) -> QToolButton:
+    """Return a small button of a title bar; the keyboard has its command in the menus."""
+    button = QToolButton()
+    button.setText(sign)
+    button.setToolTip(wrapped(tip))
+    button.setAccessibleName(tip)
+    button.setProperty("role", "title button")
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    button.clicked.connect(slot)
+    return button
+
+
 class DockTitle(QWidget):
     """The title bar of a dock: its name, and buttons to float and close.
 
@@ -54,13 +66,7 @@ class DockTitle(QWidget):
             ("↗", f"Move {title} to its own window, or dock it again", self._toggle_floating),
             ("✕", f"Close {title}; reopen it from the Panels menu", dock.close),
         ):
-            button = QToolButton()
-            button.setText(sign)
-            button.setToolTip(wrapped(tip))
-            button.setAccessibleName(tip)
-            button.setProperty("role", "title button")
-            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            button.clicked.connect(slot)
+            button = title_button(sign, tip, slot)
             self._row.addWidget(button)
             self._parts.append(button)
         self._dock = dock
