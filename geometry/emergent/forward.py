@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from geometry.emergent.network import RunnableNetwork
 from geometry.emergent.settings import EmergentError
-from geometry.emergent.sums import Batch, Sums
+from geometry.emergent.sums import Accumulators, Batch, Sums
 from geometry.emergent.windows import Window
 
 if TYPE_CHECKING:
@@ -64,17 +65,27 @@ def run(
     import torch
 
     begin, saved = _n_done(batches, sums), time.monotonic()
+    with _enough_memory():
+        to = Accumulators(sums, device)
+
+    def save_now() -> None:
+        _check_finite(network, to)
+        to.write()
+        save(sums)
+
     for batch in batches[begin:]:
         try:
             tell(sums.n_windows)
         except BaseException:
-            save(sums)
+            save_now()
             raise
         with torch.inference_mode():
-            _add(network, batch, sums, device)
+            _add(network, batch, to, device)
         if time.monotonic() - saved > SAVED_AFTER_S:
-            save(sums)
+            save_now()
             saved = time.monotonic()
+    _check_finite(network, to)
+    to.write()
     tell(sums.n_windows)
 
 
@@ -87,32 +98,44 @@ def _n_done(batches: Sequence[Sequence[Window]], sums: Sums) -> int:
     return done
 
 
-def _add(network: RunnableNetwork, batch: Sequence[Window], sums: Sums, device: str) -> None:
+def _add(network: RunnableNetwork, batch: Sequence[Window], to: Accumulators, device: str) -> None:
     import torch
 
     tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
-    adding = Batch(sums, batch[0].half, np.stack([one.labels for one in batch]))
+    adding = Batch(to, batch[0].half, np.stack([one.labels for one in batch]))
+    expected = (len(batch), to.sums.length, to.sums.d_model)
     seen: list[int] = []
+    _check_finite(network, to)  # a GPU runs the batch before until here
 
     def look(layer: int, hidden: torch.Tensor) -> None:
-        expected = (len(batch), sums.length, sums.d_model)
         if tuple(hidden.shape) != expected:
             raise EmergentError(
                 f"Layer {layer} of {network.name} has shape {tuple(hidden.shape)}, where "
                 f"{expected} is a residual stream."
             )
         adding.add(layer, hidden)
-        if not np.isfinite(sums.energy[layer]).all():
-            raise EmergentError(f"Layer {layer} of {network.name} has numbers that are not finite.")
         seen.append(layer)
 
+    with _enough_memory(), network.watched(look):
+        network.module(input_ids=tokens)
+    if seen != list(range(network.n_layers)):
+        raise EmergentError(f"{network.name} did not run through its layers one by one.")
+    adding.count()
+
+
+def _check_finite(network: RunnableNetwork, to: Accumulators) -> None:
+    broken = to.not_finite()
+    if broken is not None:
+        raise EmergentError(f"Layer {broken} of {network.name} has numbers that are not finite.")
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    import torch
+
     try:
-        with network.watched(look):
-            network.module(input_ids=tokens)
+        yield
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise EmergentError(
             "The memory is not enough for a forward pass.", "Use shorter windows."
         ) from error
-    if seen != list(range(network.n_layers)):
-        raise EmergentError(f"{network.name} did not run through its layers one by one.")
-    adding.count()

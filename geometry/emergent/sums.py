@@ -117,12 +117,59 @@ def value_ranges(length: int) -> dict[str, slice]:
     return ranges
 
 
+class Accumulators:
+    """Sums as tensors where a network runs.
+
+    Parameters
+    ----------
+    sums
+        On a processor their memory is shared, so that what is added is in them at once.
+    device
+        Of torch. On "cuda" the tensors are copies, so that a layer never waits for the processor;
+        :meth:`write` brings them back. "mps" lacks float64 and sparse products: what is added is
+        brought to the processor first.
+    """
+
+    def __init__(self, sums: Sums, device: str = "cpu") -> None:
+        import torch
+
+        self.sums = sums
+        self.device = torch.device("cpu" if torch.device(device).type == "mps" else device)
+
+        def tensor(values: Array) -> torch.Tensor:
+            return torch.from_numpy(values).to(self.device)
+
+        self.totals, self.energy, self.context = map(
+            tensor, (sums.totals, sums.energy, sums.context)
+        )
+        self.products, self.product_mean = map(tensor, (sums.products, sums.product_mean))
+
+    def write(self) -> None:
+        """Bring the sums up to date."""
+        import torch
+
+        if self.device.type == "cpu":
+            return
+        for name in ("totals", "energy", "context", "products", "product_mean"):
+            torch.from_numpy(getattr(self.sums, name)).copy_(getattr(self, name))
+
+    def not_finite(self) -> int | None:
+        """Return the first layer that had numbers that are not finite; None if there is none.
+
+        Waits for what was added last.
+        """
+        import torch
+
+        found = torch.isfinite(self.energy).all(dim=1).cpu().numpy()
+        return None if found.all() else int(np.argmin(found))
+
+
 class Batch:
     """Adds a batch of windows of one half to sums, a layer at a time.
 
     Parameters
     ----------
-    sums
+    to
         What is added to.
     half
         0 or 1.
@@ -130,66 +177,64 @@ class Batch:
         Counters of the tokens; -1 where there is none.
     """
 
-    def __init__(self, sums: Sums, half: int, labels: npt.NDArray[np.int16]) -> None:
-        self._sums, self._half, self._n = sums, half, len(labels)
+    def __init__(self, to: Accumulators, half: int, labels: npt.NDArray[np.int16]) -> None:
+        import torch
+
+        sums = to.sums
+        self._to, self._half, self._n = to, half, len(labels)
         starts = [place.start for place in value_ranges(sums.length).values()][1:]
         columns = np.where(labels < 0, -1, labels.astype(np.int64) + starts)
         self._columns = columns.reshape(-1, len(starts))
         length, before = sums.length, sums.n_windows
-        self._sample = np.concatenate(
-            [
-                i * length + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length,
-                                       COVARIANCE_STRIDE)
-                for i in range(self._n)
-            ]
-        )  # fmt: skip
-        self._chooser: torch.Tensor | None = None
+        sample = [
+            i * length + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length,
+                                   COVARIANCE_STRIDE)
+            for i in range(self._n)
+        ]  # fmt: skip
+        self._sample = torch.from_numpy(np.concatenate(sample)).to(to.device)
+        self._chooser = self._make_chooser().to(to.device)
 
     def count(self) -> None:
         """Count the windows and the values that occur together; called once."""
-        sums, length = self._sums, self._sums.length
+        sums, length = self._to.sums, self._to.sums.length
         sums.windows[self._half] += self._n
         sums.product_tokens += len(self._sample)
         positions = np.tile(np.arange(length), self._n)[:, None]
         values = np.concatenate([positions, self._columns], axis=1)
-        size = len(sums.together[0])
-        pairs = [
-            (one * size + other)[(one >= 0) & (other >= 0)]
-            for one in values.T
-            for other in values.T
-        ]
-        counted = np.bincount(np.concatenate(pairs), minlength=size * size)
-        sums.together[self._half] += counted.reshape(size, size)
+        known = values >= 0
+        pairs = values[:, :, None] * len(sums.together[0]) + values[:, None]
+        together = sums.together[self._half].reshape(-1)
+        np.add.at(together, pairs[known[:, :, None] & known[:, None]], 1)
 
     def add(self, layer: int, hidden: torch.Tensor) -> None:
         """Add a layer's residual stream, (batch, length, d_model)."""
-        sums, h = self._sums, hidden.detach().float()
-        if h.device.type == "mps":  # which lacks sparse products
-            h = h.cpu()
-        totals, length = sums.totals[self._half, layer], sums.length
-        totals[:length] += h.sum(dim=0).cpu().numpy()
+        to, length = self._to, self._to.sums.length
+        h = hidden.detach().float().to(to.device)
         flat = h.reshape(-1, h.shape[-1])
-        totals[length:] += (self._chooser_on(h) @ flat).cpu().numpy()
-        sums.energy[layer] += h.norm(dim=2).square().sum(dim=0).cpu().numpy()
-        sums.context[layer] += float(h[:, FIRST:].sum(dim=1).cpu().double().square().sum())
+        totals = to.totals[self._half, layer]
+        totals[:length] += h.sum(dim=0)
+        totals[length:] += self._chooser @ flat
+        to.energy[layer] += h.norm(dim=2).square().sum(dim=0)
+        to.context[layer] += h[:, FIRST:].sum(dim=1).double().square().sum()
         some = flat[self._sample]
-        sums.products[layer] += (some.T @ some).cpu().numpy()
-        sums.product_mean[layer] += some.sum(dim=0).cpu().numpy()
+        to.products[layer] += some.T @ some
+        to.product_mean[layer] += some.sum(dim=0)
 
-    def _chooser_on(self, h: torch.Tensor) -> torch.Tensor:
+    def _make_chooser(self) -> torch.Tensor:
         """Return the sparse matrix that adds the tokens with each value of a counter."""
-        if self._chooser is None:
-            import torch
+        import torch
 
-            tokens, _ = np.nonzero(self._columns >= 0)
-            values = self._columns[self._columns >= 0] - self._sums.length
-            size = (len(self._sums.together[0]) - self._sums.length, len(self._columns))
-            made = torch.sparse_coo_tensor(
-                torch.from_numpy(np.stack([values, tokens])), torch.ones(len(values)), size,
-                check_invariants=False,
+        sums = self._to.sums
+        tokens, _ = np.nonzero(self._columns >= 0)
+        values = self._columns[self._columns >= 0] - sums.length
+        n_values = len(sums.together[0]) - sums.length
+        rows = np.zeros(n_values + 1, np.int64)
+        rows[1:] = np.cumsum(np.bincount(values, minlength=n_values))
+        columns = tokens[np.argsort(values, kind="stable")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it is a beta version
+            # Twenty times as fast as coordinates.
+            return torch.sparse_csr_tensor(
+                torch.from_numpy(rows), torch.from_numpy(columns), torch.ones(len(columns)),
+                (n_values, len(self._columns)), check_invariants=False,
             )  # fmt: skip
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that it is a beta version
-                # Twenty times as fast as the coordinates above.
-                self._chooser = made.coalesce().to_sparse_csr().to(h.device)
-        return self._chooser

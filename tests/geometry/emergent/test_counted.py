@@ -6,7 +6,7 @@ import torch
 
 from geometry.emergent.counted import Counting, angles_between, random_angles
 from geometry.emergent.settings import SIZES
-from geometry.emergent.sums import Batch, Sums
+from geometry.emergent.sums import Accumulators, Batch, Sums
 
 LENGTH, D_MODEL = 48, 32
 NAMES = ("position", "word", "line")
@@ -41,7 +41,7 @@ def sums():
         h = 0.2 * random.normal(size=(8, LENGTH, D_MODEL))
         w, c = labels[..., names.index("word")], labels[..., names.index("line")]
         h += np.where((w >= 0)[..., None], word[w], 0) + np.where((c >= 0)[..., None], line[c], 0)
-        batch = Batch(made, number % 2, labels)
+        batch = Batch(Accumulators(made), number % 2, labels)
         batch.add(0, torch.from_numpy(h.astype(np.float32)))
         batch.count()
     return made

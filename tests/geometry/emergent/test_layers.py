@@ -6,7 +6,7 @@ import torch
 
 from geometry.emergent.layers import measure_layer, screenot_rank
 from geometry.emergent.settings import SIZES
-from geometry.emergent.sums import Batch, Sums
+from geometry.emergent.sums import Accumulators, Batch, Sums
 
 LENGTH, D_MODEL = 60, 40
 
@@ -29,7 +29,9 @@ def streamed(table, n_windows, *, noise=1.0, context=0.0, seed=0, mean=3.0):
         shape = (10, length, d_model)
         h = table + noise * random.normal(size=shape) / np.sqrt(d_model) + mean
         h = h + context * random.normal(size=(10, 1, d_model)) / np.sqrt(d_model)
-        batch = Batch(sums, number // 10 % 2, np.full((10, length, len(SIZES)), -1, np.int16))
+        batch = Batch(
+            Accumulators(sums), number // 10 % 2, np.full((10, length, len(SIZES)), -1, np.int16)
+        )
         batch.add(0, torch.from_numpy(h.astype(np.float32)))
         batch.count()
     return sums
@@ -91,7 +93,9 @@ def test_the_relative_norm_is_that_of_the_whole_stream():
     h = table + 0.5 * random.normal(size=(n, LENGTH, D_MODEL)) / np.sqrt(D_MODEL)
     sums = Sums.empty(1, LENGTH, D_MODEL)
     for number in range(0, n, 4):
-        batch = Batch(sums, number // 4 % 2, np.full((4, LENGTH, len(SIZES)), -1, np.int16))
+        batch = Batch(
+            Accumulators(sums), number // 4 % 2, np.full((4, LENGTH, len(SIZES)), -1, np.int16)
+        )
         batch.add(0, torch.from_numpy(h[number : number + 4].astype(np.float32)))
         batch.count()
     used = h[:, 4:].reshape(-1, D_MODEL)

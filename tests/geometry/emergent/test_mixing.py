@@ -10,7 +10,7 @@ from geometry.emergent import mixing
 from geometry.emergent.counted import Counting
 from geometry.emergent.mixing import interaction, measure_mixing, resolved_pairs, turned
 from geometry.emergent.settings import SIZES
-from geometry.emergent.sums import Batch, Sums
+from geometry.emergent.sums import Accumulators, Batch, Sums
 
 D_MODEL = 64
 
@@ -105,7 +105,7 @@ def planted(basis):
         at = random.integers(0, SIZES["word"], (8, 40)), random.integers(0, 6, (8, 40))
         labels[..., names.index("word")], labels[..., names.index("brackets")] = at
         h = 2 * basis[0] + word[at[0]] + brackets[at[1]] + 0.01 * random.normal(size=(8, 40, 64))
-        batch = Batch(sums, number % 2, labels)
+        batch = Batch(Accumulators(sums), number % 2, labels)
         batch.add(0, torch.from_numpy(h.astype(np.float32)))
         batch.count()
     return sums

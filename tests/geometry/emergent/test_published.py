@@ -10,7 +10,7 @@ from geometry.emergent import published
 from geometry.emergent.layers import measure_layer
 from geometry.emergent.published import KNOWN, KnownModel, as_published, compare, find_known
 from geometry.emergent.settings import SIZES
-from geometry.emergent.sums import Batch, Sums
+from geometry.emergent.sums import Accumulators, Batch, Sums
 from tests.geometry.emergent.test_layers import helix, streamed
 
 
@@ -53,7 +53,9 @@ def test_as_published_is_the_stable_rank_of_the_plain_mean():
     h = helix(60, 40) + random.normal(size=(400, 60, 40)) + 3
     sums = Sums.empty(1, 60, 40)
     for number in range(0, 400, 4):
-        batch = Batch(sums, number // 4 % 2, np.full((4, 60, len(SIZES)), -1, np.int16))
+        batch = Batch(
+            Accumulators(sums), number // 4 % 2, np.full((4, 60, len(SIZES)), -1, np.int16)
+        )
         batch.add(0, torch.from_numpy(h[number : number + 4].astype(np.float32)))
         batch.count()
     pos = h.mean(axis=0)[1:]

@@ -7,9 +7,16 @@ import torch
 from geometry.emergent.forward import batches_of, run
 from geometry.emergent.layers import position_means
 from geometry.emergent.network import load_network
-from geometry.emergent.settings import SIZES
-from geometry.emergent.sums import COVARIANCE_STRIDE, FIRST, Batch, Sums, value_ranges
+from geometry.emergent.settings import SIZES, EmergentError
+from geometry.emergent.sums import COVARIANCE_STRIDE, FIRST, Accumulators, Batch, Sums, value_ranges
 from geometry.emergent.windows import draw_windows, find_texts
+
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+    ),
+]
 
 
 def summed(network, windows, **more):
@@ -60,17 +67,20 @@ def test_the_last_layer_is_what_the_final_norm_reads(sample_network, guide):
     assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
 
 
-def test_every_sum_against_plain_numpy():
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_sum_against_plain_numpy(device):
     random = np.random.default_rng(0)
     length, d_model, n_layers = 12, 5, 2
     sums = Sums.empty(n_layers, length, d_model)
     labels = random.integers(-1, 6, (2, 4, length, len(SIZES))).astype(np.int16)
     hidden = random.normal(size=(n_layers, 2, 4, length, d_model)).astype(np.float32)
+    to = Accumulators(sums, device)
     for half in (0, 1):
-        batch = Batch(sums, half, labels[half])
+        batch = Batch(to, half, labels[half])
         for layer in range(n_layers):
-            batch.add(layer, torch.from_numpy(hidden[layer, half]))
+            batch.add(layer, torch.from_numpy(hidden[layer, half]).to(device))
         batch.count()
+    to.write()
     places = value_ranges(length)
     for half in (0, 1):
         for number, name in enumerate(SIZES):
@@ -96,6 +106,44 @@ def test_every_sum_against_plain_numpy():
         )
         np.testing.assert_allclose(sums.products[layer], some.T @ some, rtol=1e-4, atol=1e-4)
         assert sums.product_tokens[0] == len(some)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_stopped_run_on_any_device_goes_on_to_the_same_sums(device, sample_network, guide):
+    windows = draw_windows(find_texts(guide), sample_network.splitter, 64, 12, seed=0)
+    expected, _ = summed(sample_network, windows)
+    network = load_network("sample", device=device)
+    sums = Sums.empty(network.n_layers, 64, network.d_model)
+    saved = []
+
+    def stop(done):
+        if done >= 8:
+            raise KeyboardInterrupt
+
+    def save(now):
+        saved.append(Sums.of_tensors({name: one.copy() for name, one in now.tensors().items()}))
+
+    batches = batches_of(windows, 4)
+    with pytest.raises(KeyboardInterrupt):
+        run(network, batches, sums, device=device, tell=stop, save=save)
+    assert [one.n_windows for one in saved] == [8]
+    run(network, batches, saved[0], device=device, tell=lambda _: None, save=save)
+    for name, values in expected.tensors().items():
+        found = saved[0].tensors()[name]
+        assert np.abs(found - values).max() <= 1e-5 * np.abs(values).max(), name
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_numbers_that_are_not_finite_are_refused_and_never_saved(device, guide):
+    network = load_network("sample", device=device)
+    with torch.no_grad():
+        network.blocks[1].mlp.c_proj.bias[0] = np.inf
+    windows = draw_windows(find_texts(guide), network.splitter, 64, 8, seed=0)
+    sums, saved = Sums.empty(network.n_layers, 64, network.d_model), []
+    with pytest.raises(EmergentError, match="Layer 2 of sample has numbers that are not finite"):
+        run(network, batches_of(windows, 4), sums, device=device, tell=lambda _: None,
+            save=saved.append)  # fmt: skip
+    assert not saved
 
 
 def test_sums_survive_being_written():
