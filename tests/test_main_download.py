@@ -14,6 +14,8 @@ from tests.loopback_hub import Fault
 
 GPT2, LLAMA = "someone/tiny-gpt2", "someone/tiny-llama"
 WEIGHTS = "*/model.safetensors"
+ASKING = 2
+"""Requests for the size: the list of files, and the configuration."""
 NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 
 
@@ -48,7 +50,9 @@ def test_nothing_is_fetched_without_a_terminal_to_ask_on(
         loopback_hub.forget_requests()
         said = f"{GPT2} is not complete on this machine: {size_of(served[GPT2])} would be"
         assert_refused(command(*words), said, "allow it with --whole")
-        assert [one.path for one in loopback_hub.requests] == [f"/api/models/{GPT2}/revision/main"]
+        listing, config = (one.path for one in loopback_hub.requests)
+        assert listing == f"/api/models/{GPT2}/revision/main"
+        assert config.endswith("/config.json")
     assert not (hub_home / "hub").exists()
 
 
@@ -75,7 +79,7 @@ def test_a_revision_of_the_same_files_is_not_asked_about(command, served, loopba
     loopback_hub.forget_requests()
     shutil.rmtree(tmp_path / "inside")
     assert command(*other).returncode == 0
-    assert len(loopback_hub.requests) == 1
+    assert len(loopback_hub.requests) == ASKING
 
 
 def test_offline_and_what_cannot_run(command, served, loopback_hub, tmp_path):
@@ -113,12 +117,12 @@ def test_ctrl_c_keeps_what_has_come(command, interrupted, served, loopback_hub, 
 def test_a_terminal_is_asked(on_terminal, served, loopback_hub, tmp_path, answer):
     terminal = on_terminal(*commands(GPT2, tmp_path)[0])
     terminal.until(f"{size_of(served[GPT2])} of {GPT2} will be downloaded. Continue? [y/N] ")
-    assert len(loopback_hub.requests) == 1
+    assert len(loopback_hub.requests) == ASKING
     terminal.type(answer)
     status, shown = terminal.end()
     if answer == "yes":
         assert status == 0, shown
         assert (tmp_path / "inside" / "positions.json").is_file()
     else:
-        assert (status, len(loopback_hub.requests)) == (1, 1)
+        assert (status, len(loopback_hub.requests)) == (1, ASKING)
         assert f"helixscope: {GPT2} was not downloaded." in shown

@@ -7,19 +7,23 @@ user is asked first, with the size: :func:`to_download`, and then
 
 from __future__ import annotations
 
+from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.transfer import Transfer
-from geometry.emergent.network import find_in_cache, hub_source
+from geometry.emergent.network import check_known, find_in_cache, hub_source
+from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
 from geometry.models.catalogue import hub_cache
 
+CONFIG = "config.json"
+
 
 def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
     """Return what has to be downloaded before a source can be loaded as a network.
 
-    Asks the Hub only for the files of a model that is not complete here; see
-    :func:`geometry.hub.whole_model.list_model`.
+    Asks the Hub only for the files of a model that is not complete here, see
+    :func:`geometry.hub.whole_model.list_model`, and for its configuration.
 
     Returns
     -------
@@ -29,6 +33,8 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
 
     Raises
     ------
+    EmergentError
+        The model has a class of its own, whose code would have to be run.
     HelixscopeError
         As :func:`geometry.hub.whole_model.list_model`.
     """
@@ -37,7 +43,12 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
         return None
     address, gguf = wanted
     try:
-        return list_model(address, hub, hub_cache(), transfer, gguf)
+        model = list_model(address, hub, hub_cache(), transfer, gguf)
+        if any(one.name == CONFIG for one in model.files):
+            at_commit = HubAddress(address.repo, model.commit)
+            about = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))
+            check_known(address.short, about)
+        return model
     except Offline as error:
         raise Offline(
             f"{source} is not complete on this machine, and Helixscope is offline.", error.advice

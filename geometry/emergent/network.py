@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,7 +202,7 @@ def _load(
     if place.suffix == GGUF:
         folder, options["gguf_file"] = place.parent, place.name
     else:
-        _check_known(name, folder)
+        check_known(name, _about(folder))
     files = _identity(place)
     config = AutoConfig.from_pretrained(folder, **options)
     splitter = _splitter(name, folder, options)
@@ -307,15 +307,33 @@ def _name(source: str, place: Path) -> str:
     return address.short if gguf is None else Path(gguf).stem
 
 
-def _check_known(name: str, folder: Path) -> None:
-    """Raise an error for a model with a class of its own, whose code would have to be run."""
+def _about(folder: Path) -> Mapping[str, Any]:
+    config = folder / "config.json"
+    return read_json(config) if config.is_file() else {}
+
+
+def check_known(name: str, about: Mapping[str, Any]) -> None:
+    """Check that transformers has the class of a model, so that no other code has to be run.
+
+    Parameters
+    ----------
+    name
+        Of the model, for the message.
+    about
+        Its ``config.json``.
+
+    Raises
+    ------
+    EmergentError
+        It has a class of its own.
+    """
+    if "auto_map" not in about:
+        return
     from transformers import CONFIG_MAPPING
 
-    config = folder / "config.json"
-    about = read_json(config) if config.is_file() else {}
-    if "auto_map" in about and about.get("model_type") not in CONFIG_MAPPING:
+    if about.get("model_type") not in CONFIG_MAPPING:
         raise EmergentError(
-            f"{name} needs Python code from its own folder, which Helixscope does not run.",
+            f"{name} needs Python code of its own, which Helixscope does not run.",
             "Use a model whose architecture is in transformers.",
         )
 

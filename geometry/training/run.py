@@ -29,7 +29,12 @@ from geometry.training.schedule import (
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.state import read_state, write_state
 from geometry.training.text import Corpus
-from geometry.training.tokenization import END, learn_tokens, write_tokenizer, write_tokens
+from geometry.training.tokenization import (
+    learn_tokens,
+    read_tokens,
+    write_tokenizer,
+    write_tokens,
+)
 from geometry.training.windows import Windows
 
 #: Interval between saved states: the most work lost by an interruption.
@@ -117,8 +122,6 @@ def _tokens(
     tell: Callable[[TrainingProgress], None],
 ) -> tuple[np.ndarray[Any, Any], int]:
     """Return the text's tokens, and the id of the end-of-document token."""
-    from tokenizers import Tokenizer
-
     if not place.tokens.is_file():
         tell(TrainingProgress("Learning tokens", 0, 1))
         tokenizer = learn_tokens(corpus, settings.vocabulary)
@@ -128,9 +131,7 @@ def _tokens(
 
         write_tokenizer(tokenizer, place.folder, settings.positions)
         write_tokens(corpus, tokenizer, settings, place.tokens, on_documents)
-    end = Tokenizer.from_file(str(place.folder / "tokenizer.json")).token_to_id(END)
-    assert end is not None, "learn_tokens puts it into every vocabulary"
-    return np.load(place.tokens, mmap_mode="r"), end
+    return read_tokens(place.folder, place.tokens, settings.vocabulary)
 
 
 class _Run:

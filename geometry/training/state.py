@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.boundary import reading
 from geometry.training.keeping import atomically
 from geometry.training.memory import Memory
 from geometry.training.position_rows import PositionRows
@@ -60,15 +61,17 @@ def read_state(
         The file is damaged.
     """
     import torch
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     path = folder / _NAME
     if not path.is_file():
         return None
-    try:
-        with safe_open(path, framework="pt") as file:
-            step = int(file.metadata()["step"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    with (
+        reading(str(path), "Remove its folder to start again.", error=TrainingError),
+        safe_open(path, framework="pt") as file,
+    ):
+        step = int(file.metadata()["step"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         memory = Memory.of_tensors(
             {name.removeprefix("memory."): value.numpy()
              for name, value in tensors.items() if name.startswith("memory.")}
@@ -87,7 +90,3 @@ def read_state(
              for name, value in tensors.items() if name.startswith("rows.")}
         )  # fmt: skip
         return memory, step, float(tensors["decay"])
-    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
-        raise TrainingError(
-            f"{path} is damaged: {error}.", "Remove its folder to start again."
-        ) from error

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from geometry.checkpoints.boundary import reading
+from geometry.models.tokens import load_tokenizer
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
@@ -109,6 +111,41 @@ def write_tokens(
         np.lib.format.write_array_header_1_0(tokens, about)
         for part in parts:
             tokens.write(part.astype("<u2", copy=False).data)
+
+
+def read_tokens(folder: Path, file: Path, vocabulary: int) -> tuple[np.ndarray[Any, Any], int]:
+    """Read what :func:`write_tokens` and :func:`write_tokenizer` have written.
+
+    Parameters
+    ----------
+    folder
+        That of the tokenizer.
+    file
+        The tokens, which are read whole: a memory map would end the process if the file was cut
+        short meanwhile.
+    vocabulary
+        Number of tokens of the tokenizer.
+
+    Returns
+    -------
+    tokens : (n,) uint16
+        The text.
+    end : int
+        Id of the end-of-document token.
+
+    Raises
+    ------
+    HelixscopeError
+        One of them is damaged.
+    """
+    end = load_tokenizer(folder).id_of(END)
+    with reading(str(file), "Remove its folder to start again.", error=TrainingError):
+        tokens = np.load(file, allow_pickle=False)
+        if tokens.dtype != np.dtype("<u2") or tokens.ndim != 1:
+            raise ValueError(f"an array of {tokens.dtype} with {tokens.ndim} axes")
+        if end is None or tokens.max(initial=0) >= vocabulary:
+            raise ValueError("tokens that the tokenizer lacks")
+    return tokens, end
 
 
 def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:

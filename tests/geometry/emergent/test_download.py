@@ -1,6 +1,7 @@
 """Models on the Hub that are downloaded whole, to run them: size first, resumed, verified."""
 
 import errno
+import json
 import os
 import shutil
 from collections import namedtuple
@@ -72,11 +73,28 @@ def test_the_size_is_known_before_anything_is_fetched(hub, gpt2, hub_home):
     assert model.commit == commit
     assert {one.name for one in model.files} == NEEDED
     assert model.nbytes == sum((folder / name).stat().st_size for name in NEEDED)
-    assert [one.path for one in hub.requests] == [f"/api/models/{GPT2}/revision/main"]
+    assert [one.path for one in hub.requests] == [
+        f"/api/models/{GPT2}/revision/main",
+        f"/{GPT2}/resolve/{commit}/config.json",
+    ]
     assert not (hub_home / "hub").exists()
     with pytest.raises(EmergentError, match="is not complete on this machine") as raised:
         load_network(GPT2)
     assert "Measure positions inside a model" in raised.value.advice
+
+
+def test_a_model_with_code_of_its_own_is_refused_before_its_weights(hub, gpt2):
+    folder, _ = gpt2
+    files = {path.name: path for path in folder.iterdir()}
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    about |= {"model_type": "own", "auto_map": {"AutoModel": "own.Model"}}
+    hub.add("someone/own", files | {"config.json": json.dumps(about).encode()})
+    with pytest.raises(EmergentError, match="own needs Python code of its own"):
+        wanted("someone/own")
+    assert asked_files(hub) == {"config.json"}
+    known = about | {"model_type": "gpt2"}  # transformers has it, and its own class is not used
+    hub.add("someone/known", files | {"config.json": json.dumps(known).encode()})
+    assert wanted("someone/known").nbytes
 
 
 def test_it_is_complete_afterwards_without_the_network(hub, gpt2, monkeypatch):
@@ -295,10 +313,10 @@ def test_files_that_another_commit_shares_are_not_fetched_again(hub, gpt2):
 def test_the_token_goes_to_the_hub_alone(hub, write, monkeypatch):
     folder = write("gpt2", head=True)
     hub.add("meta/closed", {path.name: path for path in folder.iterdir()}, gated=True)
-    model = wanted("meta/closed")
     with pytest.raises(AccessDenied, match="meta/closed is gated"):
-        fetch(model)
+        wanted("meta/closed")
     monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
+    model = wanted("meta/closed")
     hub.forget_requests()
     fetch(model)
     stored = [one for one in hub.requests if one.host == "storage"]

@@ -91,6 +91,6 @@ def test_no_code_from_a_model_is_run(tmp_path, write):
     assert load_network(str(folder)).n_layers == 4, "transformers knows GPT-2 itself"
     about |= {"auto_map": marks, "model_type": "own"}
     (folder / "config.json").write_text(json.dumps(about), "utf-8")
-    with pytest.raises(EmergentError, match="needs Python code from its own folder"):
+    with pytest.raises(EmergentError, match="needs Python code of its own"):
         load_network(str(folder))
     assert not (tmp_path / "run").exists()

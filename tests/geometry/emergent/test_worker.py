@@ -64,7 +64,7 @@ def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
 
 
 def test_a_stop_keeps_what_was_summed_and_the_next_run_goes_on(texts, tmp_path):
-    settings = asdict(PositionsSettings("sample", str(texts), 40, 60, ("position",)))
+    settings = asdict(PositionsSettings("sample", str(texts), 40, 60, ("position",), control=False))
     request = {"settings": settings, "out": str(tmp_path / "o"), "device": "cpu"}
     with closing(apart("positions", **request)) as telling:
         for one in telling:

@@ -1,5 +1,6 @@
 """A training run: what it writes, how it is interrupted, and where it may go on."""
 
+import io
 import json
 import math
 import sys
@@ -11,6 +12,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.history.last_position import last_position
 from geometry.history.record import read_history
 from geometry.models.sources import open_source
@@ -269,7 +271,7 @@ def test_two_runs_do_not_share_a_folder(text, tmp_path):
 
 
 def refusal(*arguments: object, **options: object) -> str:
-    with pytest.raises(TrainingError) as refused:
+    with pytest.raises(HelixscopeError) as refused:
         train(*arguments, **options)  # type: ignore[arg-type]
     return str(refused.value)
 
@@ -311,6 +313,36 @@ def test_a_damaged_state(text, unfinished, length):
     state = unfinished / "unfinished" / "state.safetensors"
     state.write_bytes(state.read_bytes()[:length])
     assert f"{state} is damaged" in refusal(text, unfinished, SMALL)
+
+
+def npy(tokens):
+    file = io.BytesIO()
+    np.save(file, tokens)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x93NUMPY",
+        npy(np.zeros(500, np.uint16))[:-100],
+        npy(np.full(500, SMALL.vocabulary, np.uint16)),
+        npy(np.zeros(500)),
+        npy(np.zeros((2, 500), np.uint16)),
+        npy(np.zeros(500, np.uint16)).replace(b"(500,)", b"(2**9)"),
+    ],
+)  # fmt: skip
+def test_damaged_tokens(text, unfinished, content):
+    tokens = unfinished / "unfinished" / "tokens.npy"
+    tokens.write_bytes(content)
+    assert f"{tokens} is damaged" in refusal(text, unfinished, SMALL)
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"version": "1.0"'])
+def test_a_damaged_tokenizer(text, unfinished, content):
+    (unfinished / "tokenizer.json").write_text(content)
+    assert "tokenizer.json in out" in refusal(text, unfinished, SMALL)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_the_size_first_then_the_download_then_the_measurement(
 ):
     asked = len(hub.requests)
     look_up(dialog, qtbot)
-    assert len(hub.requests) == asked + 1
+    assert len(hub.requests) == asked + 2  # the list of files, and the configuration
     assert not (hub_home / "hub").exists()
     size = dialog.said.text().removesuffix(" to download.").rpartition(": ")[2]
     assert dialog.said.text() == (f"{GPT2} is not complete on this machine: {size} to download.")
