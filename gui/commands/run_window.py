@@ -21,6 +21,7 @@ from PySide6.QtCore import QDeadlineTimer, QEventLoop, QObject, QSocketNotifier,
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from geometry.checkpoints.plain_text import shortened
 from gui.commands.log import start_log
 from gui.commands.qt_start import dress, prepare_qt, theme_of
 from gui.commands.start_mark import StartMark
@@ -193,7 +194,7 @@ def _report(
     if os.environ.get("HELIXSCOPE_DEBUG"):
         note(details)
     session.notice = Notice(
-        f"Something went wrong: {kind.__name__}: {error}",
+        shortened(f"Something went wrong: {kind.__name__}: {error}"),
         "This is an error in Helixscope; please report it with the details.",
         details,
     )

@@ -38,6 +38,7 @@ from tests.campaigns.campaign import Case, Counts, Fault, attack, parser, peak_m
 BUDGET_S, BUDGET_MB = 2.0, 300.0
 #: Cases of one process, and seconds without an answer after which it is stopped.
 BATCH, PATIENCE_S = 250, 60.0
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PROMPT = "Hello, my name is a a b " * 20
 
 Files = dict[str, bytes]
@@ -105,18 +106,18 @@ def _npz() -> bytes:
     return packed.getvalue()
 
 
-def _tokenizer() -> bytes:
+def _tokenizer(begin: str = "<s>") -> bytes:
     vocabulary = {"a": 0, "b": 1, "Ġa": 2, "Ġ": 3, "H": 4, "e": 5, "l": 6, "o": 7, "ll": 8}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
              "use_regex": True}  # fmt: skip
-    added = {"id": 9, "content": "<s>", "single_word": False, "lstrip": False, "rstrip": False,
+    added = {"id": 9, "content": begin, "single_word": False, "lstrip": False, "rstrip": False,
              "normalized": False, "special": True}  # fmt: skip
     template = {"type": "TemplateProcessing",
-                "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                "single": [{"SpecialToken": {"id": begin, "type_id": 0}},
                            {"Sequence": {"id": "A", "type_id": 0}}],
                 "pair": [{"Sequence": {"id": "A", "type_id": 0}}],
-                "special_tokens": {"<s>": {"id": "<s>", "ids": [9],
-                                           "tokens": ["<s>"]}}}  # fmt: skip
+                "special_tokens": {begin: {"id": begin, "ids": [9],
+                                           "tokens": [begin]}}}  # fmt: skip
     steps = [{"type": "NFC"}, {"type": "Replace", "pattern": {"String": "x"}, "content": "a"}]
     split = {"type": "Split", "pattern": {"Regex": " ?\\p{L}+|\\s+"}, "behavior": "Isolated",
              "invert": False}  # fmt: skip
@@ -322,6 +323,80 @@ def _run() -> Files:
     return {"training.json": json.dumps(about).encode(), "unfinished/tokens.npy": b""}
 
 
+def _open_tokens(folder: Path) -> object:
+    from geometry.training.tokenization import read_tokens
+
+    return read_tokens(folder, folder / "tokens.npy", 300)
+
+
+def _tokens() -> Files:
+    from geometry.training.tokenization import END
+
+    row = io.BytesIO()
+    np.save(row, np.arange(200, dtype="<u2"))
+    return {"tokenizer.json": _tokenizer(END), "tokens.npy": row.getvalue()}
+
+
+def _open_settings(folder: Path) -> object:
+    from gui.window.settings.settings import Settings
+
+    settings = Settings(folder / "settings.json")
+    read = [getattr(settings, name) for name, value in vars(Settings).items()
+            if isinstance(value, property)]  # fmt: skip
+    notice = settings.put_damaged_aside()
+    if notice is not None:
+        raise HelixscopeError(notice.text, notice.advice)
+    return read, settings.new_session()
+
+
+def _settings(*, old: bool = False) -> Files:
+    from gui.state.session import Session
+    from gui.window.settings.settings import Settings
+    from tests.gui.window.settings.test_settings import LAYOUT, PLACE
+
+    if old:
+        return {"settings.ini": (FIXTURES / "0.1" / "settings" / "dark.ini").read_bytes()}
+    with tempfile.TemporaryDirectory() as name:
+        settings = Settings(Path(name) / "settings.json")
+        settings.save_session(Session(recent=("a", "b"), prompt="hi"))
+        settings.layout = PLACE, LAYOUT
+        settings.workspaces = "own", {"own": LAYOUT}
+        settings.keys = {"open": "Ctrl+K"}
+        settings.sync()
+        return {"settings.json": (Path(name) / "settings.json").read_bytes()}
+
+
+def _open_columns(folder: Path) -> object:
+    from geometry.checkpoints.column_files import read_columns
+
+    columns = read_columns(folder / "a.csv")
+    return [column.numbers(50) for column in columns if column.numeric]
+
+
+def _columns() -> Files:
+    lines = ["position,a,b,c", *(f"{n},{n / 3},x{n % 3},{n * n}" for n in range(30))]
+    return {"a.csv": "\n".join(lines).encode()}
+
+
+def _open_effects(folder: Path) -> object:
+    from geometry.emergent.effects_file import read_effects
+    from geometry.models.sources import open_source
+
+    return read_effects(folder / "effects.json", open_source("sample"))
+
+
+def _effects() -> Files:
+    from geometry.emergent.effects_file import write_effects
+    from geometry.emergent.intervene import Effect, Effects
+    from geometry.models.sources import open_source
+
+    found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))
+    effects = Effects(4.0, found, 2, fingerprint=open_source("sample").fingerprint)
+    with tempfile.TemporaryDirectory() as name:
+        write_effects(Path(name) / "effects.json", effects)
+        return {"effects.json": (Path(name) / "effects.json").read_bytes()}
+
+
 def _open_cache(folder: Path) -> object:
     from geometry.models.catalogue import cached_models
     from geometry.models.sources import open_source
@@ -364,6 +439,11 @@ KINDS = {
     "bookmarks": Kind(lambda: {"bookmarks.zip": _bookmarks()}, ("bookmarks.zip",), _open_bookmarks),
     "lesson": Kind(lambda: {"shapes.md": _lesson()}, ("shapes.md",), _open_lesson),
     "run": Kind(_run, ("training.json",), _open_run),
+    "tokens": Kind(_tokens, ("tokenizer.json", "tokens.npy"), _open_tokens),
+    "settings": Kind(_settings, ("settings.json",), _open_settings),
+    "old settings": Kind(lambda: _settings(old=True), ("settings.ini",), _open_settings),
+    "columns": Kind(_columns, ("a.csv",), _open_columns),
+    "effects": Kind(_effects, ("effects.json",), _open_effects),
     "cache": Kind(_cache, ("models--o--m/refs/main",), _open_cache),
 }  # fmt: skip
 
@@ -514,7 +594,7 @@ def mutate_zip(made: random.Random, raw: bytes) -> bytes:
     elif drawn == 6:
         del entries[at]
     elif drawn == 7:
-        entries[at] = name, content[:200] + bytes(made.choice((10**6, 80 * 10**6)))
+        entries[at] = name, content[:200] + bytes(made.choice((10**6, 80 * 10**6, 400 * 10**6)))
         method = zipfile.ZIP_DEFLATED
     else:
         entries += [(f"x{n}.npy", b"") for n in range(made.choice((10, 1000)))]
@@ -619,7 +699,7 @@ def mutate_of(made: random.Random, name: str, content: bytes) -> bytes:
     """Change a file in a way that fits its format."""
     for ending, mutate in (
         (".json", mutate_json), (".safetensors", mutate_header), (".npy", mutate_npy),
-        (".pkl", mutate_pickle), (".md", mutate_text), ("refs/main", mutate_text),
+        (".pkl", mutate_pickle), ((".md", ".csv", ".ini"), mutate_text), ("refs/main", mutate_text),
         ((".bin", ".npz", ".helix", ".zip"), mutate_zip),
     ):  # fmt: skip
         if name.endswith(ending):

@@ -35,7 +35,8 @@ class Lessons:
         for error in errors:
             log.warning("%s", error)
         if errors:
-            self._session.notice = Notice(" ".join(str(error) for error in errors))
+            more = f"{len(errors) - 1} more cannot be read." if len(errors) > 1 else ""
+            self._session.notice = Notice(str(errors[0]), more, "\n".join(map(str, errors)))
         self._session.lessons = lessons
 
     def go_on(self) -> bool:

@@ -250,9 +250,10 @@ class _Parts:
 
     def read(self, name: str) -> bytes:
         """Unpack a part; raises any exception if there is none or it is damaged or too large."""
-        self._take(self._archive.getinfo(name).file_size, name)
+        size = self._archive.getinfo(name).file_size
+        self._take(size, name)
         with open_member(self._archive, "it", name) as file:
-            return file.read()
+            return file.read(size)  # without a size, zipfile unpacks all before it cuts
 
     def _take(self, nbytes: int, name: str) -> None:
         if self._whole is not None:

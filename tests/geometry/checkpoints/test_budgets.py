@@ -1,5 +1,6 @@
 """Small files that would take the memory or the time of this machine are refused in a sentence."""
 
+import gc
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import pickle
 import socket
 import struct
 import sys
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -175,6 +177,35 @@ def test_tensors_of_all_kinds_are_found_without_torch(tmp_path):
     }  # fmt: skip
 
 
+@pytest.fixture
+def most_memory():
+    """A function: the most bytes that were allocated since the last call."""
+    tracemalloc.start()
+    yield lambda: (tracemalloc.get_traced_memory()[1], tracemalloc.reset_peak())[0]
+    tracemalloc.stop()
+
+
+def test_metadata_larger_than_any_are_not_read(tmp_path, most_memory):
+    path = tmp_path / "model.safetensors"
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", 95_000_000) + b'{"__metadata__": {')
+        file.truncate(95_000_100)
+    assert "at most 32000000 are allowed" in refusal(path)
+    assert most_memory() < 10_000_000
+
+
+def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most_memory):
+    path = tmp_path / "model.safetensors"
+    metadata = dict.fromkeys(map(str, range(900_000)), "")
+    tensor = {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}
+    safetensors(path, {"__metadata__": metadata, "wpe.weight": tensor}, bytes(32))
+    del metadata
+    gc.collect()
+    most_memory()
+    assert list(open_store(path).tensors) == ["wpe.weight"]
+    assert most_memory() < 300_000_000
+
+
 # -- numpy ---------------------------------------------------------------------------------------
 
 
@@ -193,6 +224,7 @@ def npy(header):
         "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }\n" % ("1," * 65),
         "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 3), }\n",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }\n" % ("9" * 5000),
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2*3,), }\n",
         "(" * 5000,
         "-" * 5000 + "1",
         "{'descr': '<f4'",

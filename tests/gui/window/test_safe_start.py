@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
+from geometry.checkpoints.plain_text import LONGEST_SENTENCE
 from gui.commands.start_mark import FOLDER
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.session import Session
 from gui.state.work import Work
 from gui.window.settings.settings import Settings
 from gui.window.work.unsaved_work import TRIED
+from tests.gui.services.work_files.test_work_file import DAMAGES, damaged_work
 
 
 @pytest.fixture
@@ -98,6 +100,18 @@ def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_p
     for name in ("settings.json.broken", "unsaved/a.broken", "unsaved/b.broken"):
         assert str(settings.folder / name) in notice.advice
         assert (settings.folder / name).exists()
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_unsaved_work_with_any_damage_inside_stops_no_start(start_application, settings, name):
+    settings.unsaved.mkdir()
+    damaged = damaged_work(name)
+    (settings.unsaved / "a.helix").write_bytes(damaged)
+    application = start_application()
+    assert "The unsaved work of the last session is damaged" in application.session.notice.text
+    kept = settings.unsaved / "a.broken"
+    assert kept.read_bytes() == damaged
+    assert str(kept) in application.session.notice.advice
 
 
 RUN = """
@@ -188,6 +202,18 @@ def test_damaged_lessons_stop_no_start_and_no_lesson(
     wait_until_idle(application)
     assert application.session.lessons
     assert application.session.lesson is not None
+
+
+def test_many_damaged_lessons_are_one_sentence_and_a_list(start_application, settings, model):
+    settings.lessons.mkdir(parents=True)
+    for n in range(30):
+        (settings.lessons / f"{n}.md").write_bytes(b"\xff")
+    application = start_application(model)
+    application.window.lesson_player.open()
+    notice = application.session.notice
+    assert len(notice.text) <= LONGEST_SENTENCE
+    assert notice.advice == "29 more cannot be read."
+    assert len(notice.details.splitlines()) == 30
 
 
 def test_damaged_bookmarks_are_reported_with_their_new_place(

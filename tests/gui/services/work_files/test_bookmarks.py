@@ -2,6 +2,7 @@
 
 import errno
 import os
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,13 @@ from gui.services.work_files.reopening import take_work
 from gui.services.work_files.work_file import WorkError, read_bookmarks, write_bookmarks
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
-from tests.gui.services.work_files.test_work_file import WORK, run_until_killed
+from tests.gui.services.work_files.test_work_file import (
+    DAMAGES,
+    WORK,
+    archive_of,
+    damaged_work,
+    run_until_killed,
+)
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
 
@@ -150,6 +157,19 @@ def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, f
     before = spoil_the_first(file, session)
     bookmarks.add("View 4", "gpt2", WORK, b"")
     assert names(file) == names(session) == ["View 2", "View 3", "View 4"]
+    assert session.notice.text == "One bookmark cannot be read."
+    assert file.with_suffix(".broken").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_any_damage_inside_a_bookmark_leaves_the_others(session, bookmarks, file, three, name):
+    with zipfile.ZipFile(file) as archive:
+        parts = {part: archive.read(part) for part in archive.namelist()}
+    parts[f"{bookmark_file.FOLDER}{three[1]}.helix"] = damaged_work(name)
+    file.write_bytes(archive_of(parts))
+    before = file.read_bytes()
+    Bookmarks(session, file).load()
+    assert names(session) == ["View 1", "View 3"]
     assert session.notice.text == "One bookmark cannot be read."
     assert file.with_suffix(".broken").read_bytes() == before
 

@@ -53,7 +53,7 @@ def most_memory(read, path):
 
 def test_arrays_that_are_not_known_are_not_unpacked(path):
     arrays = io.BytesIO()
-    np.savez_compressed(arrays, turn=WORK.turn, unknown=np.zeros(6_000_000))
+    np.savez_compressed(arrays, turn=WORK.turn, unknown=np.zeros(16_000_000))
     path.write_bytes(archive_of({**parts_of(), ARRAYS: arrays.getvalue()}))
     work, most = most_memory(read_work, path)
     assert most < 60_000_000  # reading the file makes room for the largest that is allowed
@@ -75,6 +75,23 @@ def test_all_parts_together_have_a_bound(path, monkeypatch):
     monkeypatch.setattr(work_file, "LARGEST", path.stat().st_size)
     with pytest.raises(WorkError, match="is damaged"):
         read_work(path)
+
+
+@pytest.mark.parametrize("read", [read_work, read_bookmarks])
+def test_a_part_larger_than_the_directory_says_is_not_unpacked(read, path):
+    name = JSON if read is read_work else LIST
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in ({**parts_of(), name: bytes(2**27)}).items():
+            archive.writestr(part, content)
+        archive.getinfo(name).file_size = 1000
+    assert path.stat().st_size < 2**20
+
+    def refused(path):
+        with pytest.raises(WorkError):
+            read(path)
+
+    _, most = most_memory(refused, path)
+    assert most < 60_000_000  # reading the file makes room for the largest that is allowed
 
 
 def test_an_archive_that_holds_itself_ends(path):

@@ -287,8 +287,11 @@ OF_PACKED = {
 }
 
 
-@pytest.mark.parametrize("name", [*OF_PACKED, "JSON too deep", "LZMA of noise"])
-def test_whatever_goes_wrong_inside_a_reader_is_said_in_one_sentence(path, name):
+DAMAGES = [*OF_PACKED, "JSON too deep", "LZMA of noise"]
+
+
+def damaged_work(name: str) -> bytes:
+    """Return a file of saved work with a damage of a name."""
     with zipfile.ZipFile(io.BytesIO(pack_work(WORK))) as archive:
         parts = {part: archive.read(part) for part in archive.namelist()}
     if name in OF_PACKED:
@@ -298,7 +301,12 @@ def test_whatever_goes_wrong_inside_a_reader_is_said_in_one_sentence(path, name)
     data = bytearray(archive_of(parts, zipfile.ZIP_LZMA if "LZMA" in name else 8))
     if "LZMA" in name:
         data[60:90] = b"\xff" * 30
-    path.write_bytes(data)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_whatever_goes_wrong_inside_a_reader_is_said_in_one_sentence(path, name):
+    path.write_bytes(damaged_work(name))
     tracemalloc.start()
     try:
         with pytest.raises(WorkError) as refused:
