@@ -45,6 +45,7 @@ from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.table_command import table
 from gui.commands.terminal import (
     complain,
+    libraries_silenced,
     note,
     plain_output,
     print_table,
@@ -382,7 +383,7 @@ def _plain_errors() -> Iterator[None]:
     from gui.commands.log import logged
 
     try:
-        with logged():
+        with logged(), libraries_silenced():
             yield
     except HelixscopeError as error:
         complain(sentence(error))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible, visible_lines
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from geometry.models.model import PositionalModel
+
+
+log = logging.getLogger(__name__)
+
+MOST_CANDIDATES = 8
+"""Tables that an error lists."""
+LONGEST_PRINTED = 100_000
+"""Bytes that are logged of what libraries print."""
 
 
 class OutputFailed(Exception):
@@ -129,6 +138,42 @@ def plain_output() -> Iterator[None]:
         sys.stdout, sys.stderr = out, err
 
 
+@contextmanager
+def libraries_silenced() -> Iterator[None]:
+    """Log what libraries print on standard error by themselves, as those in Rust their panics.
+
+    What is written to ``sys.stderr`` meanwhile arrives as always.
+    """
+    import tempfile
+
+    stream = sys.stderr
+    try:
+        if not isinstance(stream, PlainStream) or stream.fileno() != 2:
+            raise OSError
+        printed = tempfile.TemporaryFile()  # noqa: SIM115
+    except (OSError, ValueError):  # there is no standard error, or no room
+        yield
+        return
+    own, real = stream.stream, os.dup(2)
+    own.flush()
+    with printed, open(real, "w", 1, own.encoding, own.errors) as stream.stream:
+        os.dup2(printed.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(real, 2)
+            text = _begin_of(printed)
+            if text:
+                log.warning("A library printed: %s", text)
+            stream.flush()
+            stream.stream = own
+
+
+def _begin_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(LONGEST_PRINTED).decode("utf-8", "replace")
+
+
 def has_terminal() -> bool:
     """Return whether standard error is a terminal, on which messages and bars are shown."""
     return sys.stderr is not None and sys.stderr.isatty()
@@ -177,7 +222,10 @@ def sentence(error: HelixscopeError) -> str:
     """Return an error with its advice as one sentence on one line."""
     candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
     if candidates:
-        return joined(str(error), f"--table takes one of {', '.join(candidates)}")
+        shown = ", ".join(candidates[:MOST_CANDIDATES])
+        more = len(candidates) - MOST_CANDIDATES
+        others = f" and {more} more" if more > 0 else ""
+        return joined(str(error), f"--table takes one of {shown}{others}")
     return joined(str(error), error.advice)
 
 

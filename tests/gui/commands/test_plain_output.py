@@ -97,6 +97,43 @@ def test_a_folder_called_like_an_escape(command, tmp_path):
         assert not UNSHOWABLE.search(text)
 
 
+PANIC = """
+import os, sys
+import main
+from gui.commands.terminal import complain, plain_output
+from tokenizers import Tokenizer, models, pre_tokenizers
+with plain_output():
+    try:
+        with main._plain_errors():
+            os.write(2, b"printed by a library\\n")
+            complain("while it runs")
+            if len(sys.argv) > 1:
+                tokenizer = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+                tokenizer.pre_tokenizer = pre_tokenizers.FixedLength(0)
+                tokenizer.encode("a b")
+    except main.typer.Exit as done:
+        print("status", done.exit_code)
+    os.write(2, b"and after it\\n")
+"""
+
+
+@pytest.mark.parametrize("panics", [True, False])
+def test_a_panic_of_a_library_is_one_sentence_and_logged(panics, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PANIC, *["panic"] * panics], cwd=ROOT, capture_output=True,
+        text=True, check=True, env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
+    )  # fmt: skip
+    said = ["helixscope: while it runs", "and after it"]
+    if panics:
+        said.insert(1, "helixscope: An error occurred inside a library (PanicException).")
+    assert done.stderr.splitlines() == said
+    assert done.stdout == "status 1\n" * panics
+    if sys.platform == "linux":
+        (log,) = tmp_path.rglob("helixscope.log")
+        assert "printed by a library" in log.read_text("utf-8")
+        assert ("panicked" in log.read_text("utf-8")) == panics
+
+
 # ---- outputs that take nothing -------------------------------------------------------------
 
 

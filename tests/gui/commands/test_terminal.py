@@ -81,6 +81,8 @@ def test_candidates_are_named_in_place_of_advice():
     error = HelixscopeError("Which one", "Choose.")
     error.candidates = (SimpleNamespace(name="a"), SimpleNamespace(name="b"))
     assert sentence(error) == "Which one; --table takes one of a, b."
+    error.candidates = [SimpleNamespace(name=f"t{n}") for n in range(500)]
+    assert sentence(error).endswith("takes one of t0, t1, t2, t3, t4, t5, t6, t7 and 492 more.")
 
 
 def test_a_table_in_a_pipe_is_not_cut(capsys):
