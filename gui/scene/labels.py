@@ -70,7 +70,7 @@ class PointLabels:
         scale, dpi
             Pixels per logical pixel; the render window's resolution.
         curve
-            (m, 2) pixels of the curve's points.
+            (m, 2) pixels of the curve's points, and of other lines behind rows of NaN.
         firm
             So many of the labels may cover the curve where they have to; others are left out.
         clear
@@ -113,7 +113,7 @@ class Coverage:
     ----------
     curve
         (m, 2) pixels of the points, hardly more than :data:`MOST_COUNTED`; those on the lines
-        between them count as well.
+        between them count as well. A row of NaN ends a line.
     size, cell
         The view's size, and that of the cells to which boxes are rounded, in pixels.
     """

@@ -52,6 +52,10 @@ class CurveLegend:
         for (strip, _), (_, colormap) in zip(self._lines, self._entries, strict=False):
             strip.show(legible(lookup_table(colormap), self._background))
 
+    def height(self, scale: float) -> float:
+        """Return the height of all lines in pixels; 0 if it is hidden."""
+        return len(self._entries) * LINE * self._size * scale
+
     def place(self, left: float, top: float, right: float, scale: float, dpi: int) -> list[Box]:
         """Place it between two pixels from the left; return the pixels that it covers."""
         boxes = []

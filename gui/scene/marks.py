@@ -36,6 +36,9 @@ _CIRCLE = np.column_stack(
 )
 
 
+_LINE_END = np.full((1, 3), np.nan)
+
+
 class Marks:
     """Rings around the selected and the hovered points, and labels that do not collide.
 
@@ -100,6 +103,7 @@ class Marks:
         state: SceneState,
         displayed: np.ndarray,
         written: Sequence[tuple[np.ndarray, str]],
+        beside: Sequence[np.ndarray],
         projection: Projection,
         taken: list[Box],
         dpi: int,
@@ -110,6 +114,8 @@ class Marks:
         ----------
         written
             Further texts with their (3,) points, which take precedence.
+        beside
+            Each (m, 3): other lines that labels should not cover.
         taken
             Pixels that labels must not cover.
         """
@@ -135,8 +141,9 @@ class Marks:
         anchors = np.vstack([spots_xy, xy[n_rings:]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         first, last = state.positions
-        curve = displayed[first : last + 1]
-        curve = curve[:: max(1, len(curve) // MOST_COUNTED)]
+        lines = [_thinned(displayed[first : last + 1], MOST_COUNTED)]
+        for line in beside:
+            lines += [_LINE_END, _thinned(line, MOST_COUNTED // len(beside))]
         current = {state.hover, *state.selection}
         self.labels.place(
             texts,
@@ -145,7 +152,7 @@ class Marks:
             taken,
             self._scale,
             dpi,
-            curve=projection.to_screen(curve)[0] if texts else anchors,
+            curve=projection.to_screen(np.vstack(lines))[0] if texts else anchors,
             firm=len(spots) + sum(p in current for p in wanted),
             clear=self._radius - RING_RADIUS * self._scale,
         )
@@ -182,3 +189,8 @@ class Marks:
         if self._rims is not None and self._gaps is not None:
             self._rims.style(self._accent, self._disc)
             self._gaps.style(self._background, self._gap)
+
+
+def _thinned(line: np.ndarray, most: int) -> np.ndarray:
+    """Return every second, third … point of a line: hardly more than so many."""
+    return line[:: max(1, len(line) // max(1, most))]

@@ -23,7 +23,7 @@ from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState
-from gui.state.camera import VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
+from gui.state.camera import EVEN, VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
 from gui.state.colors import ColorScale
 from gui.state.values import CurveLook
 from gui.style.theme import GRID, SMALL, Theme
@@ -149,7 +149,9 @@ class HelixScene:
         guides = () if self._state is None else self._state.guides
         # An aligned curve is as important as this one.
         aligned = [g.points for g in guides if g.matched is not None and g.points is not None]
-        return np.vstack([self._alone_at(turn), *self._of_similar_size(aligned, turn)])
+        ways = None if self._state is None else self._state.ways
+        trails = [] if ways is None else [ways.points.reshape(-1, 3)]
+        return np.vstack([self._alone_at(turn), *self._of_similar_size([*aligned, *trails], turn)])
 
     @property
     def framed_alone(self) -> np.ndarray:
@@ -222,9 +224,12 @@ class HelixScene:
             self._break_caption(self._state, width)
         self._place_caption(width, dpi)
         under = self._caption.box(dpi)[3] + GRID * s
+        legend = self._legend.height(s)
+        above = legend + 2.5 * GRID * s if legend else 0.0
         if self._compact:
-            return (
-                Margins(bottom=min(under / height, MOST_KEPT)) if self._caption.text else Margins()
+            return Margins(
+                bottom=min(under / height, MOST_KEPT) if self._caption.text else EVEN,
+                top=min(max(above / height, EVEN), MOST_KEPT),
             )
         left, _, right, _ = self._bar.box(dpi)
         beside = 3 * GRID * s + min(right - left, BAR_ROOM * s)
@@ -232,7 +237,7 @@ class HelixScene:
             left=min(edge / width, MOST_KEPT),
             right=min(max(beside, edge) / width, MOST_KEPT),
             bottom=min(max(under, edge) / height, MOST_KEPT),
-            top=min(edge / height, MOST_KEPT),
+            top=min(max(above, edge) / height, MOST_KEPT),
         )
 
     def show(self, state: SceneState | None) -> None:
@@ -275,6 +280,12 @@ class HelixScene:
         camera = self.plotter.camera
         if camera.GetParallelProjection() != (state.projection == "parallel"):
             camera.SetParallelProjection(state.projection == "parallel")
+
+    @property
+    def lines_of_text(self) -> tuple[int, int]:
+        """Numbers of lines of the caption and of the legend."""
+        state = self._state
+        return (0, 0) if state is None else (len(state.caption), len(state.legend))
 
     @property
     def compact(self) -> bool:
@@ -561,7 +572,10 @@ class HelixScene:
             self._marks.hide()
             return
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
-        self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
+        beside = [line @ self.turn.T for guide in state.guides for line in guide.curves]
+        if state.ways is not None:
+            beside += [way @ self.turn.T for way in state.ways.points]
+        self._marks.draw(state, self.displayed, written, beside, self.projection(), taken, dpi)
 
 
 def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:

@@ -59,6 +59,13 @@ class Guide:
     ghost: bool = False  # Whether it stands in for the curve, which is pale meanwhile
     change: ShownChange | None = None  # The change of the positions that it shows; None for none
 
+    @property
+    def curves(self) -> tuple[np.ndarray, ...]:
+        """Each (m, 3): its lines, and the points of another curve."""
+        if self.points is None or self.matched is None:
+            return self.lines
+        return (*self.lines, self.points)
+
 
 NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QSize, Signal
-from PySide6.QtWidgets import QStyle
 
 from gui.scene.scene import HelixScene
 from gui.state.camera import (
@@ -23,6 +22,7 @@ from gui.state.camera import (
     where,
 )
 from gui.state.session import Session
+from gui.style.motion import motion_reduced
 from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.camera_moves import CameraMoves
 from gui.viewport.camera_steps import focused, moved, turned
@@ -59,6 +59,7 @@ class ViewCamera(QObject):
         self._painted = False
         self._framing: str | Place | None = SIDE
         self._framed: CameraPose | None = None  # As the app has framed the curve last
+        self._lines: tuple[int, int] | None = None  # Of caption and legend meanwhile
         self._side: np.ndarray | None = None  # (3,): the direction of the last view from the side
         self._size = QSize()  # In which the camera's pose has been used last
         # Where the camera was put otherwise, and in which size; and what followed for the present
@@ -185,10 +186,8 @@ class ViewCamera(QObject):
         )
 
     def go_round(self) -> None:
-        """Turn slowly once around the curve, where widgets may be animated."""
-        style = self._interactor.style()
-        animated = style.styleHint(QStyle.StyleHint.SH_Widget_Animate, None, self._interactor)
-        if self._scene.state is None or not animated:
+        """Turn slowly once around the curve, unless the system asks for reduced motion."""
+        if self._scene.state is None or motion_reduced():
             return
         points, _ = self._at_rest()
         margins = self._scene.margins(self._pixels(self._interactor.size()))
@@ -267,9 +266,19 @@ class ViewCamera(QObject):
                 self._moves.go_to(self._framing_from(way, aim.up))
         else:  # of a drag that ended where it began
             self._dragged = False
-        if not same_model:
+        if same_model:
+            self._fit_texts()
+        else:
             self._framed_model, self._follows = self._session.model, True
             self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
+
+    def _fit_texts(self) -> None:
+        """Frame the curve again if it is as the app has framed it, beside other lines of text."""
+        lines, aim = self._scene.lines_of_text, self._aim
+        if self._scene.compact or self._session.dragging or lines == self._lines:
+            return
+        if self._painted and self._follows and self._is_framed(aim):
+            self._moves.go_to(self._framing_from(aim.position - aim.focal_point, aim.up))
 
     def settle(self) -> None:
         """Set the pose for the next frame."""
@@ -396,4 +405,5 @@ class ViewCamera(QObject):
         else:
             size = self._pixels(self._interactor.size())
             self._framed = self._scene.framing(points, direction, up, size)
+            self._lines = self._scene.lines_of_text
         return self._framed

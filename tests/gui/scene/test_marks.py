@@ -173,3 +173,12 @@ def test_a_label_is_where_its_backing_covers_nothing():
     assert covered.freest([near, far], 1.0) == (far, 0)
     assert covered.freest([near], 1.0)[1] > 0
     assert covered.freest([], 1.0) == (None, 0)
+
+
+def test_lines_end_at_rows_of_nan():
+    gap = [[np.nan, np.nan]]
+    lines = np.vstack([[[0.0, 50.0], [10.0, 50.0]], gap, [[100.0, 50.0], [110.0, 50.0]]])
+    covered = Coverage(lines, (200, 100), 1.0)
+    assert covered.count((40.0, 40.0, 60.0, 60.0)) == 0
+    assert covered.count((2.0, 40.0, 8.0, 60.0)) > 0
+    assert covered.count((102.0, 40.0, 108.0, 60.0)) > 0

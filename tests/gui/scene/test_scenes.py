@@ -12,8 +12,10 @@ from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
 from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene
 from gui.scene.scene_state import resolve_scene
+from gui.scene.trails import Ways
 from gui.state.camera import AXES, CameraPose, fitted, framed
 from gui.state.colors import legible, lookup_table, point_colors
+from gui.state.guides import Guide
 from gui.state.values import POINT_SIZE
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
@@ -391,6 +393,64 @@ def test_a_small_view_is_framed_above_its_caption(opened, stage):
     assert top - bottom > 20
     assert 0 < left < right < 480
     assert lowest[0] < top < lowest[1]
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_curve_is_framed_below_the_legend(opened, stage, compact):
+    made = stage(LIGHT, SIZE)
+    state = replace(resolve_scene(opened), legend=(("One", "jet"), ("Another", "viridis")))
+    made.scene.compact = compact
+    made.scene.show(state)
+    made.draw()
+    made.scene.pose_of("xz", made.scene.displayed).apply(made.plotter.camera)
+    made.draw()
+    lines = [text.box(made.plotter.render_window.GetDPI()) for _, text in made.scene._legend._lines]
+    assert len(lines) == 2
+    highest = made.scene.projection().to_screen(made.scene.displayed)[0][:, 1].max()
+    assert highest < min(bottom for _, bottom, _, _ in lines)
+
+
+def test_trails_are_framed_with_their_curve(opened, stage):
+    made = stage(LIGHT, SIZE)
+    state = resolve_scene(opened)
+    way = 1.5 * state.coordinates[None, :4]
+    made.scene.show(replace(state, ways=Ways(way, 1)))
+    made.draw()
+    np.testing.assert_allclose(made.scene.framed[-4:], way[0] @ made.scene.turn.T)
+    made.scene.show(state)
+    assert len(made.scene.framed) == len(made.scene.displayed_range)
+
+
+def in_the_scene(projection, xy, depth):
+    """The points of some pixels at a depth."""
+    clip = np.column_stack(
+        [2 * xy / np.array(projection.size) - 1, np.full(len(xy), depth), np.ones(len(xy))]
+    )
+    found = clip @ np.linalg.inv(projection.matrix).T
+    return found[:, :3] / found[:, 3:]
+
+
+def test_labels_keep_off_other_curves(opened, stage):
+    """In both views the label would otherwise be at the same place."""
+    made = stage(LIGHT, SIZE)
+    opened.prompt = ""
+    opened.selection = (40,)
+    made.show(opened)
+    state = replace(made.scene.state, selection=())
+    labels = made.scene._marks.labels
+    made.scene.show(state)
+    made.draw()
+    left, bottom, right, top = free = labels.texts[0].box(made.plotter.render_window.GetDPI())
+    x = np.linspace(left, right, 50)
+    xy = np.column_stack([x, np.full(50, (bottom + top) / 2)])
+    depth = made.pixels()[1][40]
+    across = in_the_scene(made.scene.projection(), xy, depth)
+    guide = Guide(opened.curve.pca, opened.curve.components, lines=(across @ made.scene.turn,))
+    made.scene.show(replace(state, guides=(guide,)))
+    made.draw()
+    moved = labels.texts[0].box(made.plotter.render_window.GetDPI())
+    assert moved != free
+    assert moved[0] > right or moved[2] < left or moved[1] > (bottom + top) / 2 > moved[3]
 
 
 def test_a_parallel_view_is_framed_by_its_height(opened, stage, monkeypatch):

@@ -1,7 +1,5 @@
 """The viewport through real mouse and key events, judged by what it shows."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -10,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from gui.state.camera import ALONG, AXES, side_on
 from gui.state.colors import lookup_table
+from gui.state.guides import Guide
 from gui.style.theme import LIGHT
 from gui.viewport import camera_moves
 from gui.viewport.turn_ease import TurnEase
@@ -417,6 +416,35 @@ def test_another_model_is_framed_while_the_camera_moves(
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-4)
 
 
+def test_a_longer_caption_does_not_cover_what_was_framed(viewport, settle):
+    session = viewport.session
+    viewport.camera.view("xz")
+    settle()
+    before = pose(viewport)
+    caption = viewport.scene._caption
+
+    def clear():
+        at = viewport.scene.projection().to_screen(viewport.scene.displayed_range)[0]
+        return at[:, 1].min() - caption.box(viewport.interactor.render_window.GetDPI())[3]
+
+    assert clear() > 0
+    curve = session.curve
+    more = {f"test {n}": Guide(curve.pca, curve.components, caption=f"line {n}") for n in range(3)}
+    session.guides = more
+    settle()
+    assert clear() > 0
+    assert not np.allclose(pose(viewport), before, atol=1e-4)
+    session.guides = {}
+    settle()
+    np.testing.assert_allclose(pose(viewport), before, atol=1e-4)
+    wheel(viewport)
+    settle()
+    there = pose(viewport)
+    session.guides = more
+    settle()
+    np.testing.assert_allclose(pose(viewport), there, atol=1e-6)  # it is the user's own
+
+
 def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
     before, turn = pose(viewport), viewport.camera._moves._round
     viewport.camera.go_round()
@@ -440,7 +468,6 @@ def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle,
         gesture()
         assert turn.state() == turn.State.Stopped
         settle()
-    still = SimpleNamespace(styleHint=lambda *_: 0)  # of someone who wants nothing to move
-    monkeypatch.setattr(viewport.interactor, "style", lambda: still)
+    monkeypatch.setattr("gui.viewport.view_camera.motion_reduced", lambda: True)
     viewport.camera.go_round()
     assert turn.state() == turn.State.Stopped
