@@ -76,16 +76,16 @@ def dress(qt: QApplication, theme: Theme) -> None:
     ):
         for role in roles:
             palette.setColor(QPalette.ColorRole[role], QColor(color))
+    if qt.styleSheet():
+        # In place of another, a style sheet is applied to each widget once for each widget around
+        # it; after none, once. So are palettes and fonts. Qt's list of what has a style sheet must
+        # not become empty meanwhile: it would miss the deletion of widgets.
+        listed = QWidget()
+        listed.setStyleSheet("QWidget {}")
+        qt.setStyleSheet("")
     qt.setPalette(palette)
     # Not by the style sheet: a rule for all widgets would double the time it takes to apply.
     font = qt.font()
     font.setPixelSize(theme.px(TEXT))
     qt.setFont(font)
-    if qt.styleSheet():
-        # In place of another, a style sheet is applied to each widget once for each widget around
-        # it; after none, once. Qt's list of what has a style sheet must not become empty meanwhile:
-        # it would miss the deletion of widgets.
-        listed = QWidget()
-        listed.setStyleSheet("QWidget {}")
-        qt.setStyleSheet("")
     qt.setStyleSheet(stylesheet(theme))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.table import GROUPS, PANELS
+from gui.services.jobs.jobs import gui_first
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.window.arrangement.docks import DockTitle, share, title_button
@@ -108,11 +109,12 @@ class DockTabs(QObject):
         )
         # The first one that is shown is built.
         front = front or self._latest.get("", names[0] if names else "")
-        for name in sorted(names, key=lambda name: name != front):
-            self._docks[name].show()
         layout = self._window.layout()
         assert layout is not None
-        layout.activate()  # before it, a window that is not seen yet raises no tab
+        with gui_first():
+            for name in sorted(names, key=lambda name: name != front):
+                self._docks[name].show()
+            layout.activate()  # before it, a window that is not seen yet raises no tab
         if front in self._docks:
             self._docks[front].show()
             self._docks[front].raise_()
