@@ -25,6 +25,7 @@ from gui.panels.side.models.model_line import (
     matches,
 )
 from gui.services.loading import short_name
+from gui.services.work_files.reopening import is_work
 from gui.state.session import Session
 from gui.state.values import ModelRow, ModelState
 from gui.style.theme import format_bytes, format_count
@@ -113,7 +114,11 @@ def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]
 
 def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
     known = {identity(row.entry.id) for row in session.models}
-    recent = [source for source in session.recent if identity(source) not in known][:MAX_RECENT]
+    recent = [
+        source
+        for source in session.recent
+        if identity(source) not in known and not is_work(source)  # projects are in the File menu
+    ][:MAX_RECENT]
     groups: dict[str, list[ModelLine]] = {}
     if recent:
         groups["Recent"] = [_recent_line(source) for source in recent]

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QTabBar
 
 from gui.panels.intents import ShowPanel
 from gui.panels.panel import ResultPanel
@@ -13,6 +13,7 @@ from gui.widgets.segmented import Segmented
 from gui.window.arrangement.dock_tabs import GroupBar
 from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.arrangement.focus_navigation import in_front
+from gui.window.arrangement.workspaces import WORKSPACES
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -207,6 +208,26 @@ def test_the_buttons_stand_at_the_end_of_the_tabs_and_not_on_them(window, bar, s
         assert all(button.isVisible() and button.x() > last for button in bar.buttons.values())
     # All groups are in sight in the smallest of usual windows.
     assert bar.tabs.tabRect(bar.tabs.count() - 1).right() <= bar.tabs.width()
+
+
+@pytest.mark.parametrize("name", WORKSPACES)
+def test_no_workspace_hides_tabs_behind_arrows(window, settle, qtbot, name):
+    window.resize(1280, 800)
+    settle()
+    window.workspaces.choose(name)
+    settle()
+
+    def shown():
+        """All tab bars, but Qt's own under the groups'."""
+        covered = [bar.parentWidget() for bar in group_bars(window)]
+        bars = [one for one in window.findChildren(QTabBar) if one.isVisible() and one.count()]
+        return [one for one in bars if one not in covered]
+
+    qtbot.waitUntil(lambda: bool(shown()))
+    bars = shown()
+    cut = [one.tabText(i) for one in bars for i in range(one.count())
+           if not one.rect().contains(one.tabRect(i))]  # fmt: skip
+    assert cut == []
 
 
 def test_the_panels_go_away_together_and_come_back_as_they_were(window, bar, settle, qtbot):

@@ -61,8 +61,12 @@ def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_t
     show_nine(application)
     assert session.notice.text.startswith("None of the nine GPT-2 models is on this machine")
     assert names(application) == ["tiny-gpt2"]
+    application.controller.comparing.add(sources[2])
+    wait_until_idle(application)
+    show_nine(application)
+    wait_until_idle(application)
+    assert names(application) == ["tiny-gpt2", "gpt2-2"], "a comparison stays as it is"
     session.models = tuple(replace(row, state="cached") for row in session.models)
-    application.controller.comparing.add(str(session.model.source))
     show_nine(application)
     wait_until_idle(application)
     assert names(application) == ["gpt2-0", "gpt2-1", "gpt2-2"]
@@ -130,6 +134,17 @@ def test_what_cannot_be_opened_in_the_grid_says_so_and_is_tried_again_or_closed(
     assert session.compared[0].failed == ""
     assert [rows.index(row, 2).data() for row in range(2)] == ["1–119", "1–59"]
     assert "Try again" not in [one.text() for one in cell.make_menu().actions()]
+
+
+def test_a_model_of_the_hub_that_is_not_here_says_so_offline(start, sources, wait_until_idle):
+    application = start(sources[0], offline=True)
+    application.window.start_in("compare")
+    application.controller.comparing.add("nobody/nothing")
+    wait_until_idle(application)
+    rows = application.window.panels["compare"].content.table.rows
+    assert rows.index(1, 2).data() == "could not be opened"
+    (other,) = application.session.compared
+    assert "nobody/nothing is not on this machine" in other.failed
 
 
 def test_the_menu_of_a_view_belongs_to_the_window_and_goes_with_the_view(

@@ -3,14 +3,16 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from gui.export.film_dialog import FilmDialog, FilmOptions, FilmProgress, TurntableDialog
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.export.turntable import Turn
 from gui.panels.compare.columns import STANDARD, ColumnChooser
+from gui.widgets.label import message_box
 from gui.window.arrangement.docks import DOCKS
 from gui.window.dialogs import about_dialog, shortcuts_dialog
+from gui.window.palette import AddPalette
 
 ROLE = QAccessible.Role
 
@@ -64,7 +66,7 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
             if top is not window and top.isVisible():
                 found[top.windowTitle() or type(top).__name__] = [*faults(top)]
 
-    for name in ("settings", "change_keys", "guide", "palette"):
+    for name in ("settings", "change_keys", "guide", "palette", "measure_inside"):
         window.commands.by_name[name].trigger()
         settle()
         look()
@@ -76,6 +78,8 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
         TurntableDialog(FilmOptions(), Turn(), window.size(), window.size(), (1, 2, 3), window),
         FilmProgress("Save turntable", "turn.mp4", 90, window),
         ColumnChooser(STANDARD, window),
+        AddPalette(window, lambda source: None),
+        message_box(window, "Helixscope", "Save the changes?"),
     ]
     for dialog in made:
         dialog.show()
@@ -83,8 +87,33 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
         dialog.close()
         dialog.deleteLater()
     assert {"Settings", "Keyboard shortcuts", "Palette", "Keyboard and mouse reference"} <= {*found}
-    assert {dialog.windowTitle() for dialog in made} <= {*found}
+    assert {dialog.windowTitle() or type(dialog).__name__ for dialog in made} <= {*found}
     assert {name: some for name, some in found.items() if some} == {}
+
+
+def test_what_the_mouse_alone_reaches_has_a_name_too(window, settle):
+    """Buttons of the toolbar, of titles and tab bars; all menus; the status bar."""
+    unnamed = []
+    for name in ("shape", "compare"):
+        window.bring(name)
+        settle()
+        buttons = [one for one in window.findChildren(QAbstractButton) if one.isVisible()]
+        assert len(buttons) > 20
+        unnamed += [
+            f"{type(one).__name__} {one.objectName()} in {type(one.parent()).__name__}"
+            for one in buttons
+            if not interface(one).text(QAccessible.Text.Name).strip()
+        ]
+    waiting = [window.menuBar()]
+    while waiting:
+        for action in waiting.pop().actions():
+            if action.menu() is not None:
+                waiting.append(action.menu())
+            if not action.isSeparator() and not action.text().strip():
+                unnamed.append(f"an action of {action.parent()}")
+    status = window.statusBar().findChildren(QWidget)
+    assert any(interface(one).text(QAccessible.Text.Name) for one in status)
+    assert unnamed == []
 
 
 def test_what_paints_itself_says_what_it_is(window):
