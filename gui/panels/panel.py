@@ -828,7 +828,7 @@ class ResultPanel(Panel):
                 self._show_words("")
             self._place_strip()
         elif state == "impossible":
-            advice = f"{answer.advice} {self.spec.instead}"
+            advice = f"{answer.advice} {self._instead}"
             self._show_words(as_sentence(answer.why), advice, "Try again" * answer.retry)
             self._offer_help()
         elif state == "cancelled":
@@ -836,7 +836,13 @@ class ResultPanel(Panel):
         else:
             size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
             why = answer.why or f"This needs {size} from the Hub."
-            self._show_words(why, self.spec.instead, f"Download {size}".rstrip())
+            self._show_words(why, self._instead, f"Download {size}".rstrip())
+
+    @property
+    def _instead(self) -> str:
+        """The alternative of a panel about layers, where there are some."""
+        model = self.session.model
+        return self.spec.instead if model is not None and model.n_layers else ""
 
     def _show_cancelled(self, answer: Answer) -> None:
         """Keep what is shown, also a partial result, with a way to go on."""

@@ -244,6 +244,12 @@ def test_deeper_layers_are_an_extrapolation(stage):
     assert "Choose another layer above." in panel.words.advice.text()
 
 
+def test_without_layers_no_other_is_advised(stage_of):
+    words = stage_of("kernels", "sinusoidal:96x24", (1, 95)).panel.words
+    assert words.message.text() == "These positions are computed: there are no layers."
+    assert words.advice.text().strip() == "Open a model."
+
+
 # The map, and the curve in the viewport.
 
 
