@@ -327,6 +327,10 @@ class PanelSpec(ABC, Generic[C, R]):
         }
         return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
 
+    def instead_for(self, model: PositionalModel) -> str:
+        """Return :attr:`instead`, or "" if a model has no such alternative."""
+        return self.instead
+
     def agreeing(self, choices: C, made: Set[str]) -> C:
         """Return consistent choices, after those with some names were changed."""
         return choices

@@ -840,9 +840,8 @@ class ResultPanel(Panel):
 
     @property
     def _instead(self) -> str:
-        """The alternative of a panel about layers, where there are some."""
         model = self.session.model
-        return self.spec.instead if model is not None and model.n_layers else ""
+        return "" if model is None else self.spec.instead_for(model)
 
     def _show_cancelled(self, answer: Answer) -> None:
         """Keep what is shown, also a partial result, with a way to go on."""

@@ -195,6 +195,10 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     }
     guides_current = True
 
+    def instead_for(self, model: PositionalModel) -> str:
+        """Return the advice to choose another layer, if there are layers."""
+        return self.instead if model.n_layers else ""
+
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the first layer's head with the smallest mean lag."""
         return replace(super().choices_for(model, choices), layer=0, head=None)
