@@ -164,7 +164,7 @@ def open_command(
         for other in beside or ():
             _check_source(other, None)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
-    # takes a tenth of the start. The window turns the collector on again with its first frame.
+    # takes a tenth of the start. The window collects garbage itself from its first frame on.
     gc.disable()
     try:
         from gui.commands.run_window import run_window

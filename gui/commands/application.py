@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import dress, theme_of
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import gui_first
@@ -70,6 +71,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         _share_one_heap()
+        self._garbage = GarbageCollector(self)
         self._qt, self.settings = qt, settings
         self._closed = self._interrupted = False
         self.session = settings.new_session()
@@ -158,6 +160,7 @@ class Application(QObject):
     def _on_first_frame(self) -> None:
         self._framed = True
         self._soon.start()
+        self._garbage.start()
         # Not earlier: what it imports would take time from the first frame.
         self.controller.refresh_models()
 
@@ -246,6 +249,7 @@ class Application(QObject):
         self.window.close()
         self.jobs.shut_down()
         self.controller.close()
+        self._garbage.release()
 
     @property
     def idle(self) -> bool:

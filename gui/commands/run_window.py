@@ -98,7 +98,8 @@ def _run(
         safely=safely, greets=settings.at_first_start and picture is None,
     )  # fmt: skip
     application.ready.connect(mark.remove)
-    application.window.viewport.firstFrame.connect(_collect_garbage_again)
+    # What was imported stays: looking through it in full collections would cost several frames.
+    application.window.viewport.firstFrame.connect(gc.freeze)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
     interrupt = _Interrupt(application)
@@ -174,12 +175,6 @@ class _Shutter(QObject):
             self.saved = self._application.window.pictures.save_window(self._out)
         finally:
             self._application.window.close()
-
-
-def _collect_garbage_again() -> None:
-    # Imported objects stay: scanning them in full collections would cost several frames.
-    gc.freeze()
-    gc.enable()
 
 
 def _report(
