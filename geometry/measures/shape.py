@@ -10,9 +10,8 @@ one is decided by the balanced turning share; the fits describe it.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import leastsq
 
+from geometry.checkpoints.memo import Recent
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 from geometry.pca.components import Array
@@ -41,6 +41,7 @@ ALTERNATIONS = 10
 
 #: Points whose fits are kept, and the most of them at once: at most 20 MB.
 REMEMBERED_POINTS, REMEMBERED = 1024, 200
+_remembered = Recent(REMEMBERED)
 
 #: R² from which a line or an arc describes the points.
 CLEAR_R2 = 0.8
@@ -93,7 +94,12 @@ class Shapes:
         return self.fits["circle" if self.best == "arc" else self.best]
 
 
-def fit_shapes(coordinates: npt.ArrayLike, evidence: TurningShare | None = None) -> Shapes:
+def fit_shapes(
+    coordinates: npt.ArrayLike,
+    evidence: TurningShare | None = None,
+    *,
+    check: Callable[[], None] | None = None,
+) -> Shapes:
     """Fit line, circle, helix and drifting helix, and find which of them describes the points.
 
     Parameters
@@ -103,6 +109,8 @@ def fit_shapes(coordinates: npt.ArrayLike, evidence: TurningShare | None = None)
     evidence
         The balanced turning share of whole rows; by default of the coordinates, as if they were
         all there is.
+    check
+        Called between two steps of the fits; may raise to stop.
 
     Returns
     -------
@@ -122,29 +130,28 @@ def fit_shapes(coordinates: npt.ArrayLike, evidence: TurningShare | None = None)
         raise ValueError(f"expected at least 4 points (m, 3), got {points.shape}")
     if evidence is None and len(points) >= FEWEST:
         evidence = turning_share(points)
-    few = len(points) <= REMEMBERED_POINTS
-    fits = _remembered_fits(points.tobytes()) if few else _all_fits(points)
+    check = check or _nothing
+    if len(points) <= REMEMBERED_POINTS:
+        # The panels, the table of models, the ledger and the lessons ask for the same range.
+        fits = _remembered(points.tobytes(), lambda: _all_fits(points, check))
+    else:
+        fits = _all_fits(points, check)
     return Shapes(fits, evidence, _best(fits, evidence))
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _remembered_fits(coordinates: bytes) -> Mapping[ShapeName, ShapeFit]:
-    """Fit points that were perhaps fitted before.
-
-    The panels, the table of models, the ledger and the lessons ask for the same range.
-    """
-    return _all_fits(np.frombuffer(coordinates).reshape(-1, 3))
+def _nothing() -> None: ...
 
 
-def _all_fits(points: Array) -> Mapping[ShapeName, ShapeFit]:
+def _all_fits(points: Array, check: Callable[[], None]) -> Mapping[ShapeName, ShapeFit]:
     """Return the four fits; their arrays are read-only."""
-    line, circle, helix = _line(points), _turning(points, "circle"), _turning(points, "helix")
+    line = _line(points)
+    circle, helix = _turning(points, "circle", check), _turning(points, "helix", check)
     drifting = _refined(points, "drifting_helix", helix)
     fits: dict[ShapeName, ShapeFit] = {}
     for fit in (line, circle, helix, drifting):
         for array in (fit.values, fit.centre, fit.frame):
             array.setflags(write=False)
-        fits[fit.name] = replace(fit, score=_score(points, fit))
+        fits[fit.name] = replace(fit, score=_score(points, fit, check))
     return MappingProxyType(fits)
 
 
@@ -165,7 +172,7 @@ def _earns(simple: ShapeFit, further: ShapeFit) -> bool:
     return 1.0 - further.score + least < (1.0 - EARNED) * (1.0 - simple.score)
 
 
-def _score(points: Array, fit: ShapeFit) -> float:
+def _score(points: Array, fit: ShapeFit, check: Callable[[], None]) -> float:
     """Return R² out of sample, leaving out blocks of consecutive points in turn; NaN of too few."""
     m = len(points)
     total = float(np.square(points - points.mean(axis=0)).sum())
@@ -175,6 +182,7 @@ def _score(points: Array, fit: ShapeFit) -> float:
     thin = np.unique(np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.intp))
     sse = 0.0
     for block in np.array_split(np.arange(m), folds):
+        check()
         kept = thin[(thin < block[0]) | (thin > block[-1])]
         if fit.name == "line":
             predicted = _line(points, kept)
@@ -196,7 +204,7 @@ def _line(points: Array, kept: npt.NDArray[np.intp] | slice = slice(None)) -> Sh
     return closed("line", points, centre, frame, climb=climb)
 
 
-def _turning(points: Array, name: ShapeName) -> ShapeFit:
+def _turning(points: Array, name: ShapeName, check: Callable[[], None]) -> ShapeFit:
     """Fit a circle or helix: every frequency by orientation alone, then refine the best ones."""
     m = len(points)
     s = steps(m)
@@ -219,6 +227,7 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
         """Alternate between orientation and size at some frequencies; return the SSE of each."""
         sums = M[f]
         for _ in range(times):
+            check()
             sizes = np.stack([radius[f], radius[f], climb[f]], axis=1)
             U, _, Vh = np.linalg.svd(sums * sizes[:, None, :])
             frames[f] = np.swapaxes(U @ Vh, 1, 2)  # rows u, v, axis
@@ -231,17 +240,14 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
 
     left = np.argsort(alternate(slice(None), FIRST_ALTERNATIONS), kind="stable")[:LEFT]
     sse = alternate(left, ALTERNATIONS)
-    fits = [
-        _refined(
-            points,
-            name,
-            closed(
-                name, points, points.mean(axis=0), frames[f], float(radius[f]),
-                omega=float(omegas[f]), climb=float(climb[f]),
-            ),
-        )
-        for f in _lowest(sse)
-    ]  # fmt: skip
+    fits = []
+    for f in _lowest(sse):
+        check()
+        start = closed(
+            name, points, points.mean(axis=0), frames[f], float(radius[f]),
+            omega=float(omegas[f]), climb=float(climb[f]),
+        )  # fmt: skip
+        fits.append(_refined(points, name, start))
     return max(fits, key=lambda fit: fit.r2)
 
 

@@ -161,7 +161,8 @@ class ShapeOf:
         yield Progress(None, "Fitting line, circle and helices")
         enough = len(rows) >= FEWEST
         evidence = turning_share(rows, coordinates) if enough else None
-        shape = shape_of(pca, self.components, coordinates, fit_shapes(coordinates, evidence))
+        shapes = fit_shapes(coordinates, evidence, check=about.check)
+        shape = shape_of(pca, self.components, coordinates, shapes)
         if enough:
             yield Progress(None, "Drawing random curves", shape)
             nulls = about.once(

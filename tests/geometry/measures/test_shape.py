@@ -203,6 +203,28 @@ def test_distances_are_the_parts_of_the_error_and_others_are_not_predicted_as_we
         assert fit.score < fit.r2
 
 
+def test_a_fit_can_be_stopped_at_every_step():
+    points = helix(m=61, noise=0.1)
+    calls = []
+    found = fit_shapes(points[:60], check=lambda: calls.append(None))
+    assert len(calls) > 60
+    stop_at = len(calls)
+
+    def check():
+        nonlocal stop_at
+        stop_at -= 1
+        if not stop_at:
+            raise InterruptedError
+
+    for steps in (1, len(calls) // 2, len(calls)):
+        stop_at = steps
+        other = points[1:] + steps
+        with pytest.raises(InterruptedError):
+            fit_shapes(other, check=check)
+        assert fit_shapes(other, check=check).fits["helix"].r2 > 0.9, "one that failed was kept"
+    assert fit_shapes(points[:60], check=check).fits is found.fits
+
+
 def test_the_same_points_are_fitted_once():
     points = helix(m=60)
     first, again = fit_shapes(points), fit_shapes(points.copy())
