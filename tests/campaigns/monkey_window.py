@@ -82,6 +82,26 @@ def _pages_read() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
 
+class _MallInfo(ctypes.Structure):
+    """What ``mallinfo2`` of glibc returns."""
+
+    _names = (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost",
+    )  # fmt: skip
+    _fields_ = [(name, ctypes.c_size_t) for name in _names]
+
+
+def _allocated_mb() -> float:
+    """Return what is allocated, without what is free in the heap's holes; 0 without glibc."""
+    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if mallinfo is None:
+        return 0.0
+    mallinfo.restype = _MallInfo
+    info = mallinfo()
+    return (info.uordblks + info.hblkhd) / 2**20
+
+
 def _stacks() -> list[list[str]]:
     """Return what each thread does, the innermost call first.
 
@@ -352,6 +372,7 @@ class Child:
         rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return {
             "MB": int(rss.split()[1]) / 1024,
+            "allocated": _allocated_mb(),
             "files": len(os.listdir("/proc/self/fd")),
             "threads": threading.active_count(),
             "objects": len(gc.get_objects()),

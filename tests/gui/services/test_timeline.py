@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from geometry.checkpoints.memo import Recent
 from geometry.history.history import in_memory
-from geometry.measures.shape import _remembered_fits
 from gui.panels.training.question import Training, TrainingOf
 from gui.scene.scene_state import resolve_scene
 from gui.services.answers import Answers
@@ -149,8 +149,9 @@ def test_the_nearest_step_on_a_logarithmic_axis(step, index):
     assert nearest_step(np.array(STEPS), step) == index
 
 
-def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs):
-    _remembered_fits.cache_clear()  # another test may have fitted the same points
+def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs, monkeypatch):
+    # Another test may have fitted the same points.
+    monkeypatch.setattr("geometry.measures.shape._remembered", Recent(1000))
     session = Session()
     controller = Controller(session, InlineJobs())
     controller.open(str(write_trained(tmp_path / "tiny")))
