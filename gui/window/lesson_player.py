@@ -133,6 +133,8 @@ class LessonPlayer(QObject):
         Returns whether a maximised panel, or the 3D view, hides the lesson, which then goes on.
     """
 
+    ending = Signal()
+    """A lesson ends, and is still where it was."""
     left = Signal()
     """A lesson has ended, and the window is as before."""
 
@@ -197,6 +199,7 @@ class LessonPlayer(QObject):
         if self._before is None:
             return
         self.put_back()
+        self.ending.emit()
         before, self._before = self._before, None
         self._aim, self._due = "", False
         before.give_back(self._window)

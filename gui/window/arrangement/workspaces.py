@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 LEFT_WIDTH, RIGHT_WIDTH = 272, 240
 """Initial widths of the columns in logical pixels."""
 LESSON_WIDTH = 440
-"""Initial width of a lesson in its workspace: lines of some sixty letters."""
+"""Initial width of a lesson in its workspace: lines of some sixty letters. The lesson arranges the
+rest, so of this workspace only the width is remembered.
+"""
 MOST_OWN, LONGEST_NAME = 20, 40
 
 
@@ -118,6 +120,7 @@ class Workspaces(QObject):
         self._layouts: dict[str, Layout] = {}
         self._own: list[QAction] = []
         self.maximized = Maximized(window)
+        lessons.ending.connect(self._on_lesson_ending)
         lessons.left.connect(self._on_lesson_left)
         self._show()
 
@@ -153,7 +156,7 @@ class Workspaces(QObject):
         if name == TEACH:
             self._before_teaching = self.current
         self.current = name
-        self._arrange(self._layouts.get(name))
+        self._arrange()
 
     def reset(self) -> None:
         """Arrange the current workspace as at first, or as saved; an active lesson goes on."""
@@ -163,7 +166,7 @@ class Workspaces(QObject):
         if self.current in WORKSPACES:
             self._layouts.pop(self.current, None)
         self._window.results.tabs.forget_height()
-        self._arrange(self._layouts.get(self.current))
+        self._arrange()
         if goes_on:
             self._lessons.open()
 
@@ -201,16 +204,28 @@ class Workspaces(QObject):
             self._layouts.pop(self.current, None)
             self.choose("explore")
 
-    def _arrange(self, layout: Layout | None) -> None:
-        window = self._window
-        if layout is None:
+    def _arrange(self) -> None:
+        """Arrange the current workspace as remembered, or as at first."""
+        window, kept = self._window, self._layouts.get(self.current)
+        if kept is None or self.current == TEACH:
             layout = WORKSPACES[self.current].first(window.size())
+        else:
+            layout = kept
         with gui_first():
             apply_layout(window, layout)
         self._show()
         if self.current == TEACH:
             self._lessons.open()
-            share(window, {window.docks[LESSON]: LESSON_WIDTH}, Qt.Orientation.Horizontal)
+            column = None if kept is None else kept.areas.get("right")
+            width = (column.size if column is not None else 0) or LESSON_WIDTH
+            share(window, {window.docks[LESSON]: width}, Qt.Orientation.Horizontal)
+
+    def _on_lesson_ending(self) -> None:
+        """Remember how wide the reader has made the lesson in its workspace."""
+        lesson = self._window.docks[LESSON]
+        if self.current == TEACH and not lesson.isFloating():
+            column = Tabs((LESSON,), LESSON, lesson.width())
+            self._layouts[TEACH] = Layout({"right": column})
 
     def _end_lesson(self) -> None:
         """End a lesson, which has arranged the window; its workspace stays."""
@@ -222,7 +237,7 @@ class Workspaces(QObject):
         """Go back to the workspace before that of the lesson."""
         if self.current == TEACH and not self._arranging:
             self.current = self._before_teaching
-            self._arrange(self._layouts.get(self.current))
+            self._arrange()
 
     def toggle_side(self) -> None:
         """Hide the panels at both sides of the viewport, or show those that were hidden."""

@@ -6,6 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
 from gui.panels.table import PANELS
+from gui.window.arrangement.docks import share
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
 from gui.window.toolbar import TOOLS
@@ -91,6 +92,32 @@ def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspace
     settle()
     assert workspaces.current == "explore"
     assert fronts(window) == SIDE
+
+
+def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, settle, qtbot):
+    window.resize(1440, 900)
+    settle()
+    lesson = window.docks["lesson"]
+    press(window, 4)
+    settle()
+    first = lesson.width()
+    share(window, {lesson: first + 90}, Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: lesson.width() > first + 60)
+    wider = lesson.width()
+    press(window, 1)
+    settle()
+    press(window, 4)
+    settle()
+    assert lesson.width() == pytest.approx(wider, abs=4)
+    window.lesson_player.leave()
+    assert workspaces.kept()[1]["teach"].areas["right"].size == pytest.approx(wider, abs=4)
+    workspaces.restore(*workspaces.kept())
+    press(window, 4)
+    settle()
+    assert lesson.width() == pytest.approx(wider, abs=4)
+    window.commands.by_name["reset_layout"].trigger()
+    settle()
+    assert lesson.width() == pytest.approx(first, abs=4)
 
 
 def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces, settle):
