@@ -181,7 +181,7 @@ class Hands:
 
     def _in_view(self) -> str:
         """Drag, click, turn the wheel in one of the 3D views; it is a native window of its own."""
-        views = [one for one in self.window.findChildren(QWidget) if _is_view(one)]
+        views = [one for one in widgets_in(self.window) if _is_view(one)]
         if not views:
             return "no view"
         view, keys = self._random.choice(views), self._modifiers()
@@ -415,7 +415,7 @@ class Hands:
         dialog.accept()
 
     def _answer_any(self, dialog: QWidget) -> None:
-        widgets = [one for one in dialog.findChildren(QWidget) if _can_be_hit(one)]
+        widgets = [one for one in widgets_in(dialog) if _can_be_hit(one)]
         kinds = (QAbstractButton, QComboBox, QLineEdit, QAbstractSlider)
         widgets = [one for one in widgets if isinstance(one, kinds)] or [dialog]
         widget = self._random.choice(widgets)
@@ -436,7 +436,7 @@ class Hands:
         window: QWidget = self.window
         if others and self._random.random() < 0.4:
             window = self._random.choice(others)
-        found = [one for one in window.findChildren(QWidget) if _can_be_hit(one)]
+        found = [one for one in widgets_in(window) if _can_be_hit(one)]
         kind = self._random.choice(kinds or KINDS)
         fitting = [one for one in found if isinstance(one, kind)]
         if not fitting:
@@ -466,6 +466,17 @@ class Hands:
         self._journal.flush()
 
 
+def widgets_in(window: QWidget) -> list[QWidget]:
+    """Return the widgets in a window, and in those that belong to it.
+
+    Not by ``findChildren``: in PySide the window then keeps a Python object of each that it has
+    found, also once Qt has deleted that.
+    """
+    own = {one for one in QApplication.topLevelWidgets() if one.parentWidget() is window}
+    own.add(window)
+    return [one for one in QApplication.allWidgets() if one.window() in own]
+
+
 def _can_be_hit(widget: QWidget) -> bool:
     return widget.isVisible() and widget.isEnabled() and widget.window().windowHandle() is not None
 
@@ -475,9 +486,13 @@ def _is_view(widget: QWidget) -> bool:
 
 
 def _enter(field: QWidget, text: str) -> None:
-    """Type a text; what is on no keyboard comes from an input method."""
+    """Type a text, letter by letter; what is on no keyboard comes from an input method."""
     if text.isascii() and text.isprintable():
-        QTest.keyClicks(field, text)
+        for letter in text:
+            if not shiboken6.isValid(field):
+                return
+            QTest.keyClicks(field, letter)
+            QApplication.processEvents()  # no keyboard writes a text within one event
         return
     event = QInputMethodEvent()
     event.setCommitString(text)

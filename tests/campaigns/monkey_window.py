@@ -43,7 +43,7 @@ from gui.commands.qt_start import prepare_qt
 from gui.commands.run_window import _report
 from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
-from tests.campaigns.monkey_hands import Hands
+from tests.campaigns.monkey_hands import Hands, widgets_in
 
 STILL_S, LOOK_S = 1.5, 0.25
 """After this time without an event, what all threads do is written down; how often it is looked."""
@@ -358,7 +358,7 @@ class Child:
             gc.collect()
         ctypes.CDLL(None).malloc_trim(0)  # what is free, but kept for later, is no growth
         # Each plot of the window has a hidden top-level widget, which Qt asks for distances.
-        plots = len(window.findChildren(QGraphicsView))
+        plots = sum(isinstance(one, QGraphicsView) for one in widgets_in(window))
         tops = Counter(
             f"{one.metaObject().className()} {one.objectName() or one.windowTitle()}".strip()
             for one in QApplication.topLevelWidgets()

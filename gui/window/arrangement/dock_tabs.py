@@ -23,7 +23,7 @@ from gui.panels.table import GROUPS, PANELS
 from gui.services.jobs.jobs import gui_first
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
-from gui.window.arrangement.docks import DockTitle, share, title_button
+from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
 
 FIRST_SHARE = 0.36
 """Share of the window's height that panels below the viewport get at first."""
@@ -182,9 +182,7 @@ class DockTabs(QObject):
             if isinstance(title, DockTitle):
                 title.set_collapsed(tabbed)
         self._bars = {bar: made for bar, made in self._bars.items() if shiboken6.isValid(bar)}
-        for bar in self._window.findChildren(
-            QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
-        ):
+        for bar in tab_bars(self._window):
             self._cover(bar)
         self.closed_bar.show_docks({n: d.windowTitle() for n, d in self._docks.items()}, "")
         self.closed_bar.setVisible(not self._open)
@@ -415,7 +413,7 @@ def _place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
     """Return the place of a docked panel in the window, with the tabs that it shares it with."""
     place = dock.geometry()
     if window.tabifiedDockWidgets(dock):
-        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        for bar in tab_bars(window):
             titles = [bar.tabText(at) for at in range(bar.count())]
             if bar.isVisible() and dock.windowTitle() in titles:
                 place = place.united(bar.geometry())

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
     QMainWindow,
+    QTabBar,
     QToolButton,
     QWidget,
 )
@@ -159,6 +160,15 @@ DOCKS = (
 """In the order of the menu."""
 KEYS = {dock.key: dock for dock in DOCKS if dock.key}
 """The dock of each digit."""
+
+
+def tab_bars(window: QMainWindow) -> list[QTabBar]:
+    """Return Qt's bars of docks that share a place.
+
+    Not by ``findChildren``: in PySide the window then keeps a Python object of each that it has
+    found, also once Qt has deleted that, as it does with each change of the arrangement.
+    """
+    return [one for one in window.children() if isinstance(one, QTabBar)]
 
 
 def share(

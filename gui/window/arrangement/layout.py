@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 
 from gui.state.layout import (
     LARGEST,
@@ -30,7 +30,7 @@ from gui.state.layout import (
     nested,
     settled,
 )
-from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, share
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, share, tab_bars
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -95,7 +95,7 @@ def _size_of(window: QMainWindow) -> Size:
 
 def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]]:
     """Return the groups of docks that are tabs of each other, with their rectangles."""
-    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    bars = tab_bars(window)
     titles = {window.docks[name].windowTitle(): name for name in names}
     found, rest = [], list(names)
     while rest:
