@@ -80,6 +80,9 @@ if TYPE_CHECKING:
     from geometry.measures.probes import neighbour_mean_r2 as neighbour_mean_r2
     from geometry.measures.probes import order_probe as order_probe
     from geometry.measures.probes import position_probe as position_probe
+    from geometry.measures.rotary import lag_kernel as lag_kernel
+    from geometry.measures.rotary import turning as turning
+    from geometry.measures.rotary import turns as turns
     from geometry.measures.roughness import roughness as roughness
     from geometry.measures.row_lengths import row_lengths as row_lengths
     from geometry.measures.shape import fit_shapes as fit_shapes
@@ -138,6 +141,9 @@ _HOMES = {
     "shared_energy": "evidence.random_frames",
     "turning_nulls": "evidence.turning_nulls",
     "turning_share": "evidence.turning_share",
+    "lag_kernel": "measures.rotary",
+    "turning": "measures.rotary",
+    "turns": "measures.rotary",
     "roughness": "measures.roughness",
     "position_probe": "measures.probes",
     "order_probe": "measures.probes",
@@ -236,6 +242,7 @@ __all__ = [
     "interference",
     "intervene",
     "kernel_nulls",
+    "lag_kernel",
     "largest_rise",
     "last_position",
     "layernorm_errors",
@@ -282,8 +289,10 @@ __all__ = [
     "strictest",
     "token_position_cosines",
     "top3",
+    "turning",
     "turning_nulls",
     "turning_share",
+    "turns",
     "weigh",
 ]
 

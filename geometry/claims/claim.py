@@ -198,6 +198,8 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
     try:
         # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
+            if why := measured.model.no_table:
+                raise NotApplicable(why)
             if claim.requires is not None:
                 claim.requires(measured)
             value = float(claim.measure(measured))

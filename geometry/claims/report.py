@@ -51,6 +51,13 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+#: Sections about a table.
+OF_TABLE = (
+    "pca", "norms", "spectrum", "capture", "overlaps", "directions", "similarity", "dimensions",
+    "layernorm", "shape", "lookback", "kernels", "probes", "published",
+)  # fmt: skip
+
+
 def report(
     model: PositionalModel,
     *,
@@ -91,8 +98,9 @@ def report(
     Returns
     -------
     dict
-        Sections model, missing, pca, norms, spectrum, … of plain numbers, strings, lists and
-        dictionaries: ready to be written as JSON. Sections that are not measured are None.
+        Sections model, scheme, missing, pca, norms, … of plain numbers, strings, lists and
+        dictionaries: ready to be written as JSON. Sections that are not measured are None: all
+        of a model without a table but the model, its scheme and the claims.
         ``missing`` has, by dotted name, what cannot be measured for lack of tensors, and why.
 
     Raises
@@ -145,6 +153,14 @@ def describe(
     check
         Checks the claims; may be replaced to get at the verdicts.
     """
+    if why := measured.model.no_table:
+        return {
+            "model": _model(measured.model),
+            "scheme": _scheme(measured.model),
+            "missing": dict.fromkeys(OF_TABLE, why),
+            **dict.fromkeys(OF_TABLE),
+            "claims": _claims(check(measured)),
+        }
     missing = _missing(measured.model)
 
     def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
@@ -163,6 +179,7 @@ def describe(
 
     return {
         "model": _model(measured.model),
+        "scheme": _scheme(measured.model),
         "missing": missing,
         "pca": _pca(measured),
         "norms": _norms(measured),
@@ -199,6 +216,30 @@ def _model(model: PositionalModel) -> dict[str, Any]:
         "d_vocab": model.d_vocab,
         "n_layers": model.n_layers,
         "n_heads": model.n_heads,
+    }
+
+
+def _scheme(model: PositionalModel) -> dict[str, Any]:
+    """Describe how the model knows positions."""
+    turned = model.rotary
+    if turned is None:
+        return {"kind": "computed" if model.computed else "learned"}
+    by_type = {
+        name: {"base": base, "inv_freq": rates.tolist()}
+        for name, (base, rates) in turned.by_layer_type.items()
+    }
+    return {
+        "kind": "rotary",
+        "base": turned.base,
+        "d_head": turned.d_head,
+        "n_pairs": turned.n_pairs,
+        "pairing": turned.pairing,
+        "scaling": turned.scaling,
+        "attention_factor": turned.factor,
+        "inv_freq": turned.rates.tolist(),
+        "by_layer_type": by_type or None,
+        "layers_without": list(turned.layers_without),
+        "use": None,
     }
 
 

@@ -13,8 +13,9 @@ from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS
-from geometry.models.stack import Stack
-from geometry.models.without_table import why_no_table
+from geometry.models.rotary import Rotary, read_rotary
+from geometry.models.stack import TURNED, Stack
+from geometry.models.without_table import ROTARY, why_no_table
 
 Index = Mapping[str, TensorInfo]
 
@@ -55,6 +56,8 @@ class Architecture:
         A sentence about guesses, or "".
     sides
         For a model with two tables, "decoder" and "encoder"; otherwise empty.
+    rotary
+        How the model turns queries and keys, where it does so in place of a table.
     """
 
     family: str | None
@@ -64,6 +67,7 @@ class Architecture:
     config: Mapping[str, Any]
     note: str = ""
     sides: tuple[str, ...] = ()
+    rotary: Rotary | None = None
 
     @property
     def row_of_position_0(self) -> int:
@@ -211,16 +215,32 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
         if config.get("position_embedding_type") in ("rotary", "rope", "alibi"):
-            return [], why_no_table(index, config)
+            return _without_table(index, config)
         towers = [_match(index, config, kind, stack) for stack in FAMILIES[kind]]
         return [tower for tower in towers if tower is not None], ""
-    return [], why_no_table(index, config)
+    part = config.get("text_config")
+    if isinstance(part, dict) and part.get("model_type") and not why_no_table(index, config):
+        return _parts(index, config, ("text_config",))  # of a model for pictures and text
+    return _without_table(index, config)
+
+
+def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return what there is to see of a model without a table, or the reason why it has none."""
+    reason = why_no_table(index, config)
+    if reason != ROTARY:
+        return [], reason
+    rotary = read_rotary(config)
+    stack = replace(TURNED, causal=rotary.causal)
+    kind = config.get("model_type")
+    family = kind if isinstance(kind, str) else None
+    return [Architecture(family, stack, "", "", config, rotary=rotary)], ""
 
 
 def _parts(
     index: Index, config: Mapping[str, Any], keys: tuple[str, ...]
 ) -> tuple[list[Architecture], str]:
     found: list[Architecture] = []
+    reasons: list[str] = []
     for key in keys:
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
@@ -228,9 +248,10 @@ def _parts(
         names = _Subset(index, tuple(name for name in index if f".{word}" in f".{name}"))
         kind = str(config.get("model_type"))
         settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
-        towers, _ = _towers(names, settings)
+        towers, reason = _towers(names, settings)
         found += towers
-    return found, ""
+        reasons.append(reason)
+    return found, "" if found else "".join(reasons[:1])
 
 
 class _Subset(Mapping[str, TensorInfo]):

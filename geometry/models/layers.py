@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import TensorStore
 from geometry.models.architecture import Architecture
 from geometry.models.matrices import WEIGHTS, WeightName, orient
-from geometry.models.stack import Stack
+from geometry.models.stack import NOT_ADDED, Stack
 
 #: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
 #: have a row or a curve for each.
@@ -19,6 +19,7 @@ MAX_LAYERS = 2_000
 MAX_HEADS = 2_000
 
 FULL = "Open the full checkpoint of this model."
+LEARNED = "Open a model with learned positions."
 
 
 class Layers:
@@ -59,7 +60,8 @@ class Layers:
         if stack is None:
             return dict.fromkeys(WEIGHTS, "the source is only a position table")
         if stack.alone:
-            return dict.fromkeys(WEIGHTS, "these positions are computed, without a model")
+            computed = "these positions are computed, without a model"
+            return dict.fromkeys(WEIGHTS, NOT_ADDED if stack.turned else computed)
         if self.count is not None and self.count < 1:
             return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
         names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
@@ -145,6 +147,8 @@ class Layers:
         if stack is None:
             raise TensorUnavailable("The source is only a position table: it has no layers.",
                                     "Open a checkpoint's folder.")  # fmt: skip
+        if stack.turned:
+            raise TensorUnavailable(f"{NOT_ADDED[0].upper()}{NOT_ADDED[1:]}.", LEARNED)
         if stack.alone:
             raise TensorUnavailable("These positions are computed: there are no layers.",
                                     "Open a model.")  # fmt: skip

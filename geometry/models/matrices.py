@@ -10,11 +10,15 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import FloatArray, TensorStore
+from geometry.measures.rotary import turning
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.architecture import Architecture, table_shape
 from geometry.models.stack import Fused, Stack
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
+#: Positions of a rotary model that are shown: as many as of the longest learned tables. Contexts of
+#: a hundred thousand and more would take as long to draw as to think about.
+MOST_TURNED = 4096
 #: Size limit of a computed table, in case of a damaged configuration.
 MAX_NUMBERS = 2**28
 
@@ -24,7 +28,11 @@ WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
     """Read P: (n_positions, d_model), row i for position i, in stored precision, read-only."""
     table: FloatArray
-    if not place.table:
+    if place.rotary is not None:
+        turned = place.rotary
+        n_positions = min(turned.context or MOST_TURNED, MOST_TURNED)
+        table = turning(turned.rates, n_positions, turned.factor)
+    elif not place.table:
         table = _computed(place)
     else:
         info = store.tensors[place.table]

@@ -20,8 +20,9 @@ from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
 from geometry.models.families import TIED
-from geometry.models.layers import FULL, Layers
+from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
+from geometry.models.stack import NOT_ADDED
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ class PositionalModel:
         self.name = visible(name)
         self.commit = commit
         self.family = architecture.family
-        self.table = architecture.table or "computed sinusoid"
+        self.rotary = architecture.rotary
+        computed = "computed sinusoid" if self.rotary is None else "rotary turning"
+        self.table = architecture.table or computed
         self.layers = Layers(store, architecture)
         self._stored_W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self._stored_W_pos.shape
@@ -123,6 +126,14 @@ class PositionalModel:
         """Whether P is computed by a formula, such as a sinusoid, and not learned."""
         stack = self._architecture.stack
         return stack is not None and (stack.alone or stack.computed is not None)
+
+    @property
+    def no_table(self) -> str:
+        """Why the model has no table of positions, and :attr:`W_pos` is only a way to draw them.
+
+        "" for a model with one.
+        """
+        return "" if self.rotary is None else "this model turns queries and keys: it has no table"
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -189,6 +200,8 @@ class PositionalModel:
     def warnings(self) -> tuple[str, ...]:
         """Peculiarities of this table, as sentences."""
         notes = [self._architecture.note] if self._architecture.note else []
+        if self.rotary is not None:
+            notes += self.rotary.notes(self.n_positions)
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
         if len(constant) and self.d_model > 1:  # in one dimension every row is
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
@@ -292,7 +305,8 @@ class PositionalModel:
         absent = self.layers.missing()
         stack = self._architecture.stack
         if stack is not None and stack.alone:
-            absent["W_E"] = "these positions are computed: there are no tokens"
+            computed = "these positions are computed: there are no tokens"
+            absent["W_E"] = NOT_ADDED if stack.turned else computed
         elif stack is not None and not stack.tokens:
             absent["W_E"] = "this part of the model reads no tokens"
         elif self._tokens_name() is None:
@@ -301,8 +315,9 @@ class PositionalModel:
 
     def _no_tokens(self) -> TensorUnavailable:
         stack = self._architecture.stack
-        alone = stack is not None and stack.alone
-        return TensorUnavailable(self.missing["W_E"], "Open a model." if alone else FULL)
+        alone, turned = stack is not None and stack.alone, stack is not None and stack.turned
+        other = LEARNED if turned else "Open a model." if alone else FULL
+        return TensorUnavailable(self.missing["W_E"], other)
 
     def _tokens_name(self) -> str | None:
         place, index = self._architecture, self._store.tensors

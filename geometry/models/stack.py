@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from geometry.measures.sinusoids import Sinusoid
@@ -56,6 +56,8 @@ class Stack:
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     alone
         Whether there is only a table, without tokens and layers.
+    turned
+        Whether the positions turn queries and keys, and so are in no residual stream.
     map_in
         The matrix from embedding size to hidden size, where they differ; ``map_positions``: whether
         positions pass through it too.
@@ -91,6 +93,7 @@ class Stack:
     row_of_position_0: int | None = 0
     computed: Sinusoid | None = None
     alone: bool = False
+    turned: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
@@ -111,3 +114,6 @@ ALONE = Stack(
     positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
     mlp_norm="", causal=False, alone=True,
 )  # fmt: skip
+#: The row of a model that turns queries and keys.
+TURNED = replace(ALONE, causal=True, turned=True)
+NOT_ADDED = "rotary positions turn queries and keys, and are not added to what is read"

@@ -121,6 +121,8 @@ class ReportFiles:
     def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
         """Return a panel's section; None, with the reason in ``missing``, where there is none."""
         try:
+            if why := self._model.no_table:
+                raise TensorUnavailable(why)
             return entry.spec.section(self._reported)
         except (TensorUnavailable, RangeError) as error:
             missing = self._json["missing"]
@@ -154,6 +156,9 @@ class ReportFiles:
         from gui.commands.report_figures import figure
         from gui.export.figures import save_figure
 
+        if why := self._model.no_table:
+            self.skipped[name] = why
+            return
         reported = self._reported
         try:
             drawn, texts = figure(name, reported)

@@ -123,6 +123,7 @@ PANELS = {
             "kernels", "Kernels", "Attention", "kernels.spec:KernelsPanel",
             {"kernels": "attention by position alone of the layer's heads"},
         ),
+        PanelEntry("rotary", "Rotary", "Attention", "rotary:RotaryPanel"),
         PanelEntry("effects", "Effects", "Attention", "effects.spec:EffectsPanel"),
         PanelEntry("training", "Training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "Models", "compare.spec:ComparePanel"),

@@ -21,6 +21,7 @@ from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
     from gui.scene.trails import Ways
 
 
@@ -120,8 +121,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     if own and not scale.categories:  # these have no colour map
         scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
-        f"{titled(model)}{side} · positions {first}–{last} · centred"
-        + (" · computed, not learned" if model.computed else ""),
+        f"{titled(model)}{side} · positions {first}–{last} · centred" + _scheme(model),
         " · ".join(f"{n}  {s}" for n, s in zip(names, each, strict=True))
         + f"  =  {format_percent(sum(shares))}"
         + (f" · {curve.shortage}" if curve.shortage else ""),
@@ -151,6 +151,14 @@ def resolve_scene(session: Session) -> SceneState | None:
         look=_look(session),
         legend=_legend(f"{model.name} · {first}–{last}", scale.colormap, guides),
     )
+
+
+def _scheme(model: PositionalModel) -> str:
+    """Return how a model knows positions, if not by a learned table."""
+    if model.rotary is not None:
+        pairs, base = model.rotary.n_pairs, model.rotary.base
+        return f" · rotary, not learned: {pairs} pairs, base {base:,.10g}"
+    return " · computed, not learned" if model.computed else ""
 
 
 def _legend(name: str, colormap: str, guides: tuple[Guide, ...]) -> tuple[tuple[str, str], ...]:

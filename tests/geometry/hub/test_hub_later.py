@@ -29,10 +29,23 @@ GPT2, ALIAS = OPENAI[0], STANFORD[0]
 def test_a_model_without_positions_says_so_before_any_tensor(loopback_hub, offer, opened):
     weights = {f"model.layers.{i}.self_attn.q_proj.weight": np.ones((256, 256), "f4")
                for i in range(4)}  # fmt: skip
-    files = {"model.safetensors": weights, "config.json": {"model_type": "llama"}}
+    files = {"model.safetensors": weights, "config.json": {"model_type": "bloom"}}
     offer(files)
-    with pytest.raises(NoPositionalEmbeddings, match="llama stores no positional embeddings"):
+    with pytest.raises(NoPositionalEmbeddings, match="bloom stores no positional embeddings"):
         opened()
+    assert asked(loopback_hub) == ["model.safetensors", "config.json"]
+    assert loopback_hub.bytes_sent < ALLOWANCE
+
+
+def test_a_rotary_model_opens_from_its_configuration_and_index_alone(loopback_hub, offer, opened):
+    weights = {f"model.layers.{i}.self_attn.q_proj.weight": np.ones((256, 256), "f4")
+               for i in range(4)}  # fmt: skip
+    config = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4,
+              "max_position_embeddings": 300, "rope_theta": 500000.0}  # fmt: skip
+    offer({"model.safetensors": weights, "config.json": config})
+    model = opened()
+    assert (model.n_positions, model.d_model) == (300, 64)
+    assert model.rotary.base == 500000.0
     assert asked(loopback_hub) == ["model.safetensors", "config.json"]
     assert loopback_hub.bytes_sent < ALLOWANCE
 

@@ -219,14 +219,9 @@ def test_every_family_of_the_table_is_proven():
 @pytest.mark.parametrize(
     ("family", "setting", "words"),
     [
-        ("llama", {}, "it rotates queries and keys"),
-        ("gpt_neox", {}, "it rotates queries and keys"),
-        ("gptj", {}, "it rotates queries and keys"),
         ("bloom", {}, "ALiBi"),
         ("mpt", {}, "ALiBi"),
         ("t5", {}, "relative distance"),
-        ("brandnew", {"rope_theta": 10000.0}, "brandnew"),
-        ("esm", {"position_embedding_type": "rotary"}, "it rotates queries and keys"),
         ("bert", {"position_embedding_type": "alibi"}, "ALiBi"),
     ],
 )

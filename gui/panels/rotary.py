@@ -1,0 +1,337 @@
+"""Rotary: how fast a model turns each pair of its queries' and keys' entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.rotary import lag_kernel, turning, turns
+from geometry.models.rotary import Rotary
+from gui.panels.choices import Choice, Number, Option, Toggle
+from gui.panels.kit import PanelSpec, Scope, View, joined
+from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
+from gui.services.questions import QuestionContext, Tensor
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, format_count, format_number
+
+FARTHEST = 4096
+"""Longest lag of the kernel, in positions."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Turned:
+    """A model's turning.
+
+    Attributes
+    ----------
+    rotary
+        By its configuration.
+    context
+        Positions in which turns are counted: those of the configuration, or those that are shown.
+    turns, unscaled_turns : (n_pairs,)
+        How often each pair turns from the first to the last of them, with and without scaling.
+    lags : (n,)
+        From 0.
+    kernel, unscaled_kernel : (n,)
+        Mean of cos θᵢ·lag over the pairs.
+    """
+
+    rotary: Rotary
+    context: int
+    turns: np.ndarray
+    unscaled_turns: np.ndarray
+    lags: np.ndarray
+    kernel: np.ndarray
+    unscaled_kernel: np.ndarray
+
+    @property
+    def scaled(self) -> bool:
+        """Whether something is done about longer contexts."""
+        return not np.array_equal(self.rotary.rates, self.rotary.unscaled)
+
+
+@dataclass(frozen=True, slots=True)
+class RotaryOf:
+    """The turning of a model's pairs, with a kernel as far as the range is long."""
+
+    positions: tuple[int, int]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return ()
+
+    def answer(self, about: QuestionContext) -> Turned:
+        """Return it; TensorUnavailable for a model that does not turn."""
+        rotary = about.model.rotary
+        if rotary is None:
+            raise TensorUnavailable(
+                f"{about.model.name} does not turn queries and keys: its positions are a table.",
+                "Open a model with rotary positions, such as EleutherAI/pythia-70m.",
+            )
+        context = rotary.context or about.model.n_positions
+        first, last = self.positions
+        lags = np.arange(min(last - first + 1, FARTHEST))
+        return Turned(
+            rotary,
+            context,
+            turns(rotary.rates, context),
+            turns(rotary.unscaled, context),
+            lags,
+            lag_kernel(rotary.rates, lags) / rotary.n_pairs,
+            lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    pair
+        The pair whose turning is drawn over positions, from 0.
+    count
+        Whether turns are counted within the context, or positions for one turn.
+    unscaled
+        Whether the turning without scaling is shown beside it.
+    """
+
+    pair: int = 0
+    count: str = "turns"
+    unscaled: bool = True
+
+
+RotaryView = View[Choices, Turned]
+
+
+class RotaryPanel(PanelSpec[Choices, Turned]):
+    """Turns by pair, the kernel by lag, and one pair over positions."""
+
+    name = "rotary"
+    formula = "θᵢ = base^(−2i/d)"
+    meaning = "how fast each pair turns"
+    explanation = (
+        "A rotary model adds nothing to the residual stream: at position p it turns pair i of each "
+        "query and key by the angle p·θᵢ, so that their product depends on the lag alone. Fast "
+        "pairs tell neighbours apart; pairs that do not turn once within the context tell near "
+        "from far. The kernel is the mean of cos θᵢ·Δ, the product of a query with an equal key."
+    )
+    empty = "Open a model to see how fast it turns its queries and keys."
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="count",
+            label="By pair",
+            options=(
+                Option("turns", "Turns", "How often each pair turns within the context"),
+                Option("positions", "Positions", "Positions for one turn of each pair"),
+            ),
+        ),
+        Number(
+            field="pair",
+            text="Pair",
+            tip="The pair that is drawn over positions, from 0, the fastest",
+            least=0,
+            most=lambda result: result.rotary.n_pairs - 1,
+        ),
+        Toggle(
+            field="unscaled",
+            text="Unscaled",
+            tip="Show the turning without scaling for longer contexts beside it (dashed)",
+            works=lambda view: view.result.scaled,
+        ),
+    )
+
+    def question(self, scope: Scope, choices: Choices) -> RotaryOf:
+        return RotaryOf(scope.positions)
+
+    def plots(self, view: RotaryView) -> Sequence[Part]:
+        return [_by_pair(view), _kernel(view), _pair(view)]
+
+    def heading(self, view: RotaryView) -> tuple[str, str]:
+        return f"{view.model.name} · turning of queries and keys", _scope(view.result)
+
+    def caption(self, view: RotaryView) -> str:
+        result = view.result
+        whole = int((result.turns >= 1).sum())
+        return (
+            f"{view.model.name} · {_scope(result)} · {whole} of {result.rotary.n_pairs} pairs turn "
+            f"at least once within {format_count(result.context)} positions"
+        )
+
+    def numbers(self, view: RotaryView) -> Mapping[str, np.ndarray]:
+        return joined(self.tables(view))
+
+    def tables(self, view: RotaryView) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return a table by pair and one by lag."""
+        result = view.result
+        return {
+            "": {
+                "pair": np.arange(result.rotary.n_pairs),
+                "radians_per_position": result.rotary.rates,
+                "unscaled": result.rotary.unscaled,
+                "positions_per_turn": _period(result.rotary.rates),
+                "turns_in_context": result.turns,
+            },
+            "by_lag": {
+                "lag": result.lags,
+                "kernel": result.kernel,
+                "unscaled_kernel": result.unscaled_kernel,
+            },
+        }
+
+    def script(self, view: RotaryView) -> str:
+        result = view.result
+        return opening(view.model) + (
+            f"""from geometry import lag_kernel, turns
+
+rotary = model.rotary
+print(rotary.base, rotary.scaling, rotary.rates)
+print(turns(rotary.rates, {result.context}))
+print(lag_kernel(rotary.rates, range({len(result.lags)})) / rotary.n_pairs)
+"""
+        )
+
+    def compares(self, choices: Choices) -> str:
+        return "Turns of each pair" if choices.count == "turns" else "Positions for one turn"
+
+    def summary(self, view: RotaryView) -> str:
+        return _scope(view.result)
+
+
+def _by_pair(view: RotaryView) -> Plot:
+    result = view.result
+    turned = view.choices.count == "turns"
+    (color, *_), faint = SERIES[view.theme.name], view.theme.muted
+
+    def values(one: Turned, *, scaled: bool = True) -> np.ndarray:
+        if turned:
+            return one.turns if scaled else one.unscaled_turns
+        return _period(one.rotary.rates if scaled else one.rotary.unscaled)
+
+    curves = [_over(values(result), color, width=1.5, dots=True)]
+    beside = result.scaled and view.choices.unscaled
+    if beside:
+        curves.append(_over(values(result, scaled=False), faint, style="dashed"))
+    curves += [
+        other.curve(np.arange(other.result.rotary.n_pairs), values(other.result), silent=False)
+        for other in view.others
+    ]
+    context = format_count(result.context)
+    rule = Rule(1.0, label="one turn") if turned else Rule(result.context, label="the context")
+
+    def hover(curve: int, at: int) -> str:
+        name = curves[curve].name or view.model.name
+        value = float(curves[curve].y[at])
+        if turned:
+            return f"{name} · pair {at} · {format_number(value)} turns"
+        return f"{name} · pair {at} · one turn in {format_number(value, 1)} positions"
+
+    title = f"turns within {context} positions" if turned else "positions for one turn"
+    return Plot(
+        "Turns of each pair" if turned else "Length of a turn",
+        Axis("pair i", whole=True),
+        Axis(title, log=True),
+        curves,
+        [rule, Rule(_shown_pair(view), axis="x", drags="pair", bounds=(0, len(result.turns) - 1),
+                    tip="The pair that is drawn over positions; drag it")],
+        hover,
+        readings=_readings(view, color, beside=beside),
+    )  # fmt: skip
+
+
+def _kernel(view: RotaryView) -> Plot:
+    result = view.result
+    (color, *_), faint = SERIES[view.theme.name], view.theme.muted
+    curves = [Curve(result.lags, result.kernel, color, width=1.5)]
+    beside = result.scaled and view.choices.unscaled
+    if beside:
+        curves.append(Curve(result.lags, result.unscaled_kernel, faint, style="dashed"))
+    curves += [other.curve(other.result.lags, other.result.kernel, silent=False)
+               for other in view.others]  # fmt: skip
+
+    def hover(curve: int, at: int) -> str:
+        name = curves[curve].name or view.model.name
+        return f"{name} · Δ = {at} · {format_number(float(curves[curve].y[at]))}"
+
+    return Plot(
+        "Kernel by lag",
+        Axis("lag Δ (positions)", whole=True),
+        Axis(
+            "mean of cos θᵢΔ", span=(min(-0.3, *(c.y.min() for c in curves)), highest(curves, 1.0))
+        ),
+        curves,
+        [Rule(0.0)],
+        hover,
+        readings=_readings(view, color, beside=beside),
+        over="number",
+    )
+
+
+def _pair(view: RotaryView) -> Plot:
+    result, pair = view.result, _shown_pair(view)
+    first, last = view.scope.positions
+    table = turning(result.rotary.rates[pair : pair + 1], last + 1)[first:]
+    x = np.arange(first, last + 1)
+    cosine, sine = SERIES[view.theme.name][0], SERIES[view.theme.name][1]
+    curves = [
+        Curve(x, table[:, 0], cosine, label="cos pθᵢ"),
+        Curve(x, table[:, 1], sine, label="sin pθᵢ"),
+    ]
+    period = format_number(float(_period(result.rotary.rates[pair : pair + 1])[0]), 1)
+
+    def hover(curve: int, at: int) -> str:
+        what = ("cos", "sin")[curve]
+        return (
+            f"position {view.at(first + at)} · {what} {format_number(float(curves[curve].y[at]))}"
+        )
+
+    return Plot(
+        f"Pair {pair} over positions",
+        Axis("position p", whole=True),
+        Axis("cos pθᵢ, sin pθᵢ", span=(-1.1, 1.1)),
+        curves,
+        hover=hover,
+        over="position",
+        least_width=640,
+        readings=[
+            Reading("cos pθᵢ", color=cosine), Reading("sin pθᵢ", color=sine),
+            Reading(f"one turn in {period} positions"),
+        ],
+    )  # fmt: skip
+
+
+def _over(values: np.ndarray, color: str, **look: object) -> Curve:
+    return Curve(np.arange(len(values)), values, color, **look)  # type: ignore[arg-type]
+
+
+def _readings(view: RotaryView, color: str, *, beside: bool) -> list[Reading]:
+    readings = [Reading(view.model.name, color=color)]
+    if beside:
+        readings.append(Reading("without scaling", color=view.theme.muted, style="dashed"))
+    return readings
+
+
+def _shown_pair(view: RotaryView) -> int:
+    return min(view.choices.pair, view.result.rotary.n_pairs - 1)
+
+
+def _period(rates: np.ndarray) -> np.ndarray:
+    """Return the positions for one turn; those of pairs that do not turn are infinite."""
+    with np.errstate(divide="ignore"):
+        period: np.ndarray = 2 * np.pi / rates
+    return period
+
+
+def _scope(result: Turned) -> str:
+    rotary = result.rotary
+    width = 2 * rotary.n_pairs
+    part = f"{width} of {rotary.d_head}" if width != rotary.d_head else f"all {rotary.d_head}"
+    parts = [f"base {rotary.base:,.10g}", f"{part} entries of a head, in {rotary.pairing}"]
+    if rotary.scaling != "none":
+        parts.append(f"scaling {rotary.scaling}")
+    if rotary.factor != 1.0:
+        parts.append(f"cosines times {format_number(rotary.factor)}")
+    return " · ".join(parts)
