@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from geometry.models.head_projections import project_heads as project_heads
     from geometry.models.kernel_nulls import kernel_nulls as kernel_nulls
     from geometry.models.model import PositionalModel as PositionalModel
+    from geometry.models.pair_use import pair_use as pair_use
     from geometry.models.residual_stream import ResidualStream as ResidualStream
     from geometry.models.residual_stream import Subject as Subject
     from geometry.models.sources import open_source as open_model
@@ -176,6 +177,7 @@ _HOMES = {
     "MEASURES": "measures.interference",
     "project_heads": "models.head_projections",
     "kernel_nulls": "models.kernel_nulls",
+    "pair_use": "models.pair_use",
     "column_spectra": "measures.fourier",
     "fourier": "measures.fourier",
     "phase_shifts": "measures.fourier",
@@ -262,6 +264,7 @@ __all__ = [
     "order_probe",
     "outlyingness",
     "pair_distance",
+    "pair_use",
     "phase_shifts",
     "place_curve",
     "position_probe",

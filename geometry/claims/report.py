@@ -22,6 +22,7 @@ from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
 from geometry.models.model import PositionalModel
+from geometry.models.pair_use import pair_use
 from geometry.models.residual_stream import Name
 
 NOT_HERE = "not on this machine, and the network may not be used"
@@ -239,8 +240,16 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
         "inv_freq": turned.rates.tolist(),
         "by_layer_type": by_type or None,
         "layers_without": list(turned.layers_without),
-        "use": None,
+        "use": _use(model),
     }
+
+
+def _use(model: PositionalModel) -> list[list[float]] | None:
+    """Return how much each head of the first layer uses each pair; None without its weights."""
+    try:
+        return pair_use(model).use.tolist()
+    except (TensorUnavailable, Offline):
+        return None
 
 
 def _missing(model: PositionalModel) -> dict[str, str]:

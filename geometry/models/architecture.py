@@ -12,7 +12,7 @@ from typing import Any
 from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo
-from geometry.models.families import FAMILIES, PARTS
+from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import TURNED, Stack
 from geometry.models.without_table import ROTARY, why_no_table
@@ -58,6 +58,9 @@ class Architecture:
         For a model with two tables, "decoder" and "encoder"; otherwise empty.
     rotary
         How the model turns queries and keys, where it does so in place of a table.
+    turned
+        The location of these queries and keys; None where there is a table, or they have unknown
+        names.
     """
 
     family: str | None
@@ -68,6 +71,7 @@ class Architecture:
     note: str = ""
     sides: tuple[str, ...] = ()
     rotary: Rotary | None = None
+    turned: Architecture | None = None
 
     @property
     def row_of_position_0(self) -> int:
@@ -233,7 +237,13 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(TURNED, causal=rotary.causal)
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
-    return [Architecture(family, stack, "", "", config, rotary=rotary)], ""
+    heads = turned_stack(family).for_config(config)
+    names = _ending(index, heads.query.format(layer=0))
+    turned = None
+    if names:
+        root = names[0].removesuffix(heads.query.format(layer=0))
+        turned = Architecture(family, heads, root, "", config)
+    return [Architecture(family, stack, "", "", config, rotary=rotary, turned=turned)], ""
 
 
 def _parts(

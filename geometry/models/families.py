@@ -260,6 +260,55 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     }
 )
 
+_LLAMA = Stack(
+    positions="",
+    tokens=("embed_tokens.weight",),
+    query="layers.{layer}.self_attn.q_proj.weight",
+    key="layers.{layer}.self_attn.k_proj.weight",
+    value="layers.{layer}.self_attn.v_proj.weight",
+    out="layers.{layer}.self_attn.o_proj.weight",
+    fan_out="layers.{layer}.mlp.up_proj.weight",
+    attention_norm="layers.{layer}.input_layernorm.weight",
+    mlp_norm="layers.{layer}.post_attention_layernorm.weight",
+    root_mean_square=True,
+)
+_FUSED = replace(_LLAMA, key="", value="", fused="by head")
+
+#: The stacks of rotary models whose queries and keys are not named as Llama's are.
+TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
+    {
+        "gpt_neox": replace(_FUSED, query="layers.{layer}.attention.query_key_value.weight"),
+        "persimmon": replace(_FUSED, query="layers.{layer}.self_attn.query_key_value.weight"),
+        "gptj": replace(
+            _LLAMA,
+            query="h.{layer}.attn.q_proj.weight",
+            key="h.{layer}.attn.k_proj.weight",
+        ),
+        "falcon": replace(
+            _FUSED,
+            query="h.{layer}.self_attention.query_key_value.weight",
+            fused="multi-query",
+            variants=(("multi_query", False, replace(
+                _FUSED, query="h.{layer}.self_attention.query_key_value.weight"
+            )),),
+        ),
+        "phi3": replace(
+            _FUSED, query="layers.{layer}.self_attn.qkv_proj.weight", fused="side by side"
+        ),
+        "modernbert": replace(
+            _FUSED, query="layers.{layer}.attn.Wqkv.weight", fused="side by side"
+        ),
+        "esm": replace(_BERT, positions=""),
+        "roformer": replace(_BERT, positions=""),
+    }
+)  # fmt: skip
+
+
+def turned_stack(family: str | None) -> Stack:
+    """Return the stack of a rotary family; that of Llama, which most have, if it is not known."""
+    return TURNED_FAMILIES.get(family or "", _LLAMA)
+
+
 #: Composite models: the key of their text model's configuration.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

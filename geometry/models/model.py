@@ -94,6 +94,8 @@ class PositionalModel:
         computed = "computed sinusoid" if self.rotary is None else "rotary turning"
         self.table = architecture.table or computed
         self.layers = Layers(store, architecture)
+        turned = architecture.turned
+        self.turned_layers = None if turned is None else Layers(store, turned)
         self._stored_W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self._stored_W_pos.shape
         self._beside = beside
@@ -355,7 +357,8 @@ class PositionalModel:
         return self._store.bytes_to_fetch(*tensors)
 
     def _tensor(self, name: Matrix, layer: int) -> str:
-        tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
+        layers = self.turned_layers or self.layers
+        tensor = self._tokens_name() if name == "W_E" else layers.tensor(name, layer)
         if tensor is None:
             raise self._no_tokens()
         return tensor

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turning, turns
+from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.rotary import Rotary
-from gui.panels.choices import Choice, Number, Option, Toggle
+from gui.panels.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit import PanelSpec, Scope, View, joined
-from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening
-from gui.style.theme import SERIES, format_count, format_number
+from gui.style.theme import SERIES, ThemeName, format_count, format_number, format_percent
 
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
+"""Colour maps with the background's tone for no use."""
 FARTHEST = 4096
 """Longest lag of the kernel, in positions."""
 
@@ -37,6 +44,10 @@ class Turned:
         From 0.
     kernel, unscaled_kernel : (n,)
         Mean of cos θᵢ·lag over the pairs.
+    use
+        How much the heads of a layer use each pair; None if that was not asked.
+    head_kernels : (n_heads, n)
+        Each head's kernel, weighted by its use; None as ``use``.
     """
 
     rotary: Rotary
@@ -46,6 +57,8 @@ class Turned:
     lags: np.ndarray
     kernel: np.ndarray
     unscaled_kernel: np.ndarray
+    use: PairUse | None = None
+    head_kernels: np.ndarray | None = None
 
     @property
     def scaled(self) -> bool:
@@ -55,12 +68,21 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class RotaryOf:
-    """The turning of a model's pairs, with a kernel as far as the range is long."""
+    """The turning of a model's pairs, with a kernel as far as the range is long.
+
+    Attributes
+    ----------
+    positions
+        First and last, both inclusive.
+    layer
+        The layer whose heads' use of pairs is measured; None for none, as that reads weights.
+    """
 
     positions: tuple[int, int]
+    layer: int | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
-        return ()
+        return () if self.layer is None else (("W_Q", self.layer), ("W_K", self.layer))
 
     def answer(self, about: QuestionContext) -> Turned:
         """Return it; TensorUnavailable for a model that does not turn."""
@@ -73,6 +95,7 @@ class RotaryOf:
         context = rotary.context or about.model.n_positions
         first, last = self.positions
         lags = np.arange(min(last - first + 1, FARTHEST))
+        use = None if self.layer is None else pair_use(about.model, self.layer)
         return Turned(
             rotary,
             context,
@@ -81,6 +104,8 @@ class RotaryOf:
             lags,
             lag_kernel(rotary.rates, lags) / rotary.n_pairs,
             lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
+            use,
+            None if use is None else lag_kernel(rotary.rates, lags, use.share),
         )
 
 
@@ -96,11 +121,24 @@ class Choices:
         Whether turns are counted within the context, or positions for one turn.
     unscaled
         Whether the turning without scaling is shown beside it.
+    heads
+        Whether the heads' use of pairs is shown in place of one pair over positions.
+    layer
+        Of these heads.
     """
 
     pair: int = 0
     count: str = "turns"
     unscaled: bool = True
+    heads: bool = False
+    layer: int = 0
+
+
+def _no_heads(model: PositionalModel) -> str:
+    """Return why a model's heads are not known; "" if they are."""
+    if model.rotary is None:
+        return "it does not turn queries and keys"
+    return "" if model.turned_layers is not None else "its queries and keys have unknown names"
 
 
 RotaryView = View[Choices, Turned]
@@ -142,13 +180,28 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             tip="Show the turning without scaling for longer contexts beside it (dashed)",
             works=lambda view: view.result.scaled,
         ),
+        Toggle(
+            field="heads",
+            text="Heads",
+            tip="Show how much each head of a layer uses each pair, by its weights, and its kernel",
+            unavailable=_no_heads,
+        ),
+        Layer(
+            field="layer",
+            tip="The layer of the heads",
+            enabled=lambda choices: choices.heads,
+        ),
     )
 
     def question(self, scope: Scope, choices: Choices) -> RotaryOf:
+        return RotaryOf(scope.positions, choices.layer if choices.heads else None)
+
+    def compared_question(self, scope: Scope, choices: Choices) -> RotaryOf:
         return RotaryOf(scope.positions)
 
     def plots(self, view: RotaryView) -> Sequence[Part]:
-        return [_by_pair(view), _kernel(view), _pair(view)]
+        last = _pair(view) if view.result.use is None else _use(view, view.result.use)
+        return [_by_pair(view), _kernel(view), last]
 
     def heading(self, view: RotaryView) -> tuple[str, str]:
         return f"{view.model.name} · turning of queries and keys", _scope(view.result)
@@ -180,6 +233,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
                 "kernel": result.kernel,
                 "unscaled_kernel": result.unscaled_kernel,
             },
+            **_by_head(result),
         }
 
     def script(self, view: RotaryView) -> str:
@@ -192,6 +246,14 @@ print(rotary.base, rotary.scaling, rotary.rates)
 print(turns(rotary.rates, {result.context}))
 print(lag_kernel(rotary.rates, range({len(result.lags)})) / rotary.n_pairs)
 """
+            + (
+                ""
+                if result.use is None
+                else f"""from geometry import pair_use
+
+print(pair_use(model, {result.use.layer}).use)
+"""
+            )
         )
 
     def compares(self, choices: Choices) -> str:
@@ -251,9 +313,15 @@ def _kernel(view: RotaryView) -> Plot:
         curves.append(Curve(result.lags, result.unscaled_kernel, faint, style="dashed"))
     curves += [other.curve(other.result.lags, other.result.kernel, silent=False)
                for other in view.others]  # fmt: skip
+    if result.head_kernels is not None:
+        # Behind the others.
+        curves = [Curve(result.lags, one, view.theme.line, silent=True)
+                  for one in result.head_kernels] + curves  # fmt: skip
+    n_heads = 0 if result.head_kernels is None else len(result.head_kernels)
 
     def hover(curve: int, at: int) -> str:
         name = curves[curve].name or view.model.name
+        name = f"head {curve}" if curve < n_heads else name
         return f"{name} · Δ = {at} · {format_number(float(curves[curve].y[at]))}"
 
     return Plot(
@@ -301,6 +369,47 @@ def _pair(view: RotaryView) -> Plot:
             Reading(f"one turn in {period} positions"),
         ],
     )  # fmt: skip
+
+
+def _use(view: RotaryView, use: PairUse) -> Image:
+    shares = use.share
+    most = max(float(shares.max()), 1e-12)
+
+    def hover(head: int, pair: int) -> str:
+        turned = format_number(float(view.result.turns[pair]))
+        share = format_percent(float(shares[head, pair]))
+        return f"head {head} · pair {pair}, which turns {turned} times · {share} of its use"
+
+    return Image(
+        f"Use of pairs by the heads of layer {use.layer}",
+        Axis("pair i", whole=True),
+        Axis("head", whole=True),
+        shares,
+        SHADES[view.theme.name],
+        (0.0, most),
+        unit="share of a head’s use",
+        hover=hover,
+        stretch=1,
+    )
+
+
+def _by_head(result: Turned) -> dict[str, dict[str, np.ndarray]]:
+    """Return a table by head and pair, and one of each head's kernel."""
+    if result.use is None or result.head_kernels is None:
+        return {}
+    n_heads, n_pairs = result.use.use.shape
+    return {
+        "use": {
+            "head": np.repeat(np.arange(n_heads), n_pairs),
+            "pair": np.tile(np.arange(n_pairs), n_heads),
+            "use": result.use.use.ravel(),
+            "share": result.use.share.ravel(),
+        },
+        "kernel_by_head": {
+            "lag": result.lags,
+            **{f"head_{h}": kernel for h, kernel in enumerate(result.head_kernels)},
+        },
+    }
 
 
 def _over(values: np.ndarray, color: str, **look: object) -> Curve:
