@@ -21,7 +21,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.checkpoints.zip_records import read_directory
 
-KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
+KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy, a .npz or a .gguf file"
 
 #: In order of preference, as in transformers.
 WEIGHTS = (
@@ -31,10 +31,12 @@ WEIGHTS = (
     "pytorch_model.bin.index.json",
 )
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
+LOCAL_SUFFIXES = (*SUFFIXES, ".gguf")
+"""Those of files on disk; on the Hub a model in GGUF files has one for each quantisation."""
 
 #: Written next to the weights by training scripts.
 NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
-               "history.safetensors")  # fmt: skip
+               "history.safetensors", "mmproj")  # fmt: skip
 
 #: Names of checkpoint folders and revisions: "checkpoint-1000", "step1000".
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
@@ -46,7 +48,6 @@ OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "is a Git LFS pointer: the weights themselves were not downloaded",
         "Run `git lfs pull` in its folder.",
     ),
-    (b"GGUF", "is a GGUF file, which is not supported", f"Open {KINDS} of the same model."),
     (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not supported", f"Open {KINDS}."),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
     (
@@ -92,10 +93,14 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
+    if kind == "gguf":
+        from geometry.checkpoints.gguf_store import open_gguf
+
+        return open_gguf
     return open_npy if kind == "npy" else open_safetensors
 
 
-def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
+def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "gguf"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -112,6 +117,8 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
         return "npy"
     if head.startswith(b"PK"):
         return "zip"
+    if head.startswith(b"GGUF"):
+        return "gguf"
     for magic, what, advice in OTHERS:
         if head.startswith(magic):
             raise SourceError(f"{name} {what}.", advice)
@@ -144,11 +151,11 @@ def weights_in(folder: Path) -> Path:
         raise cannot_read(folder, error) from error
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
-    if not any(_is_weights(name) or name in WEIGHTS for name in names):
+    if not any(_is_weights(name, LOCAL_SUFFIXES) or name in WEIGHTS for name in names):
         checkpoints = checkpoints_in(folder)
         if checkpoints:
             return weights_in(checkpoints[-1][1])
-    return folder / choose_weights(names, f"The folder {folder}")
+    return folder / choose_weights(names, f"The folder {folder}", suffixes=LOCAL_SUFFIXES)
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
@@ -167,11 +174,17 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
         raise cannot_read(folder, error) from error
 
 
-def _is_weights(name: str) -> bool:
-    return name.endswith(SUFFIXES) and not name.startswith(NOT_WEIGHTS)
+def _is_weights(name: str, suffixes: tuple[str, ...]) -> bool:
+    return name.endswith(suffixes) and not name.startswith(NOT_WEIGHTS)
 
 
-def choose_weights(names: list[str], where: str, advice: str = "Open one of the files.") -> str:
+def choose_weights(
+    names: list[str],
+    where: str,
+    advice: str = "Open one of the files.",
+    *,
+    suffixes: tuple[str, ...] = SUFFIXES,
+) -> str:
     """Choose the weights among the files of a folder or a repository.
 
     Parameters
@@ -182,6 +195,8 @@ def choose_weights(names: list[str], where: str, advice: str = "Open one of the 
         Name of the container, as the start of a sentence.
     advice
         Advice where several files could be meant.
+    suffixes
+        Endings of weights files.
 
     Raises
     ------
@@ -191,7 +206,7 @@ def choose_weights(names: list[str], where: str, advice: str = "Open one of the 
     for name in WEIGHTS:
         if name in names:
             return name
-    found = [name for name in names if _is_weights(name)]
+    found = [name for name in names if _is_weights(name, suffixes)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -13,6 +13,7 @@ from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS, turned_stack
+from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import TURNED, Stack
 from geometry.models.without_table import ROTARY, why_no_table
@@ -211,6 +212,10 @@ def _can_be_positions(info: TensorInfo) -> bool:
 def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
     """Return the towers with a table, best first, and the reason if there are none."""
     kind = config.get("model_type")
+    if GGUF in config:
+        if POSITIONS not in index:
+            return _without_table(index, config)
+        return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
     if not isinstance(kind, str) or not kind:
         if reason := why_no_table(index, config):
             return [], reason
@@ -237,12 +242,14 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(TURNED, causal=rotary.causal)
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
-    heads = turned_stack(family).for_config(config)
-    names = _ending(index, heads.query.format(layer=0))
     turned = None
-    if names:
-        root = names[0].removesuffix(heads.query.format(layer=0))
-        turned = Architecture(family, heads, root, "", config)
+    rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
+    for heads in rows:
+        suffix = heads.query.format(layer=0)
+        if names := _ending(index, suffix):
+            root = names[0].removesuffix(suffix)
+            turned = Architecture(family, heads, root, "", config)
+            break
     return [Architecture(family, stack, "", "", config, rotary=rotary, turned=turned)], ""
 
 

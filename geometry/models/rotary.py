@@ -286,6 +286,11 @@ def _rates(
         whole = given.get("truncate", True) is not False
         rates = yarn(base, width, by, Ramp(before, fast, slow), whole_pairs=whole)
         factor = _yarn_factor(given, by)
+    elif scaling == "factors":  # of a GGUF file, which has what another scaling comes to
+        factors = given.get("short_factor")
+        if _are_numbers(factors, width // 2):
+            rates = longrope(base, width, factors)
+            factor = _number(given, "attention_factor") or 1.0
     elif scaling == "longrope" and by and before:
         factors = given.get("short_factor")
         if _are_numbers(factors, width // 2):
@@ -374,6 +379,8 @@ def _context(config: Mapping[str, Any], row: RotaryFamily) -> int | None:
 
 
 def _pairing(config: Mapping[str, Any], row: RotaryFamily) -> Pairing:
+    if config.get("rope_pairing") in ("halves", "interleaved"):  # of a GGUF file
+        return "interleaved" if config["rope_pairing"] == "interleaved" else "halves"
     if config.get("rope_interleave") is False:
         return "halves"
     return row.pairing

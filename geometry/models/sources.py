@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import LOCAL_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.gguf_store import GgufStore
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -29,6 +30,7 @@ from geometry.models.catalogue import (
     read_reference,
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
+from geometry.models.gguf_settings import read_settings
 from geometry.models.layer_tables import find_layers, open_layer
 from geometry.models.model import PositionalModel
 
@@ -138,7 +140,7 @@ def _layers(text: str) -> tuple[Path, int | None] | None:
 
 def _address(text: str) -> HubAddress | None:
     """Return a source's address on the Hub; None if it is not one, or looks like a file name."""
-    looks_like_file = "://" not in text and text.endswith(SUFFIXES)
+    looks_like_file = "://" not in text and text.endswith(LOCAL_SUFFIXES)
     return None if looks_like_file else parse_address(text)
 
 
@@ -163,7 +165,10 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
         return PositionalModel(store, place, source=source, name=name)
     folder = weights.parent
     config_file = folder / "config.json"
-    config = read_json(config_file) if config_file.is_file() else {}
+    if isinstance(store, GgufStore):  # a configuration beside it need not belong to it
+        config = read_settings(store)
+    else:
+        config = read_json(config_file) if config_file.is_file() else {}
     place = find_architecture(store.tensors, config, table)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(

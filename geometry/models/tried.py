@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from geometry.checkpoints.files import SUFFIXES
+from geometry.checkpoints.files import LOCAL_SUFFIXES
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import is_bundled, read_catalogue
 from geometry.models.computed import is_computed
@@ -23,7 +23,7 @@ def tried(source: str) -> list[str]:
     path = Path(os.path.abspath(os.path.expanduser(source)))
     lines = [f"As a file or folder: {path}, {'found' if _exists(path) else 'not found'}."]
     address = parse_address(source)
-    if address is None or source.endswith(SUFFIXES):
+    if address is None or source.endswith(LOCAL_SUFFIXES):
         lines.append("As a model on the Hub: not tried, since it is not an id such as owner/name.")
     else:
         lines.append(f"As a model on the Hub: {address.repo}, revision {address.revision}.")

@@ -64,7 +64,7 @@ COMMANDS = (
     Command("open_folder", "File", "Open folder…", "Ctrl+O",
             "Open a Hugging Face model folder on this machine"),
     Command("open_file", "File", "Open file…", "Ctrl+Shift+O",
-            "Open one .safetensors, .bin, .pt, .npy or .npz file"),
+            "Open one .safetensors, .bin, .pt, .npy, .npz or .gguf file"),
     Command("open_hub", "File", "Open from the Hub…", "Ctrl+H",
             "Enter the id of a model on the Hugging Face Hub, or search for one there"),
     Command("find_model", "File", "Find a model", "Ctrl+F", "Search the list of models"),

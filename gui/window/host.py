@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gui.window.settings.settings import Settings
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
-FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
+FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz *.gguf);;All files (*)"
 
 
 class HostWindow(QMainWindow):

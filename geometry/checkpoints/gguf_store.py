@@ -1,0 +1,320 @@
+"""GGUF files, opened by reading the index alone.
+
+The format of llama.cpp: a magic number, the model's settings as typed values, the tokenizer among
+them, the tensors' names, shapes, types and offsets, and then their bytes
+(https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Quantised tensors are converted one at
+a time by the package ``gguf``.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from geometry.checkpoints.boundary import AGAIN, reading
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.stores import (
+    FLOATS,
+    ByteFile,
+    FloatArray,
+    LocalFile,
+    Region,
+    RegionStore,
+    TensorInfo,
+    check_shape,
+)
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+
+#: Bytes before the tensors: five times those of the largest vocabularies.
+MAX_INDEX = 128_000_000
+#: Settings, tensors, and items of all lists together, such as the tokens of a vocabulary.
+MAX_SETTINGS, MAX_TENSORS, MAX_ITEMS = 10_000, 100_000, 4_000_000
+#: Numbers of a list that are kept, as one for each layer; longer ones are skipped.
+MAX_KEPT = 4096
+#: Bytes of a name.
+MAX_NAME = 1024
+#: Bytes read at a time.
+CHUNK = 1 << 20
+
+#: Types of tensors by their number: name, numbers and bytes of a block.
+TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
+    {
+        0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
+        6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34), 9: ("Q8_1", 32, 40),
+        10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144),
+        13: ("Q5_K", 256, 176), 14: ("Q6_K", 256, 210), 15: ("Q8_K", 256, 292),
+        16: ("IQ2_XXS", 256, 66), 17: ("IQ2_XS", 256, 74), 18: ("IQ3_XXS", 256, 98),
+        19: ("IQ1_S", 256, 50), 20: ("IQ4_NL", 32, 18), 21: ("IQ3_S", 256, 110),
+        22: ("IQ2_S", 256, 82), 23: ("IQ4_XS", 256, 136), 24: ("I8", 1, 1), 25: ("I16", 1, 2),
+        26: ("I32", 1, 4), 27: ("I64", 1, 8), 28: ("F64", 1, 8), 29: ("IQ1_M", 256, 56),
+        30: ("BF16", 1, 2), 34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66),
+        39: ("MXFP4", 32, 17), 40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18),
+    }
+)  # fmt: skip
+
+#: Names of the types whose numbers are approximate.
+QUANTISED = frozenset(name for name, per_block, _ in TYPES.values() if per_block > 1)
+
+#: Formats of the types of single values, by their number.
+_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q",
+            11: "<q", 12: "<d"}  # fmt: skip
+_STRING, _ARRAY = 8, 9
+
+Setting: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Skipped:
+    """A list that is not kept."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class GgufIndex:
+    """What a file says before its tensors.
+
+    Attributes
+    ----------
+    settings
+        The values by their keys; of lists only short ones of numbers.
+    lengths
+        The lengths of all lists.
+    regions
+        The tensors.
+    """
+
+    settings: Mapping[str, Setting]
+    lengths: Mapping[str, int]
+    regions: Mapping[str, Region]
+
+
+class GgufStore(RegionStore):
+    """The tensors of a GGUF file.
+
+    Attributes
+    ----------
+    index
+        What stands before them.
+    """
+
+    def __init__(self, index: GgufIndex, file: LocalFile) -> None:
+        super().__init__(index.regions, [file])
+        self.index = index
+
+    def read(self, name: str) -> FloatArray:
+        """Read one tensor as float32, converted if it is quantised.
+
+        Raises
+        ------
+        TensorUnavailable
+            It is quantised, and the package ``gguf`` is not installed, or does not know its type.
+        """
+        region = self._regions[name]
+        if region.info.dtype in FLOATS:
+            return super().read(name)
+        self.check_files()
+        data = region.file.read_at(region.offset, region.info.nbytes)
+        with self._lock:
+            self._bytes_read += len(data)
+        return _converted(region.info, data)
+
+
+def open_gguf(path: Path) -> GgufStore:
+    """Open a GGUF file by its index.
+
+    Raises
+    ------
+    SourceError
+        The file is truncated, of another version, or contradicts itself.
+    """
+    file = LocalFile(path)
+    return GgufStore(read_index(file), file)
+
+
+def read_index(file: ByteFile) -> GgufIndex:
+    """Read what stands before the tensors; see :func:`open_gguf`."""
+    reader = _Reader(file)
+    if reader.take(4) != MAGIC:
+        raise SourceError(f"{file.name} is not a GGUF file.", "Check that it is the right file.")
+    version = reader.number("<I")
+    if version not in VERSIONS:
+        raise SourceError(
+            f"{file.name} is a GGUF file of version {version}; {VERSIONS[0]} and {VERSIONS[1]} are "
+            "read.",
+            "Convert it again with a current llama.cpp.",
+        )
+    n_tensors, n_settings = reader.number("<Q"), reader.number("<Q")
+    if n_tensors > MAX_TENSORS or n_settings > MAX_SETTINGS:
+        raise SourceError(
+            f"{file.name} describes {n_tensors} tensors and {n_settings} settings, more than any "
+            "model has.",
+            AGAIN,
+        )
+    settings: dict[str, Setting] = {}
+    lengths: dict[str, int] = {}
+    for _ in range(n_settings):
+        key = reader.text(MAX_NAME)
+        value = reader.value(reader.number("<I"))
+        if isinstance(value, _Skipped):
+            lengths[key] = value.length
+            continue
+        settings[key] = value
+        if isinstance(value, tuple):
+            lengths[key] = len(value)
+    entries = [_entry(reader) for _ in range(n_tensors)]
+    alignment = settings.get("general.alignment", 32)
+    if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20:
+        raise SourceError(f"{file.name} has an impossible alignment.", AGAIN)
+    start = -(-reader.place // alignment) * alignment
+    regions: dict[str, Region] = {}
+    for name, shape, kind, offset in entries:
+        if name in regions:
+            raise SourceError(f"The index of {file.name} names {name!r} twice.", AGAIN)
+        regions[name] = _region(file, name, shape, kind, start + offset)
+    return GgufIndex(MappingProxyType(settings), MappingProxyType(lengths), regions)
+
+
+class _Reader:
+    """Reads the index from its start, some of it at a time."""
+
+    def __init__(self, file: ByteFile) -> None:
+        self._file, self._size = file, file.size()
+        self._held, self._from = b"", 0
+        self._items = 0
+        self.place = 0
+
+    def take(self, nbytes: int) -> bytes:
+        """Return the next bytes."""
+        self._bring(nbytes)
+        begin = self.place - self._from
+        self.place += nbytes
+        return self._held[begin : begin + nbytes]
+
+    def number(self, form: str) -> int:
+        """Return the next whole number."""
+        (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
+        return int(value)
+
+    def text(self, most: int = MAX_INDEX) -> str:
+        """Return the next text."""
+        length = self.number("<Q")
+        if length > most:
+            raise SourceError(
+                f"The index of {self._file.name} has a text of {length} bytes.", AGAIN
+            )
+        return self.take(length).decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Setting | _Skipped:
+        """Return the next value."""
+        if kind == _STRING:
+            return self.text()
+        if kind == _ARRAY:
+            return self._list()
+        if kind not in _SCALARS:
+            raise SourceError(
+                f"The index of {self._file.name} has a value of no known type.", AGAIN
+            )
+        form = _SCALARS[kind]
+        (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
+        found: Setting = value
+        return found
+
+    def _list(self) -> Setting | _Skipped:
+        kind, length = self.number("<I"), self.number("<Q")
+        self._items += length
+        if self._items > MAX_ITEMS:
+            raise SourceError(f"{self._file.name} has lists of {self._items} values.", AGAIN)
+        if kind == _STRING:
+            for _ in range(length):
+                self._skip(self.number("<Q"))
+        elif kind in _SCALARS:
+            form = _SCALARS[kind]
+            nbytes = length * struct.calcsize(form)
+            if length <= MAX_KEPT:
+                return struct.unpack(f"<{length}{form[1:]}", self.take(nbytes))
+            self._skip(nbytes)
+        else:
+            raise SourceError(f"The index of {self._file.name} has a list in a list.", AGAIN)
+        return _Skipped(length)
+
+    def _skip(self, nbytes: int) -> None:
+        self._check(nbytes)
+        self.place += nbytes
+
+    def _check(self, nbytes: int) -> None:
+        if self.place + nbytes > self._size:
+            raise SourceError(f"{self._file.name} is truncated: it ends within its index.", AGAIN)
+        if self.place + nbytes > MAX_INDEX:
+            raise SourceError(
+                f"The index of {self._file.name} is longer than {MAX_INDEX} bytes.",
+                "Check that it is the right file.",
+            )
+
+    def _bring(self, nbytes: int) -> None:
+        """Hold the next bytes."""
+        self._check(nbytes)
+        begin = self.place - self._from
+        if begin >= 0 and begin + nbytes <= len(self._held):
+            return
+        count = min(max(nbytes, CHUNK), self._size - self.place)
+        self._held, self._from = self._file.read_at(self.place, count).tobytes(), self.place
+
+
+def _entry(reader: _Reader) -> tuple[str, tuple[int, ...], int, int]:
+    """Read name, shape, type and offset of a tensor."""
+    name = reader.text(MAX_NAME)
+    n_axes = reader.number("<I")
+    check_shape("The index", name, (), n_axes)
+    # The first size is that of the axis whose numbers follow each other.
+    shape = tuple(reader.number("<Q") for _ in range(n_axes))[::-1]
+    return name, shape, reader.number("<I"), reader.number("<Q")
+
+
+def _region(file: ByteFile, name: str, shape: tuple[int, ...], kind: int, offset: int) -> Region:
+    check_shape(file.name, name, shape, len(shape))
+    if kind not in TYPES:
+        raise SourceError(
+            f"In {file.name}, {name!r} has a type that is not known ({kind}).",
+            "Update Helixscope, or open the unquantised checkpoint.",
+        )
+    dtype, per_block, block_bytes = TYPES[kind]
+    count = math.prod(shape)
+    if count and shape[-1] % per_block:
+        raise SourceError(
+            f"In {file.name}, rows of {name!r} are no whole number of blocks of {dtype}.", AGAIN
+        )
+    nbytes = count // per_block * block_bytes
+    if offset + nbytes > file.size():
+        raise SourceError(f"{file.name} is truncated: it ends within {name!r}.", AGAIN)
+    return Region(file, offset, TensorInfo(name, shape, dtype, nbytes))
+
+
+def _converted(info: TensorInfo, data: np.ndarray) -> FloatArray:
+    """Return the numbers of a quantised tensor, float32."""
+    try:
+        from gguf import GGMLQuantizationType
+        from gguf.quants import dequantize
+    except ImportError as error:
+        raise TensorUnavailable(
+            f"{info.name} is quantised ({info.dtype}), which needs the package gguf.",
+            "Install Helixscope with it: pip install “.[gguf]”.",
+        ) from error
+    with reading(f"{info.name} ({info.dtype})"):
+        try:
+            values = dequantize(data.reshape(-1), GGMLQuantizationType[info.dtype])
+        except (NotImplementedError, KeyError) as error:
+            raise TensorUnavailable(
+                f"{info.name} is quantised as {info.dtype}, which cannot be converted.",
+                "Open the unquantised checkpoint of this model.",
+            ) from error
+        return np.ascontiguousarray(values.reshape(info.shape), dtype=np.float32)

