@@ -30,8 +30,10 @@ from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
 
-#: A weight matrix, or the token embeddings.
-Matrix = WeightName | Literal["W_E"]
+#: A weight matrix, the token embeddings, or a rotary model's queries and keys.
+Matrix = WeightName | Literal["W_E", "turned W_Q", "turned W_K"]
+
+_TURNED: Mapping[str, WeightName] = {"turned W_Q": "W_Q", "turned W_K": "W_K"}
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
@@ -365,8 +367,13 @@ class PositionalModel:
         return self._store.bytes_to_fetch(*tensors)
 
     def _tensor(self, name: Matrix, layer: int) -> str:
-        layers = self.turned_layers or self.layers
-        tensor = self._tokens_name() if name == "W_E" else layers.tensor(name, layer)
+        if name == "turned W_Q" or name == "turned W_K":
+            turned = self.turned_layers
+            tensor = None if turned is None else turned.tensor(_TURNED[name], layer)
+        elif name == "W_E":
+            tensor = self._tokens_name()
+        else:
+            tensor = self.layers.tensor(name, layer)
         if tensor is None:
             raise self._no_tokens()
         return tensor

@@ -82,7 +82,9 @@ class RotaryOf:
     layer: int | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
-        return () if self.layer is None else (("W_Q", self.layer), ("W_K", self.layer))
+        if self.layer is None:
+            return ()
+        return (("turned W_Q", self.layer), ("turned W_K", self.layer))
 
     def answer(self, about: QuestionContext) -> Turned:
         """Return it; TensorUnavailable for a model that does not turn."""
