@@ -18,6 +18,8 @@ from geometry.models.stack import Stack
 GGUF = "gguf"
 """Key that only these configurations have: the architecture by llama.cpp's name."""
 POSITIONS = "position_embd.weight"
+MAX_FACTORS = 1 << 16
+"""Bytes of a tensor with a factor for each pair: ten times those of any model."""
 
 #: llama.cpp's architecture → transformers' ``model_type``, where the two differ.
 ARCHITECTURES: Mapping[str, str] = MappingProxyType(
@@ -127,7 +129,7 @@ def _rotary(store: GgufStore, name: str, of: Any) -> dict[str, Any]:
             "attention_factor": of("rope.scaling.attn_factor"),
         }
     for tensor in ("rope_freqs.weight", "rope_factors_short.weight"):
-        if tensor in store.tensors:
+        if tensor in store.tensors and store.tensors[tensor].nbytes <= MAX_FACTORS:
             factors = [float(one) for one in store.read(tensor).ravel()]
             scaling |= {"rope_type": "factors", "short_factor": factors}
             break

@@ -31,8 +31,8 @@ from geometry.pca.components import Array
 Pairing = Literal["halves", "interleaved"]
 """Whether entry i is turned with entry i + width/2, or 2i with 2i + 1."""
 
-MAX_WIDTH = 4096
-"""Entries of a head that a configuration can give: eight times those of any model."""
+MAX_WIDTH = 1024
+"""Entries of a head that a configuration can give: twice those of any model."""
 MAX_CONTEXT = 2**31
 """Positions that a configuration can give: a hundred times those of any model."""
 RIGHT = "Put the right config.json in the folder of the weights."

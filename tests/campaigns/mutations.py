@@ -253,6 +253,67 @@ def _open_model(path: Path, table: str | None = None) -> object:
     return found
 
 
+def _open_gguf(folder: Path) -> object:
+    from geometry.models.pair_use import pair_use
+    from geometry.models.sources import open_source
+
+    found = [_open_model(folder / "a.gguf")]
+    try:
+        found.append(pair_use(open_source(folder / "a.gguf")))
+    except HelixscopeError as error:
+        _check_sentence(error)
+    return found
+
+
+def _gguf(arch: str, tensors: Mapping[str, np.ndarray], **settings: float) -> bytes:
+    """Write a GGUF file with a vocabulary; a tensor of bytes is quantised."""
+    from gguf import GGMLQuantizationType, GGUFWriter
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.gguf"
+        writer = GGUFWriter(path, arch)
+        for name, value in settings.items():
+            key = f"{arch}.{name.replace('__', '.')}"
+            add = writer.add_float32 if isinstance(value, float) else writer.add_uint32
+            add(key, value)
+        writer.add_array("tokenizer.ggml.tokens", ["a", "b", "Hello"] * 10)
+        for name, tensor in tensors.items():
+            raw = GGMLQuantizationType.Q8_0 if tensor.dtype == np.uint8 else None
+            writer.add_tensor(name, tensor, raw_dtype=raw)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path.read_bytes()
+
+
+def _gguf_rotary() -> Files:
+    raw = np.full((32, 34), 60, np.uint8)
+    tensors = {"blk.0.attn_q.weight": raw, "blk.0.attn_k.weight": raw,
+               "rope_freqs.weight": np.ones(4, np.float32)}  # fmt: skip
+    return {"a.gguf": _gguf(
+        "llama", tensors, context_length=64, embedding_length=32, block_count=1,
+        attention__head_count=4, rope__freq_base=1e4, rope__dimension_count=8,
+    )}  # fmt: skip
+
+
+def _gguf_table() -> Files:
+    rng = np.random.default_rng(0)
+    tensors = {"position_embd.weight": rng.normal(size=(16, 32)).astype(np.float32),
+               "token_embd.weight": rng.normal(size=(9, 32)).astype(np.float16)}  # fmt: skip
+    return {"a.gguf": _gguf("gpt2", tensors, context_length=16, embedding_length=32)}
+
+
+def _rotary() -> Files:
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
+              "num_hidden_layers": 2, "max_position_embeddings": 64, "rope_theta": 1e4,
+              "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 32.0,
+                               "original_max_position_embeddings": 32}}  # fmt: skip
+    weights = {"model.layers.0.self_attn.q_proj.weight": np.eye(64, dtype="f4")}
+    return {"model.safetensors": _safetensors(weights),
+            "config.json": json.dumps(config).encode()}  # fmt: skip
+
+
 def _open_only(name: str, table: str | None = None) -> Callable[[Path], object]:
     return lambda folder: _open_model(folder / name, table)
 
@@ -423,6 +484,9 @@ KINDS = {
     "safetensors": Kind(_model, ("model.safetensors",), _open_model),
     "config": Kind(lambda: _model(tokenizer__json=_tokenizer()), ("config.json",), _open_model),
     "torch": Kind(lambda: {"pytorch_model.bin": _torch()}, ("pytorch_model.bin",), _open_model),
+    "gguf": Kind(_gguf_rotary, ("a.gguf",), _open_gguf),
+    "gguf table": Kind(_gguf_table, ("a.gguf",), _open_gguf),
+    "rotary": Kind(_rotary, ("config.json",), _open_model),
     "npy": Kind(lambda: {"t.npy": _npy()}, ("t.npy",), _open_only("t.npy")),
     "npz": Kind(lambda: {"t.npz": _npz()}, ("t.npz",), _open_only("t.npz", "wpe_weight")),
     "sharded": Kind(_sharded, ("model.safetensors.index.json", "a.safetensors"), _open_model),
