@@ -223,6 +223,9 @@ def _model(model: PositionalModel) -> dict[str, Any]:
 def _scheme(model: PositionalModel) -> dict[str, Any]:
     """Describe how the model knows positions."""
     turned = model.rotary
+    if model.grid is not None:
+        rows, columns = model.grid
+        return {"kind": "grid", "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
     if turned is None:
         return {"kind": "computed" if model.computed else "learned"}
     by_type = {

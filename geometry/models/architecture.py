@@ -5,6 +5,7 @@ Determined by ``config.json`` and tensor names alone; no tensor is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,6 +75,21 @@ class Architecture:
     rotary: Rotary | None = None
     turned: Architecture | None = None
 
+    def grid(self, n_positions: int) -> tuple[int, int] | None:
+        """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
+
+        By the configuration, or those of a square.
+        """
+        if self.stack is None or not self.stack.patches or n_positions < 1:
+            return None
+        picture, patch = _pair(self.config.get("image_size")), _pair(self.config.get("patch_size"))
+        if picture is not None and patch is not None:
+            rows, columns = picture[0] // patch[0], picture[1] // patch[1]
+            if rows * columns == n_positions:
+                return rows, columns
+        side = math.isqrt(n_positions)
+        return (side, side) if side * side == n_positions else None
+
     @property
     def row_of_position_0(self) -> int:
         """The row of the table for position 0."""
@@ -89,6 +105,17 @@ class Architecture:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
         side = self.stack.side if self.stack else "decoder"
         return first_int(self.config, [key.format(side=side) for key in keys])
+
+
+def _pair(size: object) -> tuple[int, int] | None:
+    """Return height and width in pixels of a setting that is one number, or both."""
+    if type(size) is int and size > 0:
+        return size, size
+    if isinstance(size, list) and len(size) == 2:
+        height, width = size
+        if type(height) is int and type(width) is int and min(height, width) > 0:
+            return height, width
+    return None
 
 
 def find_architecture(index: Index, config: Mapping[str, Any], table: str | None) -> Architecture:
@@ -261,10 +288,11 @@ def _parts(
     for key in keys:
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
-        word = "text_model." if key == "text_config" else f"{key}."
+        word = {"text_config": "text_model.", "vision_config": "vision_model."}.get(key, f"{key}.")
         names = _Subset(index, tuple(name for name in index if f".{word}" in f".{name}"))
         kind = str(config.get("model_type"))
-        settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
+        other = f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
+        settings = {"model_type": other, **part}
         towers, reason = _towers(names, settings)
         found += towers
         reasons.append(reason)
@@ -299,7 +327,7 @@ def _match(
     """Find a row of the family table in the index; None if its table is missing."""
     stack = stack.for_config(config)
     if stack.positions:
-        for name in _ending(index, stack.positions):
+        for name in _ending(index, stack.positions, vision=stack.side == "vision"):
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
@@ -309,10 +337,13 @@ def _match(
     return None
 
 
-def _ending(index: Iterable[str], suffix: str) -> list[str]:
-    """Return names that end in the suffix at a dot, shortest first, without a vision tower's."""
+def _ending(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
+    """Return names that end in the suffix at a dot, shortest first.
+
+    Without those of a vision tower, unless it is one.
+    """
     names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
-    return sorted((name for name in names if "vision" not in name), key=len)
+    return sorted((name for name in names if vision or "vision" not in name), key=len)
 
 
 def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
 
-from geometry.models.stack import Stack
+from geometry.models.stack import Side, Stack
 
 _GPT2 = Stack(
     positions="wpe.weight",
@@ -111,7 +110,7 @@ _ESM = replace(
 )
 
 
-def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
+def _tower(side: Side, root: str) -> Stack:
     """Return one tower of a BART-like model, with LayerNorm after each block."""
     return Stack(
         positions=f"{root}embed_positions.weight",
@@ -211,9 +210,56 @@ _CLIP = Stack(
     attention_norm="encoder.layers.{layer}.layer_norm1.weight",
     mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
     epsilon=("layer_norm_eps", 1e-5),
-    side="encoder",
+    side="text",
 )
 _SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
+
+_CLIP_VISION = replace(
+    _CLIP,
+    positions="vision_model.embeddings.position_embedding.weight",
+    tokens=(),
+    query="vision_model.encoder.layers.{layer}.self_attn.q_proj.weight",
+    key="vision_model.encoder.layers.{layer}.self_attn.k_proj.weight",
+    value="vision_model.encoder.layers.{layer}.self_attn.v_proj.weight",
+    out="vision_model.encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="vision_model.encoder.layers.{layer}.mlp.fc1.weight",
+    attention_norm="vision_model.encoder.layers.{layer}.layer_norm1.weight",
+    mlp_norm="vision_model.encoder.layers.{layer}.layer_norm2.weight",
+    sum_norm="vision_model.pre_layrnorm.weight",
+    side="vision",
+    causal=False,
+    row_of_position_0=1,  # after the class token
+    patches=True,
+)
+_SIGLIP_VISION = replace(
+    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
+)
+_BLIP_VISION = replace(
+    _CLIP_VISION, positions="vision_model.embeddings.position_embedding", sum_norm=""
+)
+_VIT = Stack(
+    positions="embeddings.position_embeddings",
+    tokens=(),
+    query="encoder.layer.{layer}.attention.attention.query.weight",
+    key="encoder.layer.{layer}.attention.attention.key.weight",
+    value="encoder.layer.{layer}.attention.attention.value.weight",
+    out="encoder.layer.{layer}.attention.output.dense.weight",
+    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
+    attention_norm="encoder.layer.{layer}.layernorm_before.weight",
+    mlp_norm="encoder.layer.{layer}.layernorm_after.weight",
+    epsilon=("layer_norm_eps", 1e-12),
+    side="vision",
+    causal=False,
+    row_of_position_0=1,
+    patches=True,
+)
+_DINOV2 = replace(
+    _VIT,
+    fan_out="encoder.layer.{layer}.mlp.fc1.weight",
+    attention_norm="encoder.layer.{layer}.norm1.weight",
+    mlp_norm="encoder.layer.{layer}.norm2.weight",
+    epsilon=("layer_norm_eps", 1e-6),
+)
 
 #: The output matrix, which equals E where the two are tied; some files store only this one.
 TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
@@ -255,6 +301,19 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "marian": _MARIAN,
         "clip_text_model": (_CLIP,),
         "siglip_text_model": (_SIGLIP,),
+        "clip_vision_model": (_CLIP_VISION,),
+        "siglip_vision_model": (_SIGLIP_VISION,),
+        "chinese_clip_vision_model": (_CLIP_VISION,),
+        "blip_vision_model": (_BLIP_VISION,),
+        "owlvit_vision_model": (_CLIP_VISION,),
+        "vit": (_VIT,),
+        "vit_mae": (_VIT,),
+        "vit_msn": (_VIT,),
+        "dpt": (_VIT,),
+        "deit": (replace(_VIT, row_of_position_0=2),),
+        "ijepa": (replace(_VIT, row_of_position_0=0),),
+        "dinov2": (_DINOV2,),
+        "dinov2_with_registers": (_DINOV2,),
         "xglm": (_XGLM,),
         "m2m_100": _M2M100,
     }
@@ -312,8 +371,10 @@ def turned_stack(family: str | None) -> Stack:
 #: Composite models: the key of their text model's configuration.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "clip": ("text_config",),
-        "siglip": ("text_config",),
+        "clip": ("text_config", "vision_config"),
+        "siglip": ("text_config", "vision_config"),
+        "chinese_clip": ("vision_config",),
+        "owlvit": ("vision_config",),
         "vision-encoder-decoder": ("decoder",),
         "speech-encoder-decoder": ("decoder",),
         "encoder-decoder": ("decoder", "encoder"),

@@ -102,6 +102,7 @@ class PositionalModel:
         self.turned_layers = None if turned is None else Layers(store, turned)
         self._stored_W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self._stored_W_pos.shape
+        self.grid = architecture.grid(self.n_positions)
         self._beside = beside
         self._check_beside()
 
@@ -142,8 +143,20 @@ class PositionalModel:
         return "" if self.rotary is None else "this model turns queries and keys: it has no table"
 
     @property
+    def prefix_rows(self) -> int:
+        """Stored rows before that of position 0, such as those of class tokens."""
+        return self._architecture.row_of_position_0
+
+    def place_of(self, position: int) -> str:
+        """Return where in the picture a patch is, "row 2, column 5", both from 0; "" for a text."""
+        if self.grid is None:
+            return ""
+        row, column = divmod(position, self.grid[1])
+        return f"row {row}, column {column}"
+
+    @property
     def sides(self) -> tuple[str, ...]:
-        """The available tables, "decoder" and "encoder", where the model has both.
+        """The tables of a model with two: "decoder" and "encoder", or "text" and "vision".
 
         ``open_source(source, table=side)`` opens the other one.
         """

@@ -14,6 +14,9 @@ Fused = Literal["side by side", "by head", "multi-query"]
 #: Default factor of attention scores, if the configuration has none.
 Scale = Literal["1/sqrt(d_head)", "1"]
 
+#: Which part of a model a stack is.
+Side = Literal["decoder", "encoder", "text", "vision"]
+
 #: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
 
@@ -54,6 +57,9 @@ class Stack:
         Row of P that belongs to position 0; None for padding_idx + 1.
     computed
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
+    patches
+        Whether the rows after the first ones, of class tokens, are the patches of a picture, row by
+        row.
     alone
         Whether there is only a table, without tokens and layers.
     turned
@@ -86,12 +92,13 @@ class Stack:
     root_mean_square: bool = False
     without_bias: tuple[str, ...] = ()
     window: Window | None = None
-    side: Literal["decoder", "encoder"] = "decoder"
+    side: Side = "decoder"
     causal: bool = True
     conv1d: bool = False
     fused: Fused | None = None
     row_of_position_0: int | None = 0
     computed: Sinusoid | None = None
+    patches: bool = False
     alone: bool = False
     turned: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"

@@ -258,8 +258,8 @@ class HelixScene:
         if moved:
             self._move(state.coordinates)
             self._displayed = None
-        if resized or (previous and previous.positions != state.positions):
-            self._connect(state.positions, len(state.coordinates))
+        if resized or (previous and _joined_otherwise(previous, state)):
+            self._connect(state.positions, len(state.coordinates), state.columns)
         if previous is None or (
             # Its matrices would be reset with each tick of a dragged range or step.
             (moved or previous.turn is not state.turn) and not np.array_equal(self.turn, state.turn)
@@ -436,16 +436,23 @@ class HelixScene:
             shape.DeepCopy(pv.PolyData())
             shape.SetPoints(points)
 
-    def _connect(self, positions: tuple[int, int], n_positions: int) -> None:
+    def _connect(self, positions: tuple[int, int], n_positions: int, columns: int) -> None:
         first, last = positions
         shapes = self._shapes
-        shapes["curve"].lines = shapes["points"].verts = _polyline(first, last)
-        # The faint ends include the range's end points, so that the curve has no gap.
-        before, after = (0, first), (last, n_positions - 1)
-        shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
+        shapes["points"].verts = _polyline(first, last)
         shapes["faint points"].verts = np.concatenate(
             [_polyline(0, first - 1), _polyline(last + 1, n_positions - 1)]
         )
+        if columns:
+            edges = net(n_positions, columns)
+            inside = ((edges >= first) & (edges <= last)).all(axis=1)
+            shapes["curve"].lines = _segments(edges[inside])
+            shapes["faint"].lines = _segments(edges[~inside])
+            return
+        shapes["curve"].lines = _polyline(first, last)
+        # The faint ends include the range's end points, so that the curve has no gap.
+        before, after = (0, first), (last, n_positions - 1)
+        shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
 
     def _recolor(self, scale: ColorScale) -> None:
         self._colors.show(scale, self._background)
@@ -614,6 +621,29 @@ def _polyline(first: int, last: int) -> np.ndarray:
     cell = np.arange(first - 1, last + 1)
     cell[0] = last - first + 1
     return cell
+
+
+def net(n_positions: int, columns: int) -> np.ndarray:
+    """Return the edges between neighbours of a picture's patches, (n_edges, 2).
+
+    Patches are numbered row by row; first come the edges along rows.
+    """
+    at = np.arange(n_positions)
+    along = at[(at % columns < columns - 1) & (at + 1 < n_positions)]
+    down = at[: max(n_positions - columns, 0)]
+    return np.concatenate(
+        [np.column_stack([along, along + 1]), np.column_stack([down, down + columns])]
+    )
+
+
+def _segments(edges: np.ndarray) -> np.ndarray:
+    """Return the VTK cells of separate lines."""
+    return np.column_stack([np.full(len(edges), 2), edges]).ravel()
+
+
+def _joined_otherwise(a: SceneState, b: SceneState) -> bool:
+    """Return whether the points are joined by other lines."""
+    return (a.positions, a.columns) != (b.positions, b.columns)
 
 
 def _same_colors(a: ColorScale, b: ColorScale) -> bool:

@@ -90,6 +90,7 @@ class SceneState:
     look: CurveLook = field(default_factory=CurveLook)  # Sizes of line and points
     # Names and colour maps of curves that are drawn over each other; empty for one curve.
     legend: tuple[tuple[str, str], ...] = ()
+    columns: int = 0  # Of a picture's patches, which are joined in a net; 0 for a line
 
     def visible(self, position: int) -> bool:
         """Return whether a position has a point on the screen."""
@@ -150,11 +151,14 @@ def resolve_scene(session: Session) -> SceneState | None:
         guides=guides,
         look=_look(session),
         legend=_legend(f"{model.name} · {first}–{last}", scale.colormap, guides),
+        columns=0 if model.grid is None else model.grid[1],
     )
 
 
 def _scheme(model: PositionalModel) -> str:
-    """Return how a model knows positions, if not by a learned table."""
+    """Return how a model knows positions, if not by a learned table of a text's."""
+    if model.grid is not None:
+        return f" · {model.grid[0]} × {model.grid[1]} patches"
     if model.rotary is not None:
         pairs, base = model.rotary.n_pairs, model.rotary.base
         return f" · rotary, not learned: {pairs} pairs, base {base:,.10g}"
@@ -233,7 +237,8 @@ def lasting_labels(session: Session) -> dict[int, str]:
     for position in to_label(session.selection):
         token = session.token_at(position)
         text = str(position) if token is None else f"{position} {token_label(token)}"
-        labels.setdefault(position, text)
+        place = _place(session, position)
+        labels.setdefault(position, f"{text} · {place}" if place else text)
     if session.tokens is not None:
         texts = session.tokens.texts
         for position in spread(len(texts))[:MAX_TOKEN_LABELS]:
@@ -266,4 +271,10 @@ def point_text(session: Session, position: int) -> str:
     token = session.token_at(position)
     if token is not None:
         text += f" · {token_label(token)}"
-    return text
+    place = _place(session, position)
+    return f"{text} · {place}" if place else text
+
+
+def _place(session: Session, position: int) -> str:
+    """Return where in the picture a patch is; "" for a text."""
+    return "" if session.model is None else session.model.place_of(position)

@@ -134,14 +134,17 @@ class InspectorPanel(Panel):
 
     def _on_tokens_changed(self) -> None:
         if self._details is not None:
-            self.card.show_position(
-                self._details.position, self.session.token_at(self._details.position)
-            )
+            self._show_position(self._details.position)
         self._show_list()
 
     def _on_norms_changed(self) -> None:
         self._show_flags()
         self._show_list()
+
+    def _show_position(self, position: int) -> None:
+        model = self.session.model
+        place = "" if model is None else model.place_of(position)
+        self.card.show_position(position, self.session.token_at(position), place)
 
     def _on_late(self) -> None:
         """Clear another position's numbers if the new ones take long."""
@@ -149,7 +152,7 @@ class InspectorPanel(Panel):
         if current is None:
             return
         self._details = None
-        self.card.show_position(current, self.session.token_at(current))
+        self._show_position(current)
         self.card.show_numbers(None, self.session.components, 0)
         self._show_flags()
         self.copy.setEnabled(False)
@@ -223,7 +226,7 @@ class InspectorPanel(Panel):
         self._late.stop()
         self._details = details
         fitted = len(self.session.pca.components) if self.session.pca is not None else 0
-        self.card.show_position(current, self.session.token_at(current))
+        self._show_position(current)
         self.card.show_numbers(details, self.session.components, fitted)
         self._show_flags()
         self.copy.setEnabled(True)

@@ -75,13 +75,15 @@ class PositionCard(QWidget):
         self.outlier.setToolTip(wrapped(_OUTLIER_TIP))
         self._lay_out()
 
-    def show_position(self, position: int, token: str | None) -> None:
-        """Show the position and its token, if any."""
+    def show_position(self, position: int, token: str | None, place: str = "") -> None:
+        """Show the position, and its token or its place in a picture, if any."""
         _set_text(self.title, str(position))
-        shown = token_label(token) if token is not None else ""
+        shown = token_label(token) if token is not None else place
         if self.token.text() != shown:
             self.token.setText(shown)
         tip = "" if token is None else f"The prompt's token at {position}: {shown}"
+        if token is None and place:
+            tip = f"Patch {position} of the picture is in {place}, counted from 0"
         self.token.setToolTip(wrapped(tip))
 
     def show_numbers(

@@ -10,7 +10,7 @@ from scipy.stats import ortho_group
 from geometry.checkpoints.column_files import PositionColumn
 from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene
+from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene, net
 from gui.scene.scene_state import resolve_scene
 from gui.scene.trails import Ways
 from gui.state.camera import AXES, CameraPose, fitted, framed
@@ -558,3 +558,11 @@ def test_the_ring_stays_around_a_large_point(opened, stage):
     ring = made.scene._marks._rings._data.points[:, :2]
     radius = np.hypot(ring[:, 0] - xy[100, 0], SIZE[1] - 1 - ring[:, 1] - xy[100, 1])
     assert radius.min() > 15.0
+
+
+def test_patches_are_joined_to_those_beside_and_below():
+    edges = {tuple(edge) for edge in net(6, 3).tolist()}
+    assert edges == {(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)}
+    assert net(4, 2).shape == (4, 2)
+    assert {tuple(edge) for edge in net(3, 1).tolist()} == {(0, 1), (1, 2)}
+    assert {tuple(edge) for edge in net(3, 3).tolist()} == {(0, 1), (1, 2)}
