@@ -135,6 +135,8 @@ def check_all(
     # Each model once, whatever it is called.
     models = {model.fingerprint: model for model in (*reversed(beside), measured.model)}
     for model in reversed(models.values()) if beside else ():
+        if model.no_table:
+            continue
         try:
             group.append(member(Measurements(model)))
         except CannotTell:
