@@ -21,7 +21,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.checkpoints.zip_records import read_directory
 
-KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy, a .npz or a .gguf file"
+KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
 #: In order of preference, as in transformers.
 WEIGHTS = (
@@ -155,7 +155,9 @@ def weights_in(folder: Path) -> Path:
         checkpoints = checkpoints_in(folder)
         if checkpoints:
             return weights_in(checkpoints[-1][1])
-    return folder / choose_weights(names, f"The folder {folder}", suffixes=LOCAL_SUFFIXES)
+    others = any(_is_weights(name, SUFFIXES) for name in names)
+    suffixes = SUFFIXES if others else LOCAL_SUFFIXES
+    return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,11 @@ VERSIONS = (2, 3)
 #: Bytes before the tensors: five times those of the largest vocabularies.
 MAX_INDEX = 128_000_000
 #: Settings, tensors, and items of all lists together, such as the tokens of a vocabulary.
-MAX_SETTINGS, MAX_TENSORS, MAX_ITEMS = 10_000, 100_000, 4_000_000
+MAX_SETTINGS, MAX_TENSORS, MAX_ITEMS = 10_000, 50_000, 2_000_000
 #: Numbers of a list that are kept, as one for each layer; longer ones are skipped.
 MAX_KEPT = 4096
-#: Bytes of a name.
-MAX_NAME = 1024
+#: Bytes of a name, and of a text that is kept, such as a template for chats.
+MAX_NAME, MAX_TEXT = 1024, 1 << 20
 #: Bytes read at a time.
 CHUNK = 1 << 20
 
@@ -74,7 +75,7 @@ Setting: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Skipped:
-    """A list that is not kept."""
+    """A list or a text that is not kept."""
 
     length: int
 
@@ -110,6 +111,11 @@ class GgufStore(RegionStore):
     def __init__(self, index: GgufIndex, file: LocalFile) -> None:
         super().__init__(index.regions, [file])
         self.index = index
+
+    def quantised(self) -> Counter[str]:
+        """Return how many tensors have each type whose numbers are approximate."""
+        dtypes = (info.dtype for info in self.tensors.values())
+        return Counter(dtype for dtype in dtypes if dtype in QUANTISED)
 
     def read(self, name: str) -> FloatArray:
         """Read one tensor as float32, converted if it is quantised.
@@ -163,7 +169,7 @@ def read_index(file: ByteFile) -> GgufIndex:
     settings: dict[str, Setting] = {}
     lengths: dict[str, int] = {}
     for _ in range(n_settings):
-        key = reader.text(MAX_NAME)
+        key = reader.name()
         value = reader.value(reader.number("<I"))
         if isinstance(value, _Skipped):
             lengths[key] = value.length
@@ -205,19 +211,23 @@ class _Reader:
         (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return int(value)
 
-    def text(self, most: int = MAX_INDEX) -> str:
-        """Return the next text."""
+    def name(self) -> str:
+        """Return the next text, a name."""
         length = self.number("<Q")
-        if length > most:
+        if length > MAX_NAME:
             raise SourceError(
-                f"The index of {self._file.name} has a text of {length} bytes.", AGAIN
+                f"The index of {self._file.name} has a name of {length} bytes.", AGAIN
             )
         return self.take(length).decode("utf-8", "replace")
 
     def value(self, kind: int) -> Setting | _Skipped:
         """Return the next value."""
         if kind == _STRING:
-            return self.text()
+            length = self.number("<Q")
+            if length > MAX_TEXT:
+                self._skip(length)
+                return _Skipped(length)
+            return self.take(length).decode("utf-8", "replace")
         if kind == _ARRAY:
             return self._list()
         if kind not in _SCALARS:
@@ -272,7 +282,7 @@ class _Reader:
 
 def _entry(reader: _Reader) -> tuple[str, tuple[int, ...], int, int]:
     """Read name, shape, type and offset of a tensor."""
-    name = reader.text(MAX_NAME)
+    name = reader.name()
     n_axes = reader.number("<I")
     check_shape("The index", name, (), n_axes)
     # The first size is that of the axis whose numbers follow each other.
@@ -289,7 +299,7 @@ def _region(file: ByteFile, name: str, shape: tuple[int, ...], kind: int, offset
         )
     dtype, per_block, block_bytes = TYPES[kind]
     count = math.prod(shape)
-    if count and shape[-1] % per_block:
+    if count and (shape or (1,))[-1] % per_block:
         raise SourceError(
             f"In {file.name}, rows of {name!r} are no whole number of blocks of {dtype}.", AGAIN
         )
@@ -311,7 +321,8 @@ def _converted(info: TensorInfo, data: np.ndarray) -> FloatArray:
         ) from error
     with reading(f"{info.name} ({info.dtype})"):
         try:
-            values = dequantize(data.reshape(-1), GGMLQuantizationType[info.dtype])
+            rows = data.reshape(*info.shape[:-1], -1)  # which it converts some at a time
+            values = dequantize(rows, GGMLQuantizationType[info.dtype])
         except (NotImplementedError, KeyError) as error:
             raise TensorUnavailable(
                 f"{info.name} is quantised as {info.dtype}, which cannot be converted.",

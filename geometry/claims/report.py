@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import FileChanged, HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import (
+    FileChanged,
+    HelixscopeError,
+    SourceError,
+    TensorUnavailable,
+)
 from geometry.claims.claim import CannotTell, Verdict
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
@@ -253,7 +258,9 @@ def _use(model: PositionalModel) -> list[list[float]] | None:
     """Return how much each head of the first layer uses each pair; None without its weights."""
     try:
         return pair_use(model).use.tolist()
-    except (TensorUnavailable, Offline):
+    except FileChanged:
+        raise
+    except (SourceError, TensorUnavailable, Offline):
         return None
 
 

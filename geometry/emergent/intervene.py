@@ -31,6 +31,7 @@ from geometry.models.layer_tables import (
     open_layer,
     read_layers,
 )
+from geometry.models.layers import LEARNED
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from geometry.pca.components import Array
@@ -181,6 +182,8 @@ def intervene(
     """
     wanted = {name: find_change(name) for name in changes}
     model = open_source(source) if layer is None else None
+    if model is not None and model.no_table:
+        raise EmergentError(f"{model.name}: {model.no_table}.", LEARNED)
     network = load_network(source, device=device, head=True, attention=attention)
     place, size = find_place(
         network, layer if model is None else model, min(length, network.longest or length), seed

@@ -57,7 +57,8 @@ class Architecture:
     note
         A sentence about guesses, or "".
     sides
-        For a model with two tables, "decoder" and "encoder"; otherwise empty.
+        For a model with two tables, "decoder" and "encoder", or "text" and "vision"; otherwise
+        empty.
     rotary
         How the model turns queries and keys, where it does so in place of a table.
     turned
@@ -128,7 +129,7 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     config
         ``config.json``, or empty.
     table
-        A tensor to use as positions; or "encoder" or "decoder" where a model has both; or None.
+        A tensor to use as positions; or a side, such as "encoder", where a model has two; or None.
 
     Only names are used, and shapes only of possible tables, so that no further files of a sharded
     index are read.
@@ -244,8 +245,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
             return _without_table(index, config)
         return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
     if not isinstance(kind, str) or not kind:
-        if reason := why_no_table(index, config):
-            return [], reason
+        if why_no_table(index, config):
+            return _without_table(index, config)
         return _guess(index, config), ""
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
@@ -254,8 +255,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
             return _without_table(index, config)
         towers = [_match(index, config, kind, stack) for stack in FAMILIES[kind]]
         return [tower for tower in towers if tower is not None], ""
-    part = config.get("text_config")
-    if isinstance(part, dict) and part.get("model_type") and not why_no_table(index, config):
+    part, own = config.get("text_config"), first_int(config, ("hidden_size",))
+    if isinstance(part, dict) and part.get("model_type") and own is None:
         return _parts(index, config, ("text_config",))  # of a model for pictures and text
     return _without_table(index, config)
 
@@ -289,7 +290,10 @@ def _parts(
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
         word = {"text_config": "text_model.", "vision_config": "vision_model."}.get(key, f"{key}.")
-        names = _Subset(index, tuple(name for name in index if f".{word}" in f".{name}"))
+        inside = tuple(name for name in index if f".{word}" in f".{name}")
+        # In many models for pictures the text's tensors have no such part in their names.
+        everything = tuple(index) if key == "text_config" else ()
+        names = _Subset(index, inside or everything)
         kind = str(config.get("model_type"))
         other = f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
         settings = {"model_type": other, **part}

@@ -22,6 +22,7 @@ from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.computed import is_computed
 from geometry.models.families import FAMILIES, PARTS
+from geometry.models.without_table import ROTARY, WITHOUT_TABLE
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
@@ -352,4 +353,6 @@ def _size(settings: dict[str, Any], keys: tuple[str, ...]) -> int:
 def _opens(config: dict[str, Any]) -> bool:
     """Return whether a configuration belongs to a family with positions."""
     family = config.get("model_type")
-    return isinstance(family, str) and (family in FAMILIES or family in PARTS)
+    if not isinstance(family, str):
+        return False
+    return family in FAMILIES or family in PARTS or WITHOUT_TABLE.get(family) == ROTARY

@@ -216,16 +216,8 @@ _SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
 
 _CLIP_VISION = replace(
     _CLIP,
-    positions="vision_model.embeddings.position_embedding.weight",
     tokens=(),
-    query="vision_model.encoder.layers.{layer}.self_attn.q_proj.weight",
-    key="vision_model.encoder.layers.{layer}.self_attn.k_proj.weight",
-    value="vision_model.encoder.layers.{layer}.self_attn.v_proj.weight",
-    out="vision_model.encoder.layers.{layer}.self_attn.out_proj.weight",
-    fan_out="vision_model.encoder.layers.{layer}.mlp.fc1.weight",
-    attention_norm="vision_model.encoder.layers.{layer}.layer_norm1.weight",
-    mlp_norm="vision_model.encoder.layers.{layer}.layer_norm2.weight",
-    sum_norm="vision_model.pre_layrnorm.weight",
+    sum_norm="pre_layrnorm.weight",
     side="vision",
     causal=False,
     row_of_position_0=1,  # after the class token
@@ -233,9 +225,6 @@ _CLIP_VISION = replace(
 )
 _SIGLIP_VISION = replace(
     _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
-)
-_BLIP_VISION = replace(
-    _CLIP_VISION, positions="vision_model.embeddings.position_embedding", sum_norm=""
 )
 _VIT = Stack(
     positions="embeddings.position_embeddings",
@@ -303,9 +292,6 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "siglip_text_model": (_SIGLIP,),
         "clip_vision_model": (_CLIP_VISION,),
         "siglip_vision_model": (_SIGLIP_VISION,),
-        "chinese_clip_vision_model": (_CLIP_VISION,),
-        "blip_vision_model": (_BLIP_VISION,),
-        "owlvit_vision_model": (_CLIP_VISION,),
         "vit": (_VIT,),
         "vit_mae": (_VIT,),
         "vit_msn": (_VIT,),
@@ -373,8 +359,6 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "clip": ("text_config", "vision_config"),
         "siglip": ("text_config", "vision_config"),
-        "chinese_clip": ("vision_config",),
-        "owlvit": ("vision_config",),
         "vision-encoder-decoder": ("decoder",),
         "speech-encoder-decoder": ("decoder",),
         "encoder-decoder": ("decoder", "encoder"),

@@ -1,7 +1,7 @@
 """The settings of a GGUF file, under the names that ``config.json`` has.
 
 llama.cpp's names of architectures, settings and tensors are those of its documentation and of the
-package ``gguf``, which the tests compare.
+package ``gguf``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.gguf_store import GgufStore
+from geometry.models.rotary import FACTORS
 from geometry.models.stack import Stack
 
 GGUF = "gguf"
@@ -39,7 +40,8 @@ INTERLEAVED = frozenset(
     (
         "llama", "llama4", "deci", "baichuan", "starcoder", "internlm2", "minicpm", "xverse",
         "command-r", "cohere2", "olmo", "arctic", "deepseek", "deepseek2", "chatglm", "granite",
-        "granitemoe", "chameleon", "gptj", "ernie4_5", "smollm3", "arcee",
+        "granitemoe", "granitehybrid", "chameleon", "gptj", "ernie4_5", "ernie4_5-moe", "smollm3",
+        "arcee", "glm4", "bailingmoe", "plm",
     )
 )  # fmt: skip
 
@@ -126,12 +128,13 @@ def _rotary(store: GgufStore, name: str, of: Any) -> dict[str, Any]:
             "rope_type": kind,
             "factor": of("rope.scaling.factor"),
             "original_max_position_embeddings": of("rope.scaling.original_context_length"),
-            "attention_factor": of("rope.scaling.attn_factor"),
+            # Llama.cpp multiplies YaRN's own factor by it.
+            "attention_factor": of("rope.scaling.attn_factor") if kind != "yarn" else None,
         }
     for tensor in ("rope_freqs.weight", "rope_factors_short.weight"):
         if tensor in store.tensors and store.tensors[tensor].nbytes <= MAX_FACTORS:
             factors = [float(one) for one in store.read(tensor).ravel()]
-            scaling |= {"rope_type": "factors", "short_factor": factors}
+            scaling |= {"rope_type": FACTORS, "short_factor": factors}
             break
     return {
         "rope_theta": of("rope.freq_base") or 10_000.0,

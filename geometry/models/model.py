@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
-from geometry.checkpoints.gguf_store import QUANTISED
+from geometry.checkpoints.gguf_store import GgufStore
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import visible
@@ -221,10 +220,7 @@ class PositionalModel:
         notes = [self._architecture.note] if self._architecture.note else []
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
-        quantised = Counter(
-            info.dtype for info in self._store.tensors.values() if info.dtype in QUANTISED
-        )
-        if quantised:
+        if isinstance(self._store, GgufStore) and (quantised := self._store.quantised()):
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in quantised.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)

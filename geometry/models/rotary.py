@@ -35,6 +35,10 @@ MAX_WIDTH = 1024
 """Entries of a head that a configuration can give: twice those of any model."""
 MAX_CONTEXT = 2**31
 """Positions that a configuration can give: a hundred times those of any model."""
+MAX_BASE, FASTEST = 1e15, 100.0
+"""Bases, rates and factors that a configuration can give: far more than those of any model."""
+FACTORS = "factors"
+"""The scaling of a GGUF file that has what another one comes to."""
 RIGHT = "Put the right config.json in the folder of the weights."
 
 
@@ -102,7 +106,6 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "flex_olmo": RotaryFamily(base=500_000.0),
         "gemma": RotaryFamily(d_head=256),
         "gemma2": RotaryFamily(d_head=256),
-        "gemma3": RotaryFamily(base=1_000_000.0, d_head=256, sliding_base=10_000.0),
         "gemma3_text": RotaryFamily(base=1_000_000.0, d_head=256, sliding_base=10_000.0),
         "glm": _HALF_INTERLEAVED,
         "glm4": _HALF_INTERLEAVED,
@@ -213,11 +216,9 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
     row = ROTARY_FAMILIES.get(kind, RotaryFamily())
     own = config.get("rope_parameters") or config.get("rope_scaling")
     parameters = own if isinstance(own, dict) else {}
-    by_type = {
-        str(name): one
-        for name, one in parameters.items()
-        if isinstance(one, dict) and str(name).endswith("attention")
-    }
+    kinds_of_layers = ("full_attention", "sliding_attention")
+    by_type = {name: parameters[name] for name in kinds_of_layers
+               if isinstance(parameters.get(name), dict)}  # fmt: skip
     full = by_type.get("full_attention", parameters)
     d_head = _head_width(config, row)
     context = _context(config, row)
@@ -251,56 +252,71 @@ def _rates(
         or _number(config, "rope_theta", "rotary_emb_base", "global_rope_theta", "rotary_base")
         or row.base
     )
-    width = _turned(config, row, given, d_head)
-    if not 1.0 < base < math.inf:
+    if not 1.0 < base < MAX_BASE:
         raise SourceError(f"config.json has {base:g} as the base of its rotary positions.", RIGHT)
+    width = _turned(config, row, given, d_head)
     unscaled = turning_rates(base, width)
-    scaling = given.get("rope_type", given.get("type"))
-    scaling = scaling if isinstance(scaling, str) else "default"
-    scaling = {"su": "longrope", "default": "none", "mrope": "none"}.get(scaling, scaling)
+    said = given.get("rope_type", given.get("type"))
+    said = said if isinstance(said, str) else "default"
+    scaling = {"su": "longrope", "default": "none", "mrope": "none"}.get(said, said)
     if scaling == "none":
         return base, unscaled, unscaled, scaling, 1.0, ""
-    before = _number(config, "original_max_position_embeddings") or _number(
-        given, "original_max_position_embeddings"
-    )
-    before = before or (float(context) if context else None)
-    by = _number(given, "factor")
-    if by is None and before and context:
-        by = context / before  # as in DeepSeek-V3 and Phi-3
-    rates, factor = None, 1.0
-    if scaling == "linear" and by:
-        rates = unscaled / by
-    elif scaling == "proportional":
-        pairs = width // 2
-        rates = base ** (-2.0 * np.arange(pairs) / d_head) / (by or 1.0)
-    elif scaling == "dynamic":
-        # Up to the context nothing changes; HunYuan's models have a fixed stretch instead.
-        stretch = _number(given, "alpha") or 1.0
-        rates = turning_rates(stretched_base(base, width, stretch), width)
-    elif scaling == "llama3" and by and before:
-        fast, slow = _number(given, "high_freq_factor"), _number(given, "low_freq_factor")
-        if fast and slow and fast > slow:
-            rates = llama3(unscaled, by, Ramp(before, fast, slow))
-    elif scaling == "yarn" and by and before:
-        fast, slow = _number(given, "beta_fast") or 32.0, _number(given, "beta_slow") or 1.0
-        whole = given.get("truncate", True) is not False
-        rates = yarn(base, width, by, Ramp(before, fast, slow), whole_pairs=whole)
-        factor = _yarn_factor(given, by)
-    elif scaling == "factors":  # of a GGUF file, which has what another scaling comes to
-        factors = given.get("short_factor")
-        if _are_numbers(factors, width // 2):
-            rates = longrope(base, width, factors)
-            factor = _number(given, "attention_factor") or 1.0
-    elif scaling == "longrope" and by and before:
-        factors = given.get("short_factor")
-        if _are_numbers(factors, width // 2):
-            rates = longrope(base, width, factors)
-            grown = math.sqrt(1 + math.log(by) / math.log(before)) if by > 1 and before > 1 else 1.0
-            factor = _number(given, "attention_factor") or grown
-    if rates is None or not np.isfinite(rates).all() or (rates < 0).any():
+    try:
+        with np.errstate(all="ignore"):
+            rates, factor = _scaled(scaling, unscaled, base, config, given, d_head, context)
+    except (ArithmeticError, ValueError):
+        rates, factor = None, 1.0
+    if rates is None or not ((rates > 0) & (rates <= FASTEST)).all() or not 0 < factor < FASTEST:
         note = f"The scaling “{scaling[:40]}” in config.json is not understood: shown without it."
         return base, unscaled, unscaled, "none", 1.0, note
     return base, rates, unscaled, scaling, factor, ""
+
+
+def _scaled(
+    scaling: str,
+    unscaled: Array,
+    base: float,
+    config: Mapping[str, Any],
+    given: Mapping[str, Any],
+    d_head: int,
+    context: int | None,
+) -> tuple[Array | None, float]:
+    """Return the rates with a scaling, and what cosines are multiplied by; None if not known."""
+    width = 2 * len(unscaled)
+    before = (
+        _number(config, "original_max_position_embeddings")
+        or _number(given, "original_max_position_embeddings")
+        or (float(context) if context else None)
+    )
+    by = _number(given, "factor")
+    if by is None and before and context and context > before:
+        by = context / before  # as in DeepSeek-V3 and Phi-3
+    own = _number(given, "attention_factor")
+    if scaling == "linear" and by:
+        return unscaled / by, 1.0
+    if scaling == "proportional":
+        # The pairs are spread over all entries of a head; the others do not turn.
+        rates: Array = base ** (-2.0 * np.arange(width // 2) / d_head) / (by or 1.0)
+        return rates, 1.0
+    if scaling == "dynamic":
+        # Up to the context nothing changes; HunYuan's models have a fixed stretch instead.
+        stretch = _number(given, "alpha") or 1.0
+        return turning_rates(stretched_base(base, width, stretch), width), 1.0
+    if scaling == "llama3" and by and before:
+        fast, slow = _number(given, "high_freq_factor"), _number(given, "low_freq_factor")
+        if fast and slow and fast > slow:
+            return llama3(unscaled, by, Ramp(before, fast, slow)), 1.0
+    if scaling == "yarn" and by and before:
+        ramp = Ramp(before, _number(given, "beta_fast") or 32.0, _number(given, "beta_slow") or 1.0)
+        whole = given.get("truncate", True) is not False
+        return yarn(base, width, by, ramp, whole_pairs=whole), _yarn_factor(given, by)
+    factors = given.get("short_factor")
+    if scaling in ("longrope", FACTORS) and _are_numbers(factors, width // 2):
+        grown = 1.0
+        if scaling == "longrope" and by and before and by > 1 and before > 1:
+            grown = math.sqrt(1 + math.log(by) / math.log(before))
+        return longrope(base, width, factors), own or grown
+    return None, 1.0
 
 
 def _yarn_factor(given: Mapping[str, Any], by: float) -> float:
@@ -419,5 +435,5 @@ def _are_numbers(values: object, count: int) -> bool:
     return (
         isinstance(values, list)
         and len(values) == count
-        and all(isinstance(one, int | float) and one > 0 for one in values)
+        and all(isinstance(one, int | float) and 0 < one < 1e300 for one in values)
     )

@@ -69,7 +69,8 @@ def open_source(
         searched in the installed packages, the Hub cache and our own cache; from the Hub itself
         only what is needed is downloaded, and cached.
     table
-        The tensor to use as positions, where no family fits; or "encoder" or "decoder".
+        The tensor to use as positions, where no family fits; or one of a model's sides: "encoder",
+        "decoder", "text" or "vision".
     network
         Access to the Hub and the cache; the defaults if None.
 

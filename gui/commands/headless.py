@@ -100,7 +100,10 @@ def reading(
 
 def announce_fetch(model: PositionalModel, layer: int) -> None:
     """Announce a large download for a report of a layer."""
-    nbytes = model.bytes_to_fetch_for([("W_E", 0), *((name, layer) for name in WEIGHTS)])
+    if model.no_table:
+        nbytes = model.bytes_to_fetch_for([("turned W_Q", 0), ("turned W_K", 0)])
+    else:
+        nbytes = model.bytes_to_fetch_for([("W_E", 0), *((name, layer) for name in WEIGHTS)])
     if nbytes:
         from geometry.checkpoints.sizes import size_text
         from geometry.hub.network import LARGE

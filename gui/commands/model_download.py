@@ -9,6 +9,7 @@ import typer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.sizes import size_text
+from geometry.models.layers import LEARNED
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.terminal import ask, can_ask
 
@@ -53,7 +54,9 @@ def complete_model(source: str, *, offline: bool, whole: bool, table: bool = Fal
             _agree(source, size_text(model.nbytes))
         with progress_bar(1 + table) as step:
             if table:
-                open_in_step(step, source, None, offline, whole=True, fresh=False)
+                opened = open_in_step(step, source, None, offline, whole=True, fresh=False)
+                if opened.no_table:
+                    raise HelixscopeError(f"{opened.name}: {opened.no_table}.", LEARNED)
             transfer = Transfer(step.tell)
             fetch = partial(fetch_model, model, hub, transfer)
             step(f"Downloading {source}", lambda: interruptible(transfer, fetch))

@@ -155,8 +155,8 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     explanation = (
         "A rotary model adds nothing to the residual stream: at position p it turns pair i of each "
         "query and key by the angle p·θᵢ, so that their product depends on the lag alone. Fast "
-        "pairs tell neighbours apart; pairs that do not turn once within the context tell near "
-        "from far. The kernel is the mean of cos θᵢ·Δ, the product of a query with an equal key."
+        "pairs tell neighbours apart, those that do not turn once within the context near from "
+        "far; the kernel is the mean of cos θᵢ·Δ, the product of a query with an equal key."
     )
     empty = "Open a model to see how fast it turns its queries and keys."
     defaults = Choices()
@@ -222,6 +222,8 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     def tables(self, view: RotaryView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by pair and one by lag."""
         result = view.result
+        use = () if result.use is None else result.use.use
+        kernels = () if result.head_kernels is None else result.head_kernels
         return {
             "": {
                 "pair": np.arange(result.rotary.n_pairs),
@@ -229,13 +231,14 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
                 "unscaled": result.rotary.unscaled,
                 "positions_per_turn": _period(result.rotary.rates),
                 "turns_in_context": result.turns,
+                **{f"use_of_head_{h}": row for h, row in enumerate(use)},
             },
             "by_lag": {
                 "lag": result.lags,
                 "kernel": result.kernel,
                 "unscaled_kernel": result.unscaled_kernel,
+                **{f"kernel_of_head_{h}": row for h, row in enumerate(kernels)},
             },
-            **_by_head(result),
         }
 
     def script(self, view: RotaryView) -> str:
@@ -295,7 +298,7 @@ def _by_pair(view: RotaryView) -> Plot:
 
     title = f"turns within {context} positions" if turned else "positions for one turn"
     return Plot(
-        "Turns of each pair" if turned else "Length of a turn",
+        "Turns of each pair",
         Axis("pair i", whole=True),
         Axis(title, log=True),
         curves,
@@ -319,11 +322,9 @@ def _kernel(view: RotaryView) -> Plot:
         # Behind the others.
         curves = [Curve(result.lags, one, view.theme.line, silent=True)
                   for one in result.head_kernels] + curves  # fmt: skip
-    n_heads = 0 if result.head_kernels is None else len(result.head_kernels)
 
     def hover(curve: int, at: int) -> str:
         name = curves[curve].name or view.model.name
-        name = f"head {curve}" if curve < n_heads else name
         return f"{name} · Δ = {at} · {format_number(float(curves[curve].y[at]))}"
 
     return Plot(
@@ -359,7 +360,7 @@ def _pair(view: RotaryView) -> Plot:
         )
 
     return Plot(
-        f"Pair {pair} over positions",
+        "A pair over positions",
         Axis("position p", whole=True),
         Axis("cos pθᵢ, sin pθᵢ", span=(-1.1, 1.1)),
         curves,
@@ -368,7 +369,7 @@ def _pair(view: RotaryView) -> Plot:
         least_width=640,
         readings=[
             Reading("cos pθᵢ", color=cosine), Reading("sin pθᵢ", color=sine),
-            Reading(f"one turn in {period} positions"),
+            Reading(f"pair {pair}, one turn in {period} positions"),
         ],
     )  # fmt: skip
 
@@ -383,7 +384,7 @@ def _use(view: RotaryView, use: PairUse) -> Image:
         return f"head {head} · pair {pair}, which turns {turned} times · {share} of its use"
 
     return Image(
-        f"Use of pairs by the heads of layer {use.layer}",
+        "Use of pairs by the layer's heads",
         Axis("pair i", whole=True),
         Axis("head", whole=True),
         shares,
@@ -393,25 +394,6 @@ def _use(view: RotaryView, use: PairUse) -> Image:
         hover=hover,
         stretch=1,
     )
-
-
-def _by_head(result: Turned) -> dict[str, dict[str, np.ndarray]]:
-    """Return a table by head and pair, and one of each head's kernel."""
-    if result.use is None or result.head_kernels is None:
-        return {}
-    n_heads, n_pairs = result.use.use.shape
-    return {
-        "use": {
-            "head": np.repeat(np.arange(n_heads), n_pairs),
-            "pair": np.tile(np.arange(n_pairs), n_heads),
-            "use": result.use.use.ravel(),
-            "share": result.use.share.ravel(),
-        },
-        "kernel_by_head": {
-            "lag": result.lags,
-            **{f"head_{h}": kernel for h, kernel in enumerate(result.head_kernels)},
-        },
-    }
 
 
 def _over(values: np.ndarray, color: str, **look: object) -> Curve:

@@ -201,6 +201,7 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
         selection=session.selection,
         hover=session.hover,
         labels=_labels(session),
+        columns=0 if session.model.grid is None else session.model.grid[1],
         ways=_ways(session, timeline, columns),
         look=_look(session),
     )

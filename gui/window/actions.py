@@ -69,7 +69,7 @@ COMMANDS = (
             "Enter the id of a model on the Hugging Face Hub, or search for one there"),
     Command("find_model", "File", "Find a model", "Ctrl+F", "Search the list of models"),
     Command("switch_side", "File", "Switch to the model's other table", "E",
-            "Open the other table of a model that has two, such as BART", needs_model=True),
+            "Open the other table of a model that has two, such as BART or CLIP", needs_model=True),
     Command("check_update", "File-", "Check for a newer version of this model", "F5",
             "Ask the Hub whether the branch or tag has a newer commit, and open it",
             needs_model=True),

@@ -214,6 +214,26 @@ def write_small_gpt2(
     return folder
 
 
+def write_small_llama(
+    folder: Path, *, n_positions: int = 64, n_layers: int = 2, d_head: int = 16, **config: Any
+) -> Path:
+    """Write a rotary model of random queries and keys in a folder, of two heads in each layer."""
+    rng, width = np.random.default_rng(7), 2 * d_head
+    tensors = {
+        f"model.layers.{layer}.self_attn.{name}_proj.weight": rng.normal(size=(width, width))
+        for layer in range(n_layers)
+        for name in "qk"
+    }
+    settings = {"model_type": "llama", "hidden_size": width, "num_attention_heads": 2,
+                "num_hidden_layers": n_layers, "max_position_embeddings": n_positions,
+                "vocab_size": 90, **config}  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
+    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
+    save_file(arrays, folder / "model.safetensors")
+    return folder
+
+
 def enter(field: Any, text: str) -> None:
     """Type a text into a field, in place of what is there, and press Enter."""
     field.setFocus()

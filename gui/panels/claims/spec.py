@@ -126,7 +126,8 @@ class ClaimsOf:
             claim for claim in CLAIMS if claim in kept or known_verdict(claim, measured) is not None
         ]
         others = [claim for claim in CLAIMS if claim not in known]
-        drawn = [claim for claim in others if isinstance(claim.null, Curves)]
+        table = not about.model.no_table
+        drawn = [claim for claim in others if table and isinstance(claim.null, Curves)]
         first = [*known, *(claim for claim in others if claim not in drawn)]
         order = [*first, *drawn]
         for done, claim in enumerate(order):
@@ -157,7 +158,7 @@ MEMBERS = Recent(512)
 def _member(one: Beside, about: QuestionContext) -> Member | None:
     """Measure a model of the group; None if it cannot be."""
     model = one.model()
-    if model is None:
+    if model is None or model.no_table:
         return None
 
     def find() -> Member:
@@ -317,7 +318,9 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         if group:
             names += ", check_groups, member"
             others = ", ".join(
-                "model" if one is view.model else opened(one) for one in group if one
+                "model" if one is view.model else opened(one)
+                for one in group
+                if one and not one.no_table
             )
             more += (
                 f"group = [{others}]\n"

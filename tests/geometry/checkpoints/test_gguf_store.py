@@ -110,7 +110,7 @@ def test_a_file_cut_anywhere_in_its_index_or_tensors_says_so(tmp_path, values):
     (4, (99).to_bytes(4, "little"), "version 99"),
     (8, (2**60).to_bytes(8, "little"), "more than any model has"),
     (16, (2**60).to_bytes(8, "little"), "more than any model has"),
-    (24, (2**60).to_bytes(8, "little"), "a text of"),
+    (24, (2**60).to_bytes(8, "little"), "a name of"),
 ])  # fmt: skip
 def test_numbers_that_cannot_be_are_named(tmp_path, values, place, value, says):
     path = write(tmp_path / "a.gguf", {"one": values})

@@ -177,7 +177,7 @@ def test_report_fills_what_the_ledger_reads(minilm_folder):
 
 
 SECTIONS = {
-    "model", "missing", "pca", "norms", "spectrum", "capture", "overlaps", "directions",
+    "model", "scheme", "missing", "pca", "norms", "spectrum", "capture", "overlaps", "directions",
     "similarity", "dimensions", "layernorm", "shape", "lookback", "kernels", "probes", "claims",
     "published",
 }  # fmt: skip

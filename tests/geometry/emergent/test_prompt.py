@@ -231,7 +231,7 @@ def test_models_without_a_head_a_table_or_all_weights(write, gpt2_folder):
     with pytest.raises(EmergentError, match="is not complete: 1 tensors are missing, lm_head"):
         run_prompt(str(folder), "w1 w2")
     with pytest.raises(HelixscopeError) as raised:
-        run_prompt(str(write("llama", head=True)), "w1 w2")
+        run_prompt(str(write("llama", head=True)), "w1 w2", change="top 0")
     assert str(raised.value).count(".") == 1
     with pytest.raises(EmergentError, match="is not complete: 137 tensors are missing"):
         run_prompt(str(gpt2_folder), TEXT)

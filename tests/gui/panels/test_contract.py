@@ -26,7 +26,15 @@ from gui.services.questions import Progress
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage, drawn_names
-from tests.gui.result_stage import ResultStage, double_click, drag, hover, named, write_small_gpt2
+from tests.gui.result_stage import (
+    ResultStage,
+    double_click,
+    drag,
+    hover,
+    named,
+    write_small_gpt2,
+    write_small_llama,
+)
 from tests.scripts import run_script
 
 CHOSEN: dict[str, dict[str, object]] = {
@@ -46,7 +54,7 @@ COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def gpt2s(tmp_path_factory):
     """Three small GPT-2s, of different sizes; the one to be opened with its history."""
     folder = tmp_path_factory.mktemp("models")
     sizes = {"open": (64, 16), "long": (80, 24), "short": (48, 16)}
@@ -57,6 +65,20 @@ def models(tmp_path_factory):
     noise = np.random.default_rng(5).normal(size=(3, *sizes["open"])).astype(np.float16)
     write_record(made["open"] / "history.safetensors", [0, 10, 100], positions=noise)
     return made
+
+
+@pytest.fixture(scope="module")
+def llamas(tmp_path_factory):
+    """Three small rotary models, of different contexts."""
+    folder = tmp_path_factory.mktemp("rotary")
+    lengths = {"open": 64, "long": 80, "short": 48}
+    return {name: write_small_llama(folder / name, n_positions=n) for name, n in lengths.items()}
+
+
+@pytest.fixture
+def models(name, gpt2s, llamas):
+    """The models of a panel."""
+    return llamas if name == "rotary" else gpt2s
 
 
 @pytest.fixture(params=PANELS)

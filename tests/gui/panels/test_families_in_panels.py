@@ -38,6 +38,7 @@ LACKING = {
     (BARE, "layernorm"): "No token embeddings",
     (BARE, "kernels"): "only a position table",
     **{(family, "training"): "no training history" for family in FAMILIES},
+    **{(family, "rotary"): "does not turn queries and keys" for family in FAMILIES},
 }
 """What cannot be shown, and words of the reason."""
 PRINTED = ("BertForMaskedLM", "OPT-350m", "WhisperForConditionalGeneration-encoder", BARE)

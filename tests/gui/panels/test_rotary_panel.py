@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
-from geometry.measures.rotary import turning_rates
+from geometry.measures.rotary import lag_kernel, turning_rates
+from geometry.models.pair_use import pair_use
+from tests.gui.result_stage import write_small_llama
 from tests.scripts import run_script
 
 BASE = 10_000.0
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
 
 
-def write_llama(folder, **changes):
-    """Write a rotary model of the least size: a configuration, and one tensor."""
-    folder.mkdir()
-    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
-              "num_hidden_layers": 2, "max_position_embeddings": 256, "vocab_size": 99,
-              **changes}  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    save_file({"model.norm.weight": np.ones(64, "f4")}, folder / "model.safetensors")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
-    return write_llama(tmp_path_factory.mktemp("models") / "llama")
+    folder = tmp_path_factory.mktemp("models")
+    return write_small_llama(folder / "llama", n_positions=256)
 
 
 @pytest.fixture(scope="module")
 def scaled(tmp_path_factory):
-    return write_llama(tmp_path_factory.mktemp("models") / "scaled", rope_scaling=YARN)
+    folder = tmp_path_factory.mktemp("models")
+    return write_small_llama(folder / "scaled", n_positions=256, rope_scaling=YARN)
 
 
 @pytest.fixture
@@ -82,11 +73,11 @@ def test_the_pair_is_chosen_by_its_number_and_clipped_to_those_there_are(panel):
     choose(panel, pair=3)
     by_pair, _, pair = parts(panel)
     assert by_pair.rules[1].at == 3
-    assert pair.name == "Pair 3 over positions"
+    assert "pair 3" in pair.readings[2].name
     rate = turning_rates(BASE, 16)[3]
     np.testing.assert_allclose(pair.curves[0].y, np.cos(np.arange(1, 256) * rate), atol=1e-12)
     choose(panel, pair=500)
-    assert parts(panel)[2].name == "Pair 7 over positions"
+    assert "pair 7" in parts(panel)[2].readings[2].name
 
 
 def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
@@ -104,7 +95,7 @@ def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
 
 def test_a_model_with_a_table_says_that_it_does_not_turn(stage_of, small_gpt2):
     stage = stage_of("rotary", small_gpt2())
-    assert "does not turn queries and keys" in str(stage.answer.error)
+    assert "does not turn queries and keys" in stage.answer.why
 
 
 def test_numbers_and_script_agree(panel):
@@ -122,4 +113,20 @@ def test_compared_models_have_a_curve_each(panel, scaled_panel):
     by_pair, kernel, _ = panel.spec.plots(view)
     assert [curve.name for curve in by_pair.curves] == ["", "scaled"]
     np.testing.assert_array_equal(by_pair.curves[1].y, other.result.turns)
-    assert kernel.hover(1, 0) == "scaled · Δ = 0 · 1.00"
+    assert kernel.hover(1, 0) == "scaled · Δ = 0 · 1.000"
+
+
+def test_the_heads_use_of_pairs_takes_the_place_of_one_pair(panel):
+    choose(panel, heads=True, layer=1)
+    view = panel.view()
+    _, kernel, use = parts(panel)
+    found = pair_use(view.model, 1)
+    np.testing.assert_allclose(use.values, found.share)
+    assert "of its use" in use.hover(1, 3)
+    assert len(kernel.curves) == 3
+    expected = lag_kernel(view.model.rotary.rates, view.result.lags, found.share)
+    np.testing.assert_allclose(kernel.curves[1].y, expected[1])
+    columns = panel.spec.numbers(view)
+    np.testing.assert_allclose(columns["use_of_head_1"], found.use[1])
+    np.testing.assert_allclose(columns["kernel_of_head_0"], expected[0])
+    assert "[[" in run_script(panel.spec.script(view))

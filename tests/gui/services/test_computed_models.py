@@ -11,6 +11,7 @@ LACKING = {
     "overlaps": "computed: there are no layers",
     "layernorm": "computed: there are no tokens",
     "kernels": "computed: there are no layers",
+    "rotary": "does not turn queries and keys",
     "training": "no training history",
 }
 """What a table alone cannot show, and words of the reason."""

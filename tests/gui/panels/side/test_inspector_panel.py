@@ -62,7 +62,9 @@ def session() -> Session:
 
 
 def open_table(session: Session, positions=(1, 63)) -> None:
-    session.model = SimpleNamespace(n_positions=N_POSITIONS, W_pos=W_POS, name="helix")
+    session.model = SimpleNamespace(
+        n_positions=N_POSITIONS, W_pos=W_POS, name="helix", place_of=lambda _: ""
+    )
     session.positions = positions
     session.curve = place_curve(W_POS, fit_pca(W_POS, positions), session.components)
     session.norms = norm_profile(W_POS)
