@@ -50,7 +50,8 @@ def _helix(reported: Reported) -> Figure:
     first, last = curve.pca.positions
     if last - first < 2:
         raise RangeError(f"the range {first}–{last} has too few positions for a curve")
-    return helix_figure(reported.model.name, curve)
+    grid = reported.model.grid
+    return helix_figure(reported.model.name, curve, columns=0 if grid is None else grid[1])
 
 
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {

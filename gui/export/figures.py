@@ -9,10 +9,12 @@ import numpy as np
 from cmap import Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.curve import Curve
 from gui.plots.figure_base import POINTS, drawn, name_axes, new_figure, save_figure, title_axes
+from gui.scene.scene_state import net
 from gui.style.theme import (
     COLORMAPS,
     LIGHT,
@@ -39,10 +41,11 @@ MOST_DOTS = 4096
 """More points are rasterised even in SVG, which would take megabytes."""
 
 
-def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
+def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0) -> Figure:
     """Positions of a range in three of its principal components, coloured by position.
 
-    ``curve`` has its rows in three components of the range.
+    ``curve`` has its rows in three components of the range; ``columns`` of a picture's patches join
+    them to a net, 0 to a line.
     """
     first, last = curve.pca.positions
     figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)
@@ -51,7 +54,12 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     axes.view_init(elev=ELEVATION, azim=AZIMUTH)
     at = np.arange(first, last + 1)
     points = curve.coordinates[first : last + 1].T
-    axes.plot(*points, color=theme.faint, linewidth=0.5)
+    if columns:
+        edges, _ = net(len(curve.coordinates), columns, (first, last))
+        lines = Line3DCollection(curve.coordinates[edges], colors=theme.faint, linewidths=0.5)
+        axes.add_collection3d(lines)
+    else:
+        axes.plot(*points, color=theme.faint, linewidth=0.5)
     dots = axes.scatter(
         *points, c=at, cmap=Colormap(COLORMAPS[0]).to_mpl(), s=6, linewidths=0, depthshade=False,
         rasterized=at.size > MOST_DOTS,

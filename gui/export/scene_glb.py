@@ -10,6 +10,7 @@ import pyvista as pv
 
 from gui.export.scene_guides import guide_colors, guide_points, guide_polylines
 from gui.scene.guide_lines import LIT_SIZES, lit_levels, polyline_cells
+from gui.scene.scene_state import net
 from gui.state.colors import point_colors
 from gui.state.values import POINT_SIZE
 from gui.style.theme import LIGHT, Theme
@@ -57,7 +58,7 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     scene = trimesh.Scene(metadata=said)
     look = state.look
     if len(points) > 1 and look.curve_parts != "points":
-        scene.add_geometry(_tube(points, colors, look), "curve", "curve")
+        scene.add_geometry(_curve(points, colors, state), "curve", "curve")
     if len(points) <= FEW and look.curve_parts != "line":
         balls = _balls(points, colors, BALL * look.point_share)
         scene.add_geometry(balls, "positions", "positions")
@@ -109,6 +110,15 @@ def _joined(bodies: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
     import trimesh
 
     return trimesh.util.concatenate(bodies)
+
+
+def _curve(points: np.ndarray, colors: np.ndarray, state: SceneState) -> trimesh.Trimesh:
+    """Return the line through the range's points, or the net of a picture's patches."""
+    if not state.columns:
+        return _tube(points, colors, state.look)
+    edges = net(len(state.coordinates), state.columns, state.positions)[0] - state.positions[0]
+    apart = [edge for edge in edges if np.ptp(points[edge], axis=0).any()]
+    return _thin_tubes([(points[edge], colors[edge]) for edge in apart])
 
 
 def _tube(points: np.ndarray, colors: np.ndarray, look: CurveLook) -> trimesh.Trimesh:

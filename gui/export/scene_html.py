@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.export.scene_guides import Trace, guide_traces
+from gui.scene.scene_state import net
 from gui.state.camera import VIEW_ANGLE, CameraPose
 from gui.state.colors import ColorScale, lookup_table, missing_color
 from gui.style.theme import SMALL, TEXT, Theme
@@ -98,7 +99,9 @@ def scene_html(
     first, last = state.positions
     shown = slice(first, last + 1)
     traces = [_curve(world[shown], state, shown, texts[shown], theme)]
-    if state.outside == "faint":
+    if state.columns:
+        traces = [{**traces[0], "mode": "markers"}, _net(world, state, theme)]
+    elif state.outside == "faint":
         ends = (slice(0, first + 1), slice(last, len(world)))
         traces += [
             _faint(world[end], state.look, texts[end], theme)
@@ -121,6 +124,19 @@ def scene_html(
         f"<style>body {{ margin: 0; background: {theme.viewport}; }}</style>"
     )
     return page.replace("<head>", head, 1)
+
+
+def _net(world: np.ndarray, state: SceneState, theme: Theme) -> Trace:
+    """Return the lines between neighbours of a picture's patches, with gaps between them."""
+    edges, _ = net(len(world), state.columns, state.positions)
+    ends = np.full((len(edges), 3, 3), np.nan, np.float32)
+    ends[:, :2] = world[edges]
+    return {
+        **{axis: ends.reshape(-1, 3)[:, i] for i, axis in enumerate("xyz")},
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "line": {"color": theme.faint, "width": LINE_WIDTH * state.look.line_share},
+    }
 
 
 def _points(points: np.ndarray, look: CurveLook, texts: Sequence[str]) -> Trace:

@@ -22,7 +22,7 @@ from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
 from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
-from gui.scene.scene_state import MODEL_LINES, SceneState
+from gui.scene.scene_state import MODEL_LINES, SceneState, net
 from gui.state.camera import EVEN, VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
 from gui.state.colors import ColorScale
 from gui.state.values import CurveLook
@@ -444,10 +444,8 @@ class HelixScene:
             [_polyline(0, first - 1), _polyline(last + 1, n_positions - 1)]
         )
         if columns:
-            edges = net(n_positions, columns)
-            inside = ((edges >= first) & (edges <= last)).all(axis=1)
-            shapes["curve"].lines = _segments(edges[inside])
-            shapes["faint"].lines = _segments(edges[~inside])
+            inside, outside = net(n_positions, columns, positions)
+            shapes["curve"].lines, shapes["faint"].lines = _segments(inside), _segments(outside)
             return
         shapes["curve"].lines = _polyline(first, last)
         # The faint ends include the range's end points, so that the curve has no gap.
@@ -621,19 +619,6 @@ def _polyline(first: int, last: int) -> np.ndarray:
     cell = np.arange(first - 1, last + 1)
     cell[0] = last - first + 1
     return cell
-
-
-def net(n_positions: int, columns: int) -> np.ndarray:
-    """Return the edges between neighbours of a picture's patches, (n_edges, 2).
-
-    Patches are numbered row by row; first come the edges along rows.
-    """
-    at = np.arange(n_positions)
-    along = at[(at % columns < columns - 1) & (at + 1 < n_positions)]
-    down = at[: max(n_positions - columns, 0)]
-    return np.concatenate(
-        [np.column_stack([along, along + 1]), np.column_stack([down, down + columns])]
-    )
 
 
 def _segments(edges: np.ndarray) -> np.ndarray:

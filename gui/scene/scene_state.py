@@ -165,6 +165,23 @@ def _scheme(model: PositionalModel) -> str:
     return " · computed, not learned" if model.computed else ""
 
 
+def net(
+    n_positions: int, columns: int, positions: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges between neighbours of a picture's patches, which are numbered row by row.
+
+    (n_edges, 2) each: those with both ends in a range, and the others; first those along rows.
+    """
+    at = np.arange(n_positions)
+    along = at[(at % columns < columns - 1) & (at + 1 < n_positions)]
+    down = at[: max(n_positions - columns, 0)]
+    edges = np.concatenate(
+        [np.column_stack([along, along + 1]), np.column_stack([down, down + columns])]
+    )
+    inside = ((edges >= positions[0]) & (edges <= positions[1])).all(axis=1)
+    return edges[inside], edges[~inside]
+
+
 def _legend(name: str, colormap: str, guides: tuple[Guide, ...]) -> tuple[tuple[str, str], ...]:
     others = tuple((guide.name, guide.colormap) for guide in guides if guide.colormap)
     return ((name, colormap), *others) if others else ()

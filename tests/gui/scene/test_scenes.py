@@ -10,8 +10,8 @@ from scipy.stats import ortho_group
 from geometry.checkpoints.column_files import PositionColumn
 from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene, net
-from gui.scene.scene_state import resolve_scene
+from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene
+from gui.scene.scene_state import net, resolve_scene
 from gui.scene.trails import Ways
 from gui.state.camera import AXES, CameraPose, fitted, framed
 from gui.state.colors import legible, lookup_table, point_colors
@@ -561,8 +561,13 @@ def test_the_ring_stays_around_a_large_point(opened, stage):
 
 
 def test_patches_are_joined_to_those_beside_and_below():
-    edges = {tuple(edge) for edge in net(6, 3).tolist()}
-    assert edges == {(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)}
-    assert net(4, 2).shape == (4, 2)
-    assert {tuple(edge) for edge in net(3, 1).tolist()} == {(0, 1), (1, 2)}
-    assert {tuple(edge) for edge in net(3, 3).tolist()} == {(0, 1), (1, 2)}
+    def joined(n_positions, columns, positions):
+        found = net(n_positions, columns, positions)
+        return tuple({tuple(edge) for edge in edges.tolist()} for edges in found)
+
+    everything = {(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)}
+    assert joined(6, 3, (0, 5)) == (everything, set())
+    inside = {(1, 2), (1, 4), (3, 4)}
+    assert joined(6, 3, (1, 4)) == (inside, everything - inside)
+    assert joined(3, 1, (0, 2)) == ({(0, 1), (1, 2)}, set())
+    assert joined(3, 3, (0, 2)) == ({(0, 1), (1, 2)}, set())
