@@ -26,6 +26,7 @@ from geometry.hub.faults import Offline
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
+from geometry.models.lags import Lags
 from geometry.models.model import PositionalModel
 from geometry.models.pair_use import pair_use
 from geometry.models.residual_stream import Name
@@ -233,6 +234,8 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
     if model.grid is not None:
         rows, columns = model.grid
         return {"kind": "grid", "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
+    if model.lags is not None:
+        return _lags(model, model.lags)
     if turned is None:
         return {"kind": "computed" if model.computed else "learned"}
     by_type = {
@@ -252,6 +255,17 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
         "layers_without": list(turned.layers_without),
         "use": _use(model),
     }
+
+
+def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
+    """Describe what a model has for each lag, which is here that of the key from the query."""
+    if lags.kind == "alibi":
+        return {"kind": lags.kind, "slopes": list(lags.slopes)}
+    found = [-(lags.first + row) for row in range(lags.count)]
+    described = {"kind": lags.kind, "stack": lags.side, "lags": found}
+    if lags.kind == "relative":
+        described["bias"] = model.W_pos.T.tolist()
+    return described
 
 
 def _use(model: PositionalModel) -> list[list[float]] | None:

@@ -15,9 +15,10 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
+from geometry.models.lags import Lags, find_alibi, find_lags
 from geometry.models.rotary import Rotary, read_rotary
-from geometry.models.stack import TURNED, Stack
-from geometry.models.without_table import ROTARY, why_no_table
+from geometry.models.stack import INSIDE, Stack
+from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, why_no_table
 
 Index = Mapping[str, TensorInfo]
 
@@ -61,6 +62,8 @@ class Architecture:
         empty.
     rotary
         How the model turns queries and keys, where it does so in place of a table.
+    lags
+        What the model has for each lag of query and key, in place of a table of positions.
     turned
         The location of these queries and keys; None where there is a table, or they have unknown
         names.
@@ -74,6 +77,7 @@ class Architecture:
     note: str = ""
     sides: tuple[str, ...] = ()
     rotary: Rotary | None = None
+    lags: Lags | None = None
     turned: Architecture | None = None
 
     def grid(self, n_positions: int) -> tuple[int, int] | None:
@@ -264,12 +268,20 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
 def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
     """Return what there is to see of a model without a table, or the reason why it has none."""
     reason = why_no_table(index, config)
+    kind = config.get("model_type")
+    family = kind if isinstance(kind, str) else None
+    if reason == ALIBI or (reason == RELATIVE and index):
+        found = [find_alibi(config)] if reason == ALIBI else find_lags(index, config)
+        stacks = [replace(INSIDE, side=one.side, causal=one.side == "decoder") for one in found]
+        towers = [
+            Architecture(family, stack, "", one.tensor, config, lags=one)
+            for stack, one in zip(stacks, found, strict=True)
+        ]
+        return towers, "" if towers else reason
     if reason != ROTARY:
         return [], reason
     rotary = read_rotary(config)
-    stack = replace(TURNED, causal=rotary.causal)
-    kind = config.get("model_type")
-    family = kind if isinstance(kind, str) else None
+    stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
     for heads in rows:

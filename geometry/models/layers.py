@@ -61,7 +61,7 @@ class Layers:
             return dict.fromkeys(WEIGHTS, "the source is only a position table")
         if stack.alone:
             computed = "these positions are computed, without a model"
-            return dict.fromkeys(WEIGHTS, NOT_ADDED if stack.turned else computed)
+            return dict.fromkeys(WEIGHTS, NOT_ADDED if stack.inside else computed)
         if self.count is not None and self.count < 1:
             return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
         names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
@@ -147,7 +147,7 @@ class Layers:
         if stack is None:
             raise TensorUnavailable("The source is only a position table: it has no layers.",
                                     "Open a checkpoint's folder.")  # fmt: skip
-        if stack.turned:
+        if stack.inside:
             raise TensorUnavailable(f"{NOT_ADDED[0].upper()}{NOT_ADDED[1:]}.", LEARNED)
         if stack.alone:
             raise TensorUnavailable("These positions are computed: there are no layers.",

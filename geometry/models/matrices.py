@@ -32,6 +32,8 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
         turned = place.rotary
         n_positions = min(turned.context or MOST_TURNED, MOST_TURNED)
         table = turning(turned.rates, n_positions, turned.factor)
+    elif place.lags is not None:
+        table = place.lags.table(store)
     elif not place.table:
         table = _computed(place)
     else:

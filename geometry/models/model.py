@@ -93,8 +93,10 @@ class PositionalModel:
         self.name = visible(name)
         self.commit = commit
         self.family = architecture.family
-        self.rotary = architecture.rotary
-        computed = "computed sinusoid" if self.rotary is None else "rotary turning"
+        self.rotary, self.lags = architecture.rotary, architecture.lags
+        computed = (
+            "ALiBi" if self.lags else "rotary turning" if self.rotary else "computed sinusoid"
+        )
         self.table = architecture.table or computed
         self.layers = Layers(store, architecture)
         turned = architecture.turned
@@ -131,6 +133,8 @@ class PositionalModel:
     def computed(self) -> bool:
         """Whether P is computed by a formula, such as a sinusoid, and not learned."""
         stack = self._architecture.stack
+        if self.lags is not None:
+            return self.lags.kind == "alibi"
         return stack is not None and (stack.alone or stack.computed is not None)
 
     @property
@@ -139,7 +143,9 @@ class PositionalModel:
 
         "" for a model with one.
         """
-        return "" if self.rotary is None else "this model turns queries and keys: it has no table"
+        if self.rotary is not None:
+            return "this model turns queries and keys: it has no table"
+        return "" if self.lags is None else self.lags.why
 
     @property
     def prefix_rows(self) -> int:
@@ -147,7 +153,12 @@ class PositionalModel:
         return self._architecture.row_of_position_0
 
     def place_of(self, position: int) -> str:
-        """Return where in the picture a patch is, "row 2, column 5", both from 0; "" for a text."""
+        """Return what a row stands for that is no position of a text; "" for one.
+
+        Of a patch, "row 2, column 5", both from 0; of a lag, "lag 3".
+        """
+        if self.lags is not None:
+            return self.lags.place_of(position)
         if self.grid is None:
             return ""
         row, column = divmod(position, self.grid[1])
@@ -327,7 +338,7 @@ class PositionalModel:
         stack = self._architecture.stack
         if stack is not None and stack.alone:
             computed = "these positions are computed: there are no tokens"
-            absent["W_E"] = NOT_ADDED if stack.turned else computed
+            absent["W_E"] = NOT_ADDED if stack.inside else computed
         elif stack is not None and not stack.tokens:
             absent["W_E"] = "this part of the model reads no tokens"
         elif self._tokens_name() is None:
@@ -336,8 +347,8 @@ class PositionalModel:
 
     def _no_tokens(self) -> TensorUnavailable:
         stack = self._architecture.stack
-        alone, turned = stack is not None and stack.alone, stack is not None and stack.turned
-        other = LEARNED if turned else "Open a model." if alone else FULL
+        alone, inside = stack is not None and stack.alone, stack is not None and stack.inside
+        other = LEARNED if inside else "Open a model." if alone else FULL
         return TensorUnavailable(self.missing["W_E"], other)
 
     def _tokens_name(self) -> str | None:

@@ -62,8 +62,8 @@ class Stack:
         row.
     alone
         Whether there is only a table, without tokens and layers.
-    turned
-        Whether the positions turn queries and keys, and so are in no residual stream.
+    inside
+        Whether the positions act inside attention, and are in no residual stream.
     map_in
         The matrix from embedding size to hidden size, where they differ; ``map_positions``: whether
         positions pass through it too.
@@ -100,7 +100,7 @@ class Stack:
     computed: Sinusoid | None = None
     patches: bool = False
     alone: bool = False
-    turned: bool = False
+    inside: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
@@ -121,6 +121,6 @@ ALONE = Stack(
     positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
     mlp_norm="", causal=False, alone=True,
 )  # fmt: skip
-#: The row of a model that turns queries and keys.
-TURNED = replace(ALONE, causal=True, turned=True)
-NOT_ADDED = "rotary positions turn queries and keys, and are not added to what is read"
+#: The row of a model whose positions act inside attention alone: rotary ones, biases by lag.
+INSIDE = replace(ALONE, causal=True, inside=True)
+NOT_ADDED = "its positions act inside attention, and are not added to the residual stream"

@@ -83,7 +83,7 @@ class PositionCard(QWidget):
             self.token.setText(shown)
         tip = "" if token is None else f"The prompt's token at {position}: {shown}"
         if token is None and place:
-            tip = f"Patch {position} of the picture is in {place}, counted from 0"
+            tip = f"Row {position} of the table: {place}"
         self.token.setToolTip(wrapped(tip))
 
     def show_numbers(

@@ -29,9 +29,9 @@ GPT2, ALIAS = OPENAI[0], STANFORD[0]
 def test_a_model_without_positions_says_so_before_any_tensor(loopback_hub, offer, opened):
     weights = {f"model.layers.{i}.self_attn.q_proj.weight": np.ones((256, 256), "f4")
                for i in range(4)}  # fmt: skip
-    files = {"model.safetensors": weights, "config.json": {"model_type": "bloom"}}
+    files = {"model.safetensors": weights, "config.json": {"model_type": "mamba"}}
     offer(files)
-    with pytest.raises(NoPositionalEmbeddings, match="bloom stores no positional embeddings"):
+    with pytest.raises(NoPositionalEmbeddings, match="mamba stores no positional embeddings"):
         opened()
     assert asked(loopback_hub) == ["model.safetensors", "config.json"]
     assert loopback_hub.bytes_sent < ALLOWANCE
@@ -110,7 +110,7 @@ SHARD = {"model.layers.0.self_attn.q_proj.weight": "model-1-of-2.safetensors"}  
         (a_table(np.nan), "NaN or infinite numbers in 1 of its rows"),
         (a_table(n_positions=9), r"by config\.json"),
         ({"model.safetensors.index.json": {"weight_map": SHARD},
-          "config.json": {"model_type": "bloom"}}, "bloom stores no positional embeddings"),
+          "config.json": {"model_type": "mamba"}}, "mamba stores no positional embeddings"),
         ({"README.md": b"hello"}, "someone/model has no weights, only README.md"),
         ({"a.bin": b"x", "b.bin": b"x"}, "someone/model holds 2 weights files"),
         ({"tf_model.h5": b"x"}, "someone/model has weights only for another framework"),

@@ -160,7 +160,7 @@ def test_other_models_of_the_cache(hub, gpt2_files):
     put(hub, "someone/her-model", gpt2_files)
     put(hub, "openai-community/gpt2", gpt2_files)
     weights = {"model.safetensors": "x"}
-    put(hub, "someone/bloom", {"config.json": json.dumps({"model_type": "bloom"}), **weights})
+    put(hub, "someone/mamba", {"config.json": json.dumps({"model_type": "mamba"}), **weights})
     put(hub, "someone/broken", {"config.json": "{", **weights})
     put(hub, "someone/list", {"config.json": '{"model_type": []}', **weights})
     (entry,) = cached_models()

@@ -222,10 +222,9 @@ def test_every_family_of_the_table_is_proven():
 @pytest.mark.parametrize(
     ("family", "setting", "words"),
     [
-        ("bloom", {}, "ALiBi"),
-        ("mpt", {}, "ALiBi"),
         ("t5", {}, "relative distance"),
-        ("bert", {"position_embedding_type": "alibi"}, "ALiBi"),
+        ("xlnet", {}, "relative distance inside attention"),
+        ("mamba", {}, "recurrent"),
     ],
 )
 def test_models_without_a_table_say_what_they_do(written, family, setting, words):

@@ -91,10 +91,10 @@ def test_what_is_quantised_is_said(tmp_path):
     assert model.warnings == ("Tensors are quantised, and their numbers approximate: 2 as Q8_0.",)
 
 
-def test_alibi_and_nothing_say_so(tmp_path):
-    path = write(tmp_path / "a.gguf", {"token_embd.weight": EYE}, arch="bloom")
-    with pytest.raises(NoPositionalEmbeddings, match="ALiBi"):
-        open_source(path)
+def test_alibi_and_nothing(tmp_path):
+    heads = [("bloom.attention.head_count", 4)]
+    path = write(tmp_path / "a.gguf", {"token_embd.weight": EYE}, heads, arch="bloom")
+    assert open_source(path).lags.slopes == (2**-2, 2**-4, 2**-6, 2**-8)
     path = write(tmp_path / "b.gguf", {"token_embd.weight": EYE}, arch="mamba")
     with pytest.raises(NoPositionalEmbeddings, match="recurrent"):
         open_source(path)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
 from geometry.models.matrices import MOST_TURNED
@@ -43,10 +43,10 @@ def test_its_table_is_the_turning_of_its_pairs(rotary):
 def test_what_is_not_added_to_the_residual_stream_is_missing_with_the_reason(rotary):
     model = rotary()
     assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
-    assert all("turn queries and keys" in why for why in model.missing.values())
-    with pytest.raises(TensorUnavailable, match="Rotary positions turn queries and keys"):
+    assert all("act inside attention" in why for why in model.missing.values())
+    with pytest.raises(TensorUnavailable, match="Its positions act inside attention"):
         model.weight("W_Q", 0)
-    with pytest.raises(TensorUnavailable, match="turn queries and keys"):
+    with pytest.raises(TensorUnavailable, match="act inside attention"):
         _ = model.W_E
 
 
@@ -84,8 +84,9 @@ def test_without_a_configuration_it_says_what_is_missing(written):
 
 
 def test_falcon_with_alibi_is_no_rotary_model(rotary):
-    with pytest.raises(NoPositionalEmbeddings, match="ALiBi"):
-        rotary(model_type="falcon", alibi=True)
+    model = rotary(model_type="falcon", alibi=True)
+    assert model.rotary is None
+    assert model.lags.kind == "alibi"
 
 
 def test_a_report_describes_the_scheme_and_has_no_table(rotary):

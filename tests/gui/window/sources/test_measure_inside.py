@@ -115,9 +115,9 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
 
 
 def test_a_model_without_a_table_leads_there(window, settle, tmp_path):
-    source = tmp_path / "alibi"
+    source = tmp_path / "mamba"
     source.mkdir()
-    (source / "config.json").write_text('{"model_type": "bloom", "max_position_embeddings": 64}')
+    (source / "config.json").write_text('{"model_type": "mamba", "max_position_embeddings": 64}')
     weights = {"model.embed_tokens.weight": np.zeros((10, 8), np.float32)}
     save_file(weights, source / "model.safetensors")
     window.controller.open(str(source))
