@@ -87,9 +87,8 @@ class Measurements:
         of_model: MeasuredModel | None = None,
     ) -> None:
         scope = scope or Scope()
-        last = model.n_positions - 1
         self.model = model
-        self._range = MeasuredRange(model, scope.positions or (min(1, last), last))
+        self._range = MeasuredRange(model, scope.positions or model.usual_positions)
         self.of_model = of_model or MeasuredModel(
             model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
         )

@@ -261,8 +261,9 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
     """Describe what a model has for each lag, which is here that of the key from the query."""
     if lags.kind == "alibi":
         return {"kind": lags.kind, "slopes": list(lags.slopes)}
-    found = [-(lags.first + row) for row in range(lags.count)]
-    described = {"kind": lags.kind, "stack": lags.side, "lags": found}
+    rows = [-(lags.first + row) for row in range(lags.count)]
+    described: dict[str, Any] = {"kind": lags.kind, "stack": lags.side}
+    described["buckets" if lags.buckets else "lags"] = rows
     if lags.kind == "relative":
         described["bias"] = model.W_pos.T.tolist()
     return described
@@ -271,7 +272,8 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
 def _use(model: PositionalModel) -> list[list[float]] | None:
     """Return how much each head of the first layer uses each pair; None without its weights."""
     try:
-        return pair_use(model).use.tolist()
+        use: list[list[float]] = pair_use(model).use.tolist()
+        return use
     except FileChanged:
         raise
     except (SourceError, TensorUnavailable, Offline):

@@ -400,7 +400,8 @@ def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, i
     EmergentError
         It has none, as with computed positions.
     """
-    for name, weight in network.module.named_parameters():
+    # Rows of lags are no positions.
+    for name, weight in () if model.lags is not None else network.module.named_parameters():
         if name.endswith(model.table) or model.table.endswith(name):
             rows = weight.shape[0] - model.n_positions
             own = weight.detach().cpu().double().numpy()

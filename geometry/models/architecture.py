@@ -147,7 +147,12 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     SourceError
         ``table`` names no usable tensor.
     """
-    found, reason = _towers(index, config)
+    try:
+        found, reason = _towers(index, config)
+    except SourceError:  # of a configuration, which a chosen tensor does not need
+        if table is None or table not in index:
+            raise
+        found, reason = [], ""
     sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
     if len(sides) > 1:
         found = [replace(tower, sides=sides) for tower in found]

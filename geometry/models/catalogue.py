@@ -22,7 +22,7 @@ from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.computed import is_computed
 from geometry.models.families import FAMILIES, PARTS
-from geometry.models.without_table import ROTARY, WITHOUT_TABLE
+from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
@@ -355,4 +355,5 @@ def _opens(config: dict[str, Any]) -> bool:
     family = config.get("model_type")
     if not isinstance(family, str):
         return False
-    return family in FAMILIES or family in PARTS or WITHOUT_TABLE.get(family) == ROTARY
+    inside = WITHOUT_TABLE.get(family) in (ROTARY, ALIBI, RELATIVE)
+    return inside or family in FAMILIES or family in PARTS

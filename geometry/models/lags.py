@@ -40,9 +40,9 @@ class Lags:
     first
         The lag of the first row; those of the following ones increase by one.
     count
-        Number of rows; 0 for those of the stored tensor.
+        Number of rows.
     slopes
-        (n_heads,) of ALiBi; else None.
+        Those of ALiBi's heads; empty for the others.
     tensor
         Of the bias or the vectors; "" for ALiBi.
     side
@@ -67,7 +67,7 @@ class Lags:
         """Why there is no table of positions; "" if the rows are one, of lags."""
         return {
             "alibi": "this model lowers attention scores by distance: it has no table",
-            "relative": "this model adds a bias by distance to attention scores: it has no table",
+            "relative": "this model adds a bias by distance to attention scores, which is no table",
         }.get(self.kind, "")
 
     @property
@@ -109,19 +109,22 @@ def find_alibi(config: Mapping[str, Any]) -> Lags:
     """
     heads = first_int(config, ("n_head", "num_attention_heads", "n_heads", "num_heads"))
     if heads is None or not 0 < heads <= MAX_HEADS:
-        raise SourceError(f"config.json has {heads} heads, which cannot be.", RIGHT)
+        what = "no number of heads" if heads is None else f"{heads} heads"
+        raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)
     slopes = alibi_slopes(heads, every_other=config.get("model_type") == "mpt")
-    return Lags("alibi", 0, SHOWN_LAGS, tuple(float(one) for one in slopes))
+    side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"
+    return Lags("alibi", 0, SHOWN_LAGS, tuple(float(one) for one in slopes), side=side)
 
 
 def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
     """Return what a model has for each lag, the encoder's first; empty if it is not known."""
-    names = sorted(index, key=len)
+    names = sorted(index, key=lambda name: (len(name), name))
     found = []
     for name in names:
         if name == EMBEDDINGS or name.endswith(f".{EMBEDDINGS}"):
-            rows = (index[name].shape or (0,))[0]
-            if rows >= 2 and rows % 2 == 0:
+            shape = index[name].shape
+            if len(shape) == 2 and shape[0] >= 2 and shape[0] % 2 == 0 and shape[1] > 0:
+                rows = shape[0]
                 buckets = (first_int(config, ("position_buckets",)) or -1) > 0
                 return [Lags("relative table", -(rows // 2), rows, tensor=name, side="encoder",
                              buckets=buckets)]  # fmt: skip
@@ -131,7 +134,8 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
         if not own or not 1 < farthest <= MAX_FARTHEST:
             continue
         shape = index[own[0]].shape
-        if len(shape) != 2 or shape[0] < 4 or farthest <= shape[0] // 2:
+        sound = len(shape) == 2 and shape[0] >= 4 and 0 < shape[1] <= MAX_HEADS
+        if not sound or farthest <= shape[0] // 2:
             continue
         first, count = (-farthest, 2 * farthest + 1) if side == "encoder" else (0, farthest + 1)
         found.append(Lags("relative", first, count, tensor=own[0], side=side, farthest=farthest))

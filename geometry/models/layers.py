@@ -41,8 +41,9 @@ class Layers:
     def count(self) -> int | None:
         """Number of layers from the configuration, or None; also where no model has as many."""
         count = self.architecture.setting(
-            "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
-        )
+            "{side}_layers", "num_{side}_layers", "n_layer", "num_hidden_layers", "n_layers",
+            "num_layers",
+        )  # fmt: skip
         return count if count is None or 0 <= count <= MAX_LAYERS else None
 
     @property

@@ -148,6 +148,17 @@ class PositionalModel:
         return "" if self.lags is None else self.lags.why
 
     @property
+    def of_text(self) -> bool:
+        """Whether the rows are positions of a text, and not lags or the patches of a picture."""
+        return self.lags is None and self.grid is None
+
+    @property
+    def usual_positions(self) -> tuple[int, int]:
+        """The range that is measured by default: all rows, but for position 0 of a text."""
+        last = self.n_positions - 1
+        return (min(1, last) if self.of_text else 0), last
+
+    @property
     def prefix_rows(self) -> int:
         """Stored rows before that of position 0, such as those of class tokens."""
         return self._architecture.row_of_position_0
@@ -235,7 +246,9 @@ class PositionalModel:
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in quantised.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
-        if len(constant) and self.d_model > 1:  # in one dimension every row is
+        if (
+            len(constant) and self.d_model > 1 and self.lags is None
+        ):  # in one dimension every row is
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
             what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             notes.append(f"{what} the same number throughout: positions {some}.")
@@ -388,12 +401,10 @@ class PositionalModel:
 
     def _tensor(self, name: Matrix, layer: int) -> str:
         if name == "turned W_Q" or name == "turned W_K":
-            turned = self.turned_layers
-            tensor = None if turned is None else turned.tensor(_TURNED[name], layer)
-        elif name == "W_E":
-            tensor = self._tokens_name()
-        else:
-            tensor = self.layers.tensor(name, layer)
+            if self.turned_layers is None:
+                raise TensorUnavailable("There are no queries and keys that are turned.", LEARNED)
+            return self.turned_layers.tensor(_TURNED[name], layer)
+        tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
         if tensor is None:
             raise self._no_tokens()
         return tensor
@@ -486,4 +497,6 @@ class PositionalModel:
         HelixscopeError
             The tokenizer cannot be read or downloaded.
         """
+        if not self.of_text:
+            raise TensorUnavailable("The rows of this table are no positions of a text.", LEARNED)
         return tokenize(self._tokenizer, text, self._begin, self.n_positions)

@@ -134,8 +134,7 @@ def export(
     }  # fmt: skip
     with progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
-        last = model.n_positions - 1
-        span = shown or (min(1, last), last)
+        span = shown or model.usual_positions
         if ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:

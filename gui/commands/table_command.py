@@ -90,8 +90,7 @@ def _line(
     from geometry.claims.scalar_results import scalar_results
     from gui.panels.compare.question import MeasuredRow, RowOf
 
-    last = model.n_positions - 1
-    shown = span or (min(1, last), last)
+    shown = span or model.usual_positions
     try:
         found = scalar_results(model, shown, components)
     except RangeError as error:

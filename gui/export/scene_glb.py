@@ -97,13 +97,15 @@ def _guides(
     return {**found, "lit": _joined(lit)} if lit else found
 
 
-def _thin_tubes(lines: Sequence[tuple[np.ndarray, np.ndarray]]) -> trimesh.Trimesh:
+def _thin_tubes(
+    lines: Sequence[tuple[np.ndarray, np.ndarray]], radius: float = THIN
+) -> trimesh.Trimesh:
     """Return tubes along polylines, with the colours of their points."""
     data = pv.PolyData()
     data.points = np.concatenate([line for line, _ in lines])
     data.lines = polyline_cells([len(line) for line, _ in lines])
     data["color"] = np.concatenate([colors for _, colors in lines])
-    return _mesh(data.tube(radius=THIN, n_sides=TUBE_SIDES, capping=True))
+    return _mesh(data.tube(radius=radius, n_sides=TUBE_SIDES, capping=True))
 
 
 def _joined(bodies: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
@@ -118,7 +120,10 @@ def _curve(points: np.ndarray, colors: np.ndarray, state: SceneState) -> trimesh
         return _tube(points, colors, state.look)
     edges = net(len(state.coordinates), state.columns, state.positions)[0] - state.positions[0]
     apart = [edge for edge in edges if np.ptp(points[edge], axis=0).any()]
-    return _thin_tubes([(points[edge], colors[edge]) for edge in apart])
+    if not apart:
+        return _balls(points[:1], colors[:1], BALL * state.look.point_share)
+    lines = [(points[edge], colors[edge]) for edge in apart]
+    return _thin_tubes(lines, TUBE * state.look.line_share)
 
 
 def _tube(points: np.ndarray, colors: np.ndarray, look: CurveLook) -> trimesh.Trimesh:

@@ -98,9 +98,13 @@ def scene_html(
     world = state.coordinates @ state.turn.T
     first, last = state.positions
     shown = slice(first, last + 1)
-    traces = [_curve(world[shown], state, shown, texts[shown], theme)]
+    own = _curve(world[shown], state, shown, texts[shown], theme)
+    traces = [own]
     if state.columns:
-        traces = [{**traces[0], "mode": "markers"}, _net(world, state, theme)]
+        parts = state.look.curve_parts
+        traces = [] if parts == "line" else [{**own, "mode": "markers"}]
+        if parts != "points":
+            traces.append(_net(world, state, own, theme))
     elif state.outside == "faint":
         ends = (slice(0, first + 1), slice(last, len(world)))
         traces += [
@@ -111,7 +115,7 @@ def scene_html(
     traces += guide_traces(state, theme)
     figure = go.Figure([go.Scatter3d(trace) for trace in traces])
     # Anything outside the axes' ranges is not drawn.
-    figure.update_layout(_layout(state, theme, _Box.around(traces), pose))
+    figure.update_layout(_layout(state, theme, _Box.around([own, *traces]), pose))
     page: str = figure.to_html(
         include_plotlyjs=True,
         div_id="scene",
@@ -126,16 +130,18 @@ def scene_html(
     return page.replace("<head>", head, 1)
 
 
-def _net(world: np.ndarray, state: SceneState, theme: Theme) -> Trace:
+def _net(world: np.ndarray, state: SceneState, own: Trace, theme: Theme) -> Trace:
     """Return the lines between neighbours of a picture's patches, with gaps between them."""
     edges, _ = net(len(world), state.columns, state.positions)
     ends = np.full((len(edges), 3, 3), np.nan, np.float32)
     ends[:, :2] = world[edges]
+    at = edges[:, [0, 1, 1]].ravel()  # the gap has a colour too
     return {
         **{axis: ends.reshape(-1, 3)[:, i] for i, axis in enumerate("xyz")},
         "mode": "lines",
+        "opacity": state.look.opacity,
         "hoverinfo": "skip",
-        "line": {"color": theme.faint, "width": LINE_WIDTH * state.look.line_share},
+        "line": {**own["line"], "color": _colors(state.scale.values[at], theme)},
     }
 
 

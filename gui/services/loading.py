@@ -107,9 +107,8 @@ def load(
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)
         norms = norm_profile(model.W_pos, centred=look.norms_centred)
-        positions = wanted.positions or first_range(
-            norms.outliers, model.n_positions, look.first_range
-        )
+        usual = look.first_range if model.of_text else "all"
+        positions = wanted.positions or first_range(norms.outliers, model.n_positions, usual)
         if wanted.clip:
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.

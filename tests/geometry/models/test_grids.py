@@ -48,6 +48,7 @@ def test_patches_are_the_rows_after_those_of_class_tokens(kind, tmp_path):
     assert (model.family, model.grid, model.prefix_rows) == (kind, (3, 3), prefix)
     assert not model.causal
     assert model.place_of(5) == "row 1, column 2"
+    assert model.usual_positions == (0, 8)
     assert "W_E" in model.missing
 
 

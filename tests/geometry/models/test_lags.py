@@ -71,7 +71,7 @@ def test_relative_embeddings_are_a_table_over_lags(kind, tmp_path):
     assert model.place_of(len(table) // 2 + 3) == f"{what} 3"
     scheme = report(model, nulls=False)["scheme"]
     assert scheme["kind"] == "relative table"
-    assert scheme["lags"] == [len(table) // 2 - row for row in range(len(table))]
+    assert scheme[f"{what}s"] == [len(table) // 2 - row for row in range(len(table))]
 
 
 @pytest.mark.parametrize(("config", "first"), [
@@ -92,6 +92,24 @@ def test_alibi_is_computed_from_the_number_of_heads(written, config, first):
     assert "lowers attention scores" in found["missing"]["pca"]
     with pytest.raises(TensorUnavailable, match="inside attention"):
         model.weight("W_Q")
+
+
+def test_a_bias_wider_than_any_model_s_is_refused(written):
+    name = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    with pytest.raises(NoPositionalEmbeddings):
+        open_source(written({name: np.ones((4, 3000), "f2")}, {"model_type": "t5"}))
+    odd = {"encoder.rel_embeddings.weight": np.ones(8, "f4")}
+    with pytest.raises(NoPositionalEmbeddings):
+        open_source(written(odd, {"model_type": "deberta"}))
+
+
+def test_a_report_has_the_bias_by_head(tmp_path):
+    saved("t5", tmp_path, **T5)
+    model = open_source(tmp_path, table="decoder")
+    scheme = report(model)["scheme"]
+    assert (scheme["kind"], scheme["stack"]) == ("relative", "decoder")
+    assert scheme["lags"] == [-lag for lag in range(25)]
+    np.testing.assert_array_equal(scheme["bias"], model.W_pos.T)
 
 
 @pytest.mark.parametrize("heads", [None, 0, -3, 10**9, "8"])
