@@ -314,8 +314,8 @@ def _scaled(
         ramp = Ramp(before, _number(given, "beta_fast") or 32.0, _number(given, "beta_slow") or 1.0)
         whole = given.get("truncate", True) is not False
         return yarn(base, width, by, ramp, whole_pairs=whole), _yarn_factor(given, by)
-    factors = given.get("short_factor")
-    if scaling in ("longrope", FACTORS) and _are_numbers(factors, width // 2):
+    factors = _numbers(given.get("short_factor"), width // 2)
+    if scaling in ("longrope", FACTORS) and factors is not None:
         grown = 1.0
         if scaling == "longrope" and by and before and by > 1 and before > 1:
             grown = math.sqrt(1 + math.log(by) / math.log(before))
@@ -429,15 +429,14 @@ def _number(config: Mapping[str, Any], *keys: str) -> float | None:
     """Return the first of the keys that holds a finite number above zero, or None."""
     for key in keys:
         value = config.get(key)
-        usable = isinstance(value, int | float) and not isinstance(value, bool)
-        if usable and 0 < value < 1e300:
-            return float(value)
+        if type(value) in (int, float) and 0 < value < 1e300:  # type: ignore[operator]
+            return float(value)  # type: ignore[arg-type]
     return None
 
 
-def _are_numbers(values: object, count: int) -> bool:
-    return (
-        isinstance(values, list)
-        and len(values) == count
-        and all(isinstance(one, int | float) and 0 < one < 1e300 for one in values)
-    )
+def _numbers(values: object, count: int) -> list[float] | None:
+    """Return so many finite numbers above zero; None if it is no such list."""
+    if not isinstance(values, list) or len(values) != count:
+        return None
+    sound = all(isinstance(one, int | float) and 0 < one < 1e300 for one in values)
+    return [float(one) for one in values] if sound else None

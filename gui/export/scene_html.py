@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def _net(world: np.ndarray, state: SceneState, own: Trace, theme: Theme) -> Trac
         "mode": "lines",
         "opacity": state.look.opacity,
         "hoverinfo": "skip",
-        "line": {**own["line"], "color": _colors(state.scale.values[at], theme)},
+        "line": {**cast("Trace", own["line"]), "color": _colors(state.scale.values[at], theme)},
     }
 
 

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turning, turns
 from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.rotary import Rotary
-from gui.panels.choices import Choice, Layer, Number, Option, Toggle
+from gui.panels.choices import Choice, Layer, Number, Option, Toggle, whole_number
 from gui.panels.kit import PanelSpec, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
 """Colour maps with the background's tone for no use."""
+COUNTABLE = 6.0
+"""Turns within the range of the pair that is drawn at first."""
 FARTHEST = 4096
 """Longest lag of the kernel, in positions."""
 
@@ -118,7 +120,8 @@ class Choices:
     Attributes
     ----------
     pair
-        The pair whose turning is drawn over positions, from 0.
+        The pair whose turning is drawn over positions, from 0; None for one that turns some times
+        within the shown range.
     count
         Whether turns are counted within the context, or positions for one turn.
     unscaled
@@ -129,7 +132,7 @@ class Choices:
         Of these heads.
     """
 
-    pair: int = 0
+    pair: int | None = None
     count: str = "turns"
     unscaled: bool = True
     heads: bool = False
@@ -175,6 +178,9 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             tip="The pair that is drawn over positions, from 0, the fastest",
             least=0,
             most=lambda result: result.rotary.n_pairs - 1,
+            shown=lambda choice, result: _pair_of(choice, result),
+            chosen=lambda number: number,
+            check=lambda value: value is None or whole_number(value),
         ),
         Toggle(
             field="unscaled",
@@ -408,7 +414,15 @@ def _readings(view: RotaryView, color: str, *, beside: bool) -> list[Reading]:
 
 
 def _shown_pair(view: RotaryView) -> int:
-    return min(view.choices.pair, view.result.rotary.n_pairs - 1)
+    return _pair_of(view.choices.pair, view.result)
+
+
+def _pair_of(choice: int | None, result: Turned) -> int:
+    """Return the number of the chosen pair, or that of one whose turns can be counted."""
+    if choice is not None:
+        return min(choice, result.rotary.n_pairs - 1)
+    shown = turns(result.rotary.rates, max(len(result.lags), 2))
+    return int(np.abs(np.log(shown / COUNTABLE)).argmin())
 
 
 def _period(rates: np.ndarray) -> np.ndarray:

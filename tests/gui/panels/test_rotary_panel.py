@@ -46,7 +46,16 @@ def choose(panel, **choices):
     panel.configure(**choices)
 
 
+def test_the_pair_shown_first_turns_some_times(panel):
+    rates = turning_rates(BASE, 16)
+    pair = parts(panel)[2]
+    at = int(np.abs(rates * 254 / (2 * np.pi) - 6).argmin())
+    np.testing.assert_allclose(pair.curves[0].y, np.cos(np.arange(1, 256) * rates[at]))
+    assert panel.controls.widgets["pair"].value == at
+
+
 def test_turns_and_kernel_are_those_of_the_formula(panel):
+    choose(panel, pair=0)
     by_pair, kernel, pair = parts(panel)
     rates = turning_rates(BASE, 16)
     np.testing.assert_allclose(by_pair.curves[0].y, rates * 255 / (2 * np.pi))
