@@ -37,12 +37,18 @@ VERSIONS = (2, 3)
 
 #: Bytes before the tensors: five times those of the largest vocabularies.
 MAX_INDEX = 128_000_000
-#: Settings, tensors, and items of all lists together, such as the tokens of a vocabulary.
-MAX_SETTINGS, MAX_TENSORS, MAX_ITEMS = 10_000, 50_000, 2_000_000
+#: Settings: a hundred times those of any model.
+MAX_SETTINGS = 10_000
+#: Tensors: ten times those of any model.
+MAX_TENSORS = 50_000
+#: Items of all lists together: twice those of the largest vocabularies with their merges.
+MAX_ITEMS = 2_000_000
 #: Numbers of a list that are kept, as one for each layer; longer ones are skipped.
 MAX_KEPT = 4096
-#: Bytes of a name, and of a text that is kept, such as a template for chats.
-MAX_NAME, MAX_TEXT = 1024, 1 << 20
+#: Bytes of a name.
+MAX_NAME = 1024
+#: Bytes of a text that is kept: ten times those of the longest templates for chats.
+MAX_TEXT = 1 << 20
 #: Bytes read at a time.
 CHUNK = 1 << 20
 

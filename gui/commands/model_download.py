@@ -9,7 +9,6 @@ import typer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.sizes import size_text
-from geometry.models.layers import LEARNED
 from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.terminal import ask, can_ask
 
@@ -42,6 +41,7 @@ def complete_model(source: str, *, offline: bool, whole: bool, table: bool = Fal
     from geometry.emergent.download import to_download
     from geometry.hub.client import Hub
     from geometry.hub.whole_model import fetch_model
+    from geometry.models.layers import LEARNED
     from gui.commands.headless import for_command_line, interruptible
 
     hub = Hub(offline=offline)
