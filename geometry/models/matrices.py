@@ -16,8 +16,8 @@ from geometry.models.architecture import Architecture, table_shape
 from geometry.models.stack import Fused, Stack
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
-#: Positions of a rotary model that are shown: as many as of the longest learned tables. Contexts of
-#: a hundred thousand and more would take as long to draw as to think about.
+#: Positions of a rotary model that are shown: as many as of the longest learned tables. A hundred
+#: thousand would take a hundred megabytes.
 MOST_TURNED = 4096
 #: Size limit of a computed table, in case of a damaged configuration.
 MAX_NUMBERS = 2**28

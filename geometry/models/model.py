@@ -246,9 +246,8 @@ class PositionalModel:
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in quantised.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
-        if (
-            len(constant) and self.d_model > 1 and self.lags is None
-        ):  # in one dimension every row is
+        # In one dimension every row is constant; of ALiBi, that of lag 0.
+        if len(constant) and self.d_model > 1 and self.lags is None:
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
             what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             notes.append(f"{what} the same number throughout: positions {some}.")
