@@ -241,7 +241,9 @@ class BookmarksPanel(Panel):
             ("Move down\tAlt+↓", partial(self._move, key, 1)),
             ("Remove\tDel", partial(self._remove, key)),
         ):
-            menu.addAction(text).triggered.connect(lambda _=False, act=act: act())
+            action = menu.addAction(text)
+            # Another window may have removed it meanwhile.
+            action.triggered.connect(lambda _=False, act=act: act() if key in self.rows else None)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 

@@ -131,6 +131,25 @@ def test_an_empty_name_leaves_the_one_before_and_there_is_a_menu(alone):
     assert names(alone) == ["View 2", "View 1"]
 
 
+@pytest.mark.parametrize("name", ["Go to", "Rename", "Move up", "Move down", "Remove"])
+def test_the_menu_of_one_that_another_window_has_removed_does_nothing(alone, name):
+    panel, gone = alone, []
+    key = next(iter(panel.rows))
+    panel.choose(key)
+    first = panel.rows[key]
+    first.menuRequested.emit(first.mapToGlobal(first.rect().center()))
+    menu = QApplication.activePopupWidget()
+    (action,) = (one for one in menu.actions() if one.text().partition("\t")[0] == name)
+    for signal in (panel.goRequested, panel.moveRequested, panel.removeRequested):
+        signal.connect(lambda *asked: gone.append(asked))
+    session = panel.session
+    session.bookmarks = tuple(one for one in session.bookmarks if one.key != key)
+    assert key not in panel.rows
+    action.trigger()
+    menu.close()
+    assert gone == []
+
+
 def test_what_is_removed_leaves_words_and_is_brought_back(alone, key):
     for _ in range(2):
         QTest.mouseClick(alone.remove, LEFT)
