@@ -429,8 +429,10 @@ def _number(config: Mapping[str, Any], *keys: str) -> float | None:
     """Return the first of the keys that holds a finite number above zero, or None."""
     for key in keys:
         value = config.get(key)
-        if type(value) in (int, float) and 0 < value < 1e300:  # type: ignore[operator]
-            return float(value)  # type: ignore[arg-type]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if 0 < value < 1e300:
+            return float(value)
     return None
 
 

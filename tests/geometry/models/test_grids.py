@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
-from transformers import AutoConfig, AutoModel
 
 from geometry.claims.report import report
 from geometry.models.sources import open_source
+from tests.geometry.saved_models import saved
 
 VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
           "intermediate_size": 16, "image_size": 12, "patch_size": 4}  # fmt: skip
@@ -16,16 +15,6 @@ TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
 PREFIX = {"vit": 1, "vit_mae": 1, "vit_msn": 1, "deit": 2, "ijepa": 0, "dinov2": 1,
           "dinov2_with_registers": 1, "dpt": 1, "clip_vision_model": 1,
           "siglip_vision_model": 0}  # fmt: skip
-
-
-def saved(kind, folder, **config):
-    torch.manual_seed(0)
-    model = AutoModel.from_config(AutoConfig.for_model(kind, **config))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_()
-    model.save_pretrained(folder)
-    return model
 
 
 def own_positions(model):

@@ -4,29 +4,18 @@ import json
 
 import numpy as np
 import pytest
-import torch
-from transformers import AutoConfig, AutoModel
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.models.lags import SHOWN_LAGS
 from geometry.models.sources import open_source
+from tests.geometry.saved_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,
       "relative_attention_num_buckets": 16, "relative_attention_max_distance": 24}  # fmt: skip
 BERT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4,
         "intermediate_size": 16, "vocab_size": 30, "max_position_embeddings": 20,
         "pad_token_id": 1}  # fmt: skip
-
-
-def saved(kind, folder, **config):
-    torch.manual_seed(0)
-    model = AutoModel.from_config(AutoConfig.for_model(kind, **config))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_()
-    model.save_pretrained(folder)
-    return model
 
 
 @pytest.mark.parametrize("kind", ["t5", "mt5", "umt5", "switch_transformers"])

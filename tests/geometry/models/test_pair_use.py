@@ -1,16 +1,16 @@
 """The use of pairs by heads: against its definition, for each layout of queries and keys."""
 
-import json
+import copy
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turn
 from geometry.models.pair_use import pair_use
 from geometry.models.sources import open_source
+from tests.geometry.saved_models import saved
 
 SIZES = {
     "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,
@@ -33,17 +33,6 @@ KINDS = {
     "gptj": GPTJ,
     "roformer": SIZES,
 }  # fmt: skip
-
-
-def saved(kind, folder):
-    torch.manual_seed(0)
-    config = AutoConfig.for_model(kind, **json.loads(json.dumps(KINDS[kind])))
-    model = AutoModel.from_config(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_()
-    model.save_pretrained(folder)
-    return model
 
 
 def queries_and_keys(model, kind, x):
@@ -79,7 +68,7 @@ def queries_and_keys(model, kind, x):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_products_of_queries_and_keys_are_within_the_use_of_their_pairs(kind, tmp_path):
-    own = saved(kind, tmp_path)
+    own = saved(kind, tmp_path, **copy.deepcopy(KINDS[kind]))
     model = open_source(tmp_path)
     found, rotary = pair_use(model), model.rotary
     n = rotary.n_pairs
