@@ -7,6 +7,8 @@ process-wide warning filters from its threads; two workers that overlap leave th
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import threading
 import time
 from collections import deque
@@ -38,6 +40,11 @@ PATIENCE_S = 2.0
 process may end without waiting for them.
 """
 
+NICE = 5
+"""Added to the priority's number of a job's thread: the GUI thread comes first. With four jobs on
+two cores a table is shown in half the time, and the jobs take no longer where no others compute.
+"""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Message:
@@ -62,7 +69,7 @@ class QtJobs(QObject):
         super().__init__(parent)
         self._session = session
         self._generations: dict[str, int] = {}
-        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="helixscope")
+        self._pool = ThreadPoolExecutor(2, "helixscope", _lower_priority)
         self._alone: list[threading.Thread] = []
         self._slow: dict[str, QTimer] = {}
         self._stops: dict[str, Callable[[], None]] = {}
@@ -188,6 +195,7 @@ class QtJobs(QObject):
         done: Future[None] = Future()
 
         def body() -> None:
+            _lower_priority()
             run()
             done.set_result(None)
 
@@ -234,3 +242,10 @@ class QtJobs(QObject):
 
 
 def _nothing() -> None: ...
+
+
+def _lower_priority() -> None:
+    """Let the GUI thread go before this one; only Linux has a priority for each thread."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICE)

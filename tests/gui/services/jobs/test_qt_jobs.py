@@ -1,6 +1,8 @@
 """Background jobs on real threads, delivered on the GUI thread."""
 
+import os
 import queue
+import sys
 import threading
 
 import pytest
@@ -10,7 +12,7 @@ from PySide6.QtCore import QThread
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs import jobs as slots
 from gui.services.jobs.jobs import GuiFirst, InlineJobs
-from gui.services.jobs.qt_jobs import QtJobs
+from gui.services.jobs.qt_jobs import NICE, QtJobs
 from gui.state.session import Session
 
 
@@ -56,6 +58,18 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
     assert not in_main
     assert delivered_in_main
     assert session.jobs == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a priority for each thread")
+@pytest.mark.parametrize("more", [{}, {"stop": lambda: None}], ids=["shared", "own thread"])
+def test_the_window_goes_before_its_jobs(qtbot, jobs, more):
+    def priority():
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    found = []
+    jobs.start("a", priority, found.append, unexpected, **more)
+    qtbot.waitUntil(lambda: bool(found))
+    assert found[0] == min(priority() + NICE, 19)
 
 
 def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
