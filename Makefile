@@ -12,10 +12,10 @@ HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISP
 XVFB := $(if $(HEADLESS),QT_QPA_PLATFORM=xcb xvfb-run -a -e /dev/stderr -s "-screen 0 1600x1000x24")
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench wheel clean app-environment test-environment static audit
+.PHONY: help run test test-all check format bench wheel clean app-environment test-environment static audit
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 run: app-environment ## open the window; make run ARGS="a/model/folder --positions 1-99"
 ifeq ($(HEADLESS),yes)
@@ -27,9 +27,14 @@ else
 endif
 
 # All cores are busy with tests: threads of linear algebra would only wait for each other.
-test: test-environment static ## the static checks, then the whole test suite on all cores
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
-		--numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
+	--numprocesses auto --dist loadfile --no-loadscope-reorder
+
+test: test-environment static ## the static checks, then the tests on all cores, but for slow ones
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: test-environment static ## the static checks, then all tests, slow ones too
+	@$(PYTEST) $(ARGS)
 
 check: test-environment static audit ## lint, format, types, import contract, known vulnerabilities
 

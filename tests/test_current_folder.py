@@ -40,6 +40,7 @@ def poisoned(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -60,6 +61,7 @@ def test_nothing_else_is_read(arguments, poisoned, tmp_path, environment):
     assert {path.name for path in poisoned.iterdir()} == set(POISON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["folder", "variable", "home"])
 def test_nobodys_matplotlibrc_is_obeyed(place, tmp_path, monkeypatch):
     """Not that of the current folder, of MATPLOTLIBRC, or of the user's own settings."""

@@ -157,6 +157,7 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
     assert len(out.read_text().splitlines()) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -309,6 +310,7 @@ def test_render_with_a_period_or_a_column(table, tmp_path, capsys):
     assert run("render", table, "--out", out, "--column-of", own, "--period", "9") == 2
 
 
+@pytest.mark.slow
 def test_report(table, tmp_path, capsys, monkeypatch):
     def write_texts(figure, path):
         """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""
@@ -391,6 +393,7 @@ def test_export_writes_scenes(table, tmp_path, ending, start):
     assert "positions 5–50".encode() in data or rb"positions 5\u201350" in data
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(table, tmp_path, capsys):
     (tmp_path / "file").write_text("in the way")
     assert run("report", table, "--out", tmp_path / "file", "--rank", "3", "--no-figures") == 1

@@ -113,6 +113,7 @@ def test_ctrl_c_keeps_what_has_come(command, interrupted, served, loopback_hub, 
     assert asked == ["bytes=0-0", f"bytes={here}-{last}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["n", "", "yes"])
 def test_a_terminal_is_asked(on_terminal, served, loopback_hub, tmp_path, answer):
     terminal = on_terminal(*commands(GPT2, tmp_path)[0])

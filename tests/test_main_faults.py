@@ -17,6 +17,7 @@ from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "times", "path", "words"),
     [

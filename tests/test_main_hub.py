@@ -41,6 +41,7 @@ def test_a_model_of_the_hub_and_again_offline(command, loopback_hub, gpt2_commit
         assert_silent(command("export", "gpt2", "--out", again, HF_HUB_OFFLINE="1"))
 
 
+@pytest.mark.slow
 def test_report_and_render(command, loopback_hub, gpt2_commit, tmp_path):
     out, picture = tmp_path / "report", tmp_path / "helix.png"
     assert_silent(command("report", GPT2, "--out", out, "--no-figures"))
@@ -80,6 +81,7 @@ def test_a_server_that_ignores_range(command, loopback_hub, gpt2_commit, tmp_pat
     assert norms_in(out) == pytest.approx(norms_of(GPT2))
 
 
+@pytest.mark.slow
 def test_a_report_names_the_option_that_allows_a_whole_download(command, loopback_hub, tmp_path):
     add_large(loopback_hub, positions_of(GPT2))
     assert_silent(command("export", GPT2, "--out", tmp_path / "out.csv"))
@@ -153,6 +155,7 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
 # ---- what is loaded ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_command_loads_what_it_does_not_need(
     command, environment, loopback_hub, gpt2_commit, tmp_path, monkeypatch, run_python
 ):

@@ -69,6 +69,7 @@ def test_it_changes_pos_in_a_layer(tmp_path, capsys):
     assert content["fingerprint"] == layer.fingerprint
 
 
+@pytest.mark.slow
 def test_a_report_judges_claims_about_what_positions_do(tmp_path, capsys):
     effects, out = tmp_path / "effects.json", tmp_path / "report"
     assert run("intervene", "sample", "--texts", GUIDE, "--length", "64", "--texts-at-most", "16",

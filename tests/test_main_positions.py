@@ -117,6 +117,7 @@ def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):
         assert tell is None
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_is_interrupted_and_continued(on_terminal, tmp_path):
     out = tmp_path / "out"
     arguments = ("positions", "sample", "--texts", GUIDE, "--out", out, "--length", "200",

@@ -43,6 +43,7 @@ def test_ctrl_c(command, interrupted, loopback_hub, tmp_path, cache, fault, path
     assert norms_in(out) == pytest.approx(norms_of(GPT2))
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
     add_large(loopback_hub, positions_of(GPT2))
     playing = loopback_hub.fault(Fault.stall(100), path=BODY, times=None, after=2)
@@ -67,6 +68,7 @@ def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
 # ---- on a terminal -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_progress_and_success_on_a_terminal(on_terminal, loopback_hub, tmp_path):
     table = positions_of(GPT2)
     add_large(loopback_hub, table)
@@ -96,6 +98,7 @@ def test_ctrl_c_on_a_terminal(on_terminal, loopback_hub, gpt2_commit, tmp_path):
     assert shown.rstrip().endswith("\x1b[2K")  # the bars are gone
 
 
+@pytest.mark.slow
 def test_much_is_announced(on_terminal, loopback_hub, tmp_path):
     table = positions_of(GPT2)
     add_large(loopback_hub, table, tokens=21_000_000 // table[0].nbytes)

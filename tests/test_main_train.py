@@ -102,6 +102,7 @@ def uninterrupted(tmp_path_factory) -> tuple[tuple[object, ...], Path]:
     return train, folder / "whole"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl+C", "killed"])
 def test_an_interrupted_command_goes_on(
     uninterrupted, interrupted, environment, tmp_path, capfd, stop

@@ -71,6 +71,7 @@ def run(installed, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as file:
         names = set(file.namelist())
@@ -87,6 +88,7 @@ def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
     assert wanted - names == set()
 
 
+@pytest.mark.slow
 def test_the_installed_code_reports_on_the_bundled_model(run, installed, tmp_path):
     printed = run("python", "-c", "import geometry, gui, main; print(geometry.__file__)")
     assert Path(printed.strip()).is_relative_to(installed)
@@ -96,11 +98,13 @@ def test_the_installed_code_reports_on_the_bundled_model(run, installed, tmp_pat
     assert found["missing"] == {}
 
 
+@pytest.mark.slow
 def test_the_window_starts_with_the_bundled_model(run, tmp_path):
     run("helixscope", "open", "--offline", "--picture", tmp_path / "window.png")
     assert (tmp_path / "window.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_linux_gets_a_desktop_entry_and_the_icon(installed):
     share = installed / "share"
     entry = (share / "applications" / "helixscope.desktop").read_text("utf-8")

@@ -40,6 +40,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.slow
 def test_files_are_written_by_the_one_writer() -> None:
     found = {}
     for package in ("geometry", "gui", "main.py"):

@@ -36,6 +36,7 @@ WARM = (
 """Imported here, and not in each child."""
 
 
+@pytest.mark.slow
 def test_writes_that_are_killed_at_each_call() -> None:
     for name in WARM:
         importlib.import_module(name)
@@ -58,6 +59,7 @@ def _left(folder: Path, version: int) -> None:
     part.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("write", "found"), [(_torn, "lost"), (_left, "left")])
 def test_the_campaign_finds_what_it_looks_for(
     write: Callable[[Path, int], None], found: str

@@ -13,6 +13,7 @@ from tests.campaigns.monkey import Windows
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts in /proc")
 
 
+@pytest.mark.slow
 def test_gestures_at_random_break_nothing_and_what_breaks_is_seen(tmp_path: Path) -> None:
     # How long a gesture takes is the machine's affair.
     windows = Windows(tmp_path, hang_s=float("inf"))

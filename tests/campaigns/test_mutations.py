@@ -18,6 +18,7 @@ from tests.campaigns.mutations import KINDS, Kind, isolated, mutate_json, run
 CASES = 25
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_files_open_or_are_refused_in_a_sentence(kind: str) -> None:
@@ -63,6 +64,7 @@ def test_what_must_not_happen_is_a_fault(what: str, monkeypatch: pytest.MonkeyPa
         file.close()
 
 
+@pytest.mark.slow
 def test_batches_run_in_other_processes() -> None:
     counts = isolated("lesson", seed=0, cases=3)
     assert counts.outcomes.total() == 3

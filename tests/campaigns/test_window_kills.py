@@ -8,6 +8,7 @@ from tests.campaigns.window_kills import _check_restored, case
 CHANGES = [{"number": n, "time": float(n), "killed": 20.0} for n in range(20)]
 
 
+@pytest.mark.slow
 def test_a_window_that_is_killed_at_work_shows_the_work_again(qapp):
     counts = attack(case, seed=7, first=1, cases=1)
     assert counts.faults == []

@@ -290,6 +290,7 @@ def wait_until_shown(qtbot):
     return wait
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sample_of_0_1")
 @each("work")
 def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_shown):
@@ -335,6 +336,7 @@ def test_what_came_later_is_as_at_first_in_a_window_that_had_other_choices(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sample_of_0_1")
 @each("bookmarks")
 def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_shown):
@@ -360,6 +362,7 @@ def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wai
         assert [shown[part] for part in same] == [saved[part] for part in same]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["beside.helix", "panels.helix", "training.helix"])
 def test_a_window_shows_the_work_of_another_bundled_model_as_far_as_that_has_it(
     name, start_application, tmp_path, wait_until_shown
@@ -394,6 +397,7 @@ def test_a_window_goes_to_bookmarks_of_another_bundled_model(
     assert session.positions == (1, session.model.n_positions - 1)
 
 
+@pytest.mark.slow
 @each("settings")
 def test_a_window_starts_with_the_settings(name, start_application, remembered, wait_until_shown):
     application = start_application("sample", settings=remembered(name), wait=False)

@@ -194,6 +194,7 @@ def test_metadata_larger_than_any_are_not_read(tmp_path, most_memory):
     assert most_memory() < 10_000_000
 
 
+@pytest.mark.slow
 def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most_memory):
     path = tmp_path / "model.safetensors"
     metadata = dict.fromkeys(map(str, range(900_000)), "")

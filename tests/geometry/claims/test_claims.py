@@ -143,6 +143,7 @@ def test_expectations(expected, value, holds, words):
     assert str(expected) == words
 
 
+@pytest.mark.slow
 def test_report_fills_what_the_ledger_reads(minilm_folder):
     measured = report(open_source(minilm_folder))
     assert json.loads(json.dumps(measured, allow_nan=False)) == measured
@@ -224,6 +225,7 @@ def test_gpt2(gpt2, gpt2_folder):
     assert measured["spectrum"]["E"] is None
 
 
+@pytest.mark.slow
 def test_another_range_and_layer(gpt2):
     measured = report(gpt2, positions=(100, 1022), layer=3)
     assert measured["kernels"] is None

@@ -103,6 +103,7 @@ def test_a_member_has_the_numbers_of_its_model(gpt2_folder):
         member(Measurements(model_of_table("rows", np.eye(5))))
 
 
+@pytest.mark.slow
 def test_a_report_tells_of_a_group_what_stands_beside_it(gpt2_folder):
     other = open_source("synthetic:helix,n=200,d=32,turns=3")
     other.name = "gpt2-medium"

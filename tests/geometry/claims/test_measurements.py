@@ -43,6 +43,7 @@ def values(verdicts):
     return {verdict.claim.id: (verdict.value, verdict.why_null) for verdict in verdicts}
 
 
+@pytest.mark.slow
 def test_claims_that_are_kept_are_those_that_the_range_leaves_alone(gpt2):
     """What is kept is the same for another range; and of the rest most is another number."""
     of_model = MeasuredModel(gpt2)
@@ -59,6 +60,7 @@ def test_claims_that_are_kept_are_those_that_the_range_leaves_alone(gpt2):
             "pca.three", "capture.weak"} <= kept  # fmt: skip
 
 
+@pytest.mark.slow
 def test_bounds_that_a_width_cannot_reach_are_not_applied(gpt2):
     found = {verdict.claim.id: verdict for verdict in check_claims(Measurements(gpt2))}
     for name in ("capture.weak", "overlap.P_E.strong_weak", "overlap.W_Q_E"):
@@ -70,6 +72,7 @@ def test_bounds_that_a_width_cannot_reach_are_not_applied(gpt2):
     assert "capture everything" in found["capture.strong"].why_null
 
 
+@pytest.mark.slow
 def test_layer_and_gain_reach_the_overlaps(gpt2):
     plain, folded, deeper = (
         report(gpt2, rank=D, **options)["overlaps"]["W_Q_P"]["top3"]
@@ -89,6 +92,7 @@ def test_a_claim_that_reads_the_range_late_is_not_kept_either(gpt2):
     assert known_verdict(claim, measured) is None
 
 
+@pytest.mark.slow
 def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
     of_model = MeasuredModel(gpt2)
     check_claims(Measurements(gpt2, Scope(ONE), of_model))

@@ -140,6 +140,7 @@ def outcomes(model):
     return {one.claim.id: one.outcome for one in check_claims(Measurements(model))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXPECTED))
 def test_each_gets_the_outcomes_that_one_expects(name, request, open_array):
     if name == "gpt2":
@@ -162,6 +163,7 @@ def test_each_gets_the_outcomes_that_one_expects(name, request, open_array):
     assert lacking == {claim.id for claim in CLAIMS} - set(expected)
 
 
+@pytest.mark.slow
 def test_a_helix_is_one_and_looks_back_everywhere():
     found = outcomes(open_source("synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2"))
     for claim in ("shape.helix", "shape.turns", "lookback.everywhere", "lookback.far",
@@ -169,6 +171,7 @@ def test_a_helix_is_one_and_looks_back_everywhere():
         assert found[claim] == "holds", claim
 
 
+@pytest.mark.slow
 def test_what_needs_three_components_of_a_table_of_two_columns_is_put_down_to_these(open_array):
     t = np.linspace(0, 1, 400)
     rows = np.column_stack([t, np.sin(9 * t)])

@@ -32,6 +32,7 @@ def named(written, tmp_path):
     return open_it
 
 
+@pytest.mark.slow
 def test_gpt2_is_within_what_the_papers_allow(gpt2):
     found = compare_all(Measurements(gpt2))
     assert [(one.published.value, one.within) for one in found] == [
@@ -66,6 +67,7 @@ def test_the_sinusoidal_table_is_within_what_the_paper_allows():
 BERT = "embeddings.position_embeddings.weight"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "family", "rows", "values"), [
     ("bert-base-uncased", "bert", 512, [34.14, 19.72]),
     ("roberta-base", "roberta", 514, [6.06, 7.23, 50.51, 92.23]),
@@ -82,6 +84,7 @@ def test_models_are_known_by_name_family_and_size(named, name, family, rows, val
     assert not any(one.within for one in found)
 
 
+@pytest.mark.slow
 def test_another_model_in_a_folder_of_the_name_has_its_own_numbers(named):
     model = named("gpt2", "gpt2", "wpe.weight", 1024, 768)
     found = compare_all(Measurements(model))
@@ -97,6 +100,7 @@ def test_each_entry_tells_where_its_tolerance_is_from():
         assert "20" in one.source
 
 
+@pytest.mark.slow
 def test_the_report_has_both_sections(gpt2):
     found = report(gpt2, positions=(100, 300))
     probes, published = found["probes"], found["published"]
@@ -113,6 +117,7 @@ def test_the_report_has_both_sections(gpt2):
     json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_small_tables_and_unknown_models(open_array):
     found = report(open_array(np.random.default_rng(0).normal(size=(19, 4))))
     assert found["probes"] is None

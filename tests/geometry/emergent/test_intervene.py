@@ -209,6 +209,7 @@ def test_the_table_and_pos_in_layer_0_are_the_same_change(write, words, run_of):
         assert (other.delta, other.low, other.high) == expected, one.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["llama", "bloom", "gptj", "gpt2"])
 @pytest.mark.parametrize("layer", [0, 2, 3])
 def test_a_layer_is_changed_as_by_hand(kind, layer, write, words, run_of):

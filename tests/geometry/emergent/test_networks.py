@@ -20,6 +20,7 @@ LIMITLESS = {"bloom", "t5"}
 TEXTS = [TextFile(f"{i}", None, " ".join(f"w{i * j % 59}" for j in range(300))) for i in (1, 7, 11)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ARCHITECTURES)
 def test_each_layer_is_that_of_transformers(kind, write):
     network = load_network(str(write(kind)))
@@ -51,6 +52,7 @@ def test_random_weights_are_those_of_the_seed_and_no_others(write):
     assert not torch.equal(first, trained)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_checkpoint_is_no_network(gpt2_folder):
     with pytest.raises(EmergentError, match="is not complete"):
         load_network(str(gpt2_folder))

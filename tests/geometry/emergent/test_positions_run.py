@@ -28,6 +28,7 @@ def content(out):
         return description, tensors, file.metadata()
 
 
+@pytest.mark.slow
 def test_what_is_written(settings, tmp_path):
     settings = replace(settings, texts_at_most=100, control=True, counters=(*USUAL, "brackets"))
     result = measure_positions(settings, tmp_path / "out")
@@ -74,6 +75,7 @@ def test_published_numbers_stand_beside_ours(settings, tmp_path, monkeypatch):
     assert second["as_there"] == result.published[1].as_there
 
 
+@pytest.mark.slow
 def test_layer_0_has_the_table(settings, tmp_path):
     """The mean over texts is P plus a mean token, of which little depends on the position."""
     from geometry.models.sources import open_source
@@ -91,6 +93,7 @@ class Stopped(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_and_gives_the_same(settings, tmp_path, monkeypatch):
     whole = measure_positions(settings, tmp_path / "whole")
     for stop_at in (8, 24):
@@ -157,6 +160,7 @@ def test_impossible_settings_are_a_sentence(settings, tmp_path):
             measure_positions(replace(settings, **changed), tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_rotary_model_from_a_gguf_file(settings, smollm2, tmp_path):
     """SmolLM2 has no table of positions, but positions inside it."""
     settings = replace(settings, source=str(smollm2), length=48, texts_at_most=12)

@@ -224,6 +224,7 @@ def test_as_many_tokens_as_there_are_positions():
     assert run.moved > 0
 
 
+@pytest.mark.slow
 def test_models_without_a_head_a_table_or_all_weights(write, gpt2_folder):
     folder = write("gpt2")
     config = json.loads((folder / "config.json").read_text("utf-8"))
@@ -260,6 +261,7 @@ def outcome(telling):
             return told, end.value
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_finds_the_same(found):
     request = {"source": "sample", "text": TEXT, "change": "top 0", "ids": found.ids}
     fingerprint = open_source("sample").fingerprint

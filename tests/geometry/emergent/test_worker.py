@@ -43,6 +43,7 @@ def texts(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_effects_are_those_of_this_process_and_known_in_part_before(texts):
     told, result = outcome(effects(texts))
     here = asdict(intervene("sample", texts, CHANGES, **SIZES))
@@ -53,6 +54,7 @@ def test_effects_are_those_of_this_process_and_known_in_part_before(texts):
     assert Told("as it is", 0, 9) in told  # three batches, each as it is and with two changes
 
 
+@pytest.mark.slow
 def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
     settings = PositionsSettings("sample", str(texts), 40, 8, ("position", "word"), control=False)
     telling = apart("positions", settings=asdict(settings), out=str(tmp_path / "o"), device="cpu")
@@ -63,6 +65,7 @@ def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
     assert (tmp_path / "o" / "positions.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_what_was_summed_and_the_next_run_goes_on(texts, tmp_path):
     settings = asdict(PositionsSettings("sample", str(texts), 40, 60, ("position",), control=False))
     request = {"settings": settings, "out": str(tmp_path / "o"), "device": "cpu"}
@@ -77,6 +80,7 @@ def test_a_stop_keeps_what_was_summed_and_the_next_run_goes_on(texts, tmp_path):
     assert min(done) >= 8
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_measurement(texts, tmp_path):
     with pytest.raises(EmergentError, match="contains no text") as raised:
         outcome(effects(tmp_path))
@@ -96,6 +100,7 @@ def test_a_killed_process_is_one_sentence(texts, monkeypatch):
         outcome(telling)
 
 
+@pytest.mark.slow
 def test_a_process_does_not_outlive_who_waits_for_it(texts, monkeypatch):
     """Its input ends with the window, even when that is killed."""
     started = []

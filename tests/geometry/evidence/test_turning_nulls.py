@@ -11,6 +11,7 @@ from geometry.models.sources import open_source
 from tests.geometry.evidence.rates import ROWS, process, walk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 100])
 def test_they_are_those_of_whole_tables(d):
     """Drawn from the kernel's few eigenvectors, they are as from every row and column."""
@@ -24,6 +25,7 @@ def test_they_are_those_of_whole_tables(d):
     assert np.median(found) == pytest.approx(nulls["process"].band[1], abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_published_bounds_hold_for_every_width():
     for d in (3, 30, 768):
         nulls = turning_nulls(np.random.default_rng(1).normal(size=(300, d)).cumsum(axis=0), 400)
@@ -36,6 +38,7 @@ def test_the_published_bounds_hold_for_every_width():
         assert rule.p_value(1.0) <= 0.05
 
 
+@pytest.mark.slow
 def test_the_rule_is_drawn_as_it_is_asked_of_whole_tables():
     draw = process("squared-exponential", 0.15 * ROWS)
     found = [turning_share(draw(np.random.default_rng(number), 3)) for number in range(60)]

@@ -156,6 +156,7 @@ def test_minilm_does_not(minilm_folder):
     assert found.remarkable is False
 
 
+@pytest.mark.slow
 def test_rates_of_a_few_draws():
     """The whole table is that of `rates.py`."""
     wanted = {

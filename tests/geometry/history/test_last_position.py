@@ -116,6 +116,7 @@ def test_any_decay_is_followed(seed, rates, stored):
 CLAIM = next(claim for claim in CLAIMS if claim.id == "position.last_decays")
 
 
+@pytest.mark.slow
 def test_the_claim_of_a_model_with_a_history(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
 

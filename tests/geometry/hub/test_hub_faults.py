@@ -270,6 +270,7 @@ def test_settings_that_lead_nowhere(hub, ask, variable, value, sentence, advice,
     assert "secret" not in "".join(traceback.format_exception(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ASKS)
 @pytest.mark.parametrize("after", [None, 0])
 def test_a_server_that_stays_silent(served, ask, after):

@@ -82,6 +82,7 @@ PASSING = ("500 once", "429, now", "refused once", "cut after a byte", "reset af
            "cut after 40 kB", "no answer", "stalls after 10 bytes")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("safetensors", name) for name in FAULTS]
@@ -124,6 +125,7 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(serve
 # ---- many times over -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -217,6 +219,7 @@ def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
 # ---- cancelled at every stage ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cancelled_whenever_something_is_told(served, tmp_path):
     errors: list[HelixscopeError | None] = []
     cancelled = Transfer()
@@ -238,6 +241,7 @@ def test_cancelled_whenever_something_is_told(served, tmp_path):
     assert all(error is None or isinstance(error, Cancelled) for error in errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_bytes", [None, 10])
 def test_cancelled_from_another_thread_at_every_request(after_bytes, served, tmp_path):
     for after in count():
@@ -288,6 +292,7 @@ open_source({NAME!r}, network=network)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "after"), [("safetensors", 2), ("bin", 4)])
 def test_a_process_killed_while_it_opens(kind, after, serve_kind, tmp_path):
     served = serve_kind(kind)

@@ -96,6 +96,7 @@ def test_a_redirect_without_end(server, hub, ask):
     assert server.nbytes < len(server.asked) * ADVANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ALL)
 @pytest.mark.parametrize("status", [200, 500, 302])
 def test_what_is_compressed_is_not_unpacked(server, hub, ask, status):
@@ -136,6 +137,7 @@ def one_by_one(content: bytes) -> Iterator[Piece]:
         yield 0.005
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ALL)
 def test_headers_byte_by_byte(server, hasty, ask):
     server.script = always(lambda: one_by_one(b"HTTP/1.1 200 OK\r\nX-Slow: "))
@@ -143,6 +145,7 @@ def test_headers_byte_by_byte(server, hasty, ask):
     assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ALL)
 @pytest.mark.parametrize("coding", ["length", "chunked", "extension"])
 def test_a_body_byte_by_byte(server, hasty, ask, coding):

@@ -142,6 +142,7 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(b"hello")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["removed", "emptied", "cut", "one bit", "another file"])
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
 def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, cache, opened):
@@ -166,6 +167,7 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, ca
     assert_same(model, open_source(folder))
 
 
+@pytest.mark.slow
 def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
     loopback_hub, tmp_path, cache, opened
 ):

@@ -63,6 +63,7 @@ def assert_hidden(shown: str) -> None:
     assert not [secret for secret in SECRETS if secret in shown]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "token",
     ["hf_secretpart", "hf_secretpart\nX: y", "hf_sécretpart", "hf secretpart", None],

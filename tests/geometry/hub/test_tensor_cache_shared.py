@@ -86,6 +86,7 @@ def assert_sound(root):
 # ---- at once -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_threads_at_once_never_see_wrong_bytes(tmp_path, caplog):
     work = defined(WORK)["work"]
     with ThreadPoolExecutor(8) as pool:
@@ -295,6 +296,7 @@ def after():
 """
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_call_leaves_whole_entries(tmp_path, run_python):
     killed = run_python(f"""
 import logging, sys

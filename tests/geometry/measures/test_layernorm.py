@@ -90,6 +90,7 @@ def test_all_tokens_have_no_interval_and_a_sample_has_a_seeded_one_about_its_err
     assert narrow < wide / 2
 
 
+@pytest.mark.slow
 def test_95_of_100_intervals_have_the_error_of_the_whole_vocabulary():
     """The errors of a token are alike, so intervals over pairs would be much too narrow."""
     rng = np.random.default_rng(5)

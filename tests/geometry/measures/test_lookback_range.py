@@ -105,6 +105,7 @@ def test_gpt2(gpt2_folder):
 # The report.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "lags"),
     [(9, [1]), (13, [1, 5]), (128, [1, 5, 10, 20, 50, 100]), (208, [1, 5, 10, 20, 50, 100, 200])],
@@ -114,6 +115,7 @@ def test_lags_are_reported_where_they_fit(measure, n, lags):
     assert [int(lag) for lag in section["fit_r2"]] == lags
 
 
+@pytest.mark.slow
 def test_no_lag_fits(measure):
     assert report(measure(waves(20)).model, positions=(0, 7))["lookback"] is None
     assert report(measure(waves()[:, :2]).model)["lookback"] is None

@@ -38,6 +38,7 @@ def rotation(d: int, seed: int) -> np.ndarray:
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
 
 
+@pytest.mark.slow
 def test_gpt2(gpt2):
     position, order = position_probe(gpt2), order_probe(gpt2)
     assert position.error == pytest.approx(1.02, abs=0.05)
@@ -52,12 +53,14 @@ def test_gpt2(gpt2):
     assert neighbour_mean_r2(gpt2[1:1023]) == pytest.approx(0.998, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_sinusoidal_table():
     table = sinusoid("interleaved", 512, 768)
     assert position_probe(table).error == 0
     assert order_probe(table).error == pytest.approx(5.08, abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [FEWEST, 99, 700])
 def test_where_position_is_linear_it_is_read_without_error(n):
     line = np.outer(np.arange(n), [1.0, -2.0, 0.5]) + np.array([3.0, 0.0, 1e3])
@@ -75,6 +78,7 @@ def test_rows_without_position_are_placed_in_the_middle():
     assert order_probe(np.ones((400, 3))).error == pytest.approx(50, abs=6)
 
 
+@pytest.mark.slow
 def test_rows_beyond_the_first_512_are_not_read():
     table = smooth(600, 12, 0)
     other = table.copy()
@@ -120,6 +124,7 @@ def test_labels_that_are_all_the_same_are_predicted():
     assert intercept > 5
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(0, 99), st.integers(FEWEST, 80), st.integers(1, 100))
 def test_turned_and_moved(seed, n, d):

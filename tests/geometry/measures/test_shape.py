@@ -83,6 +83,7 @@ def test_of_a_turn_or_a_little_more_nothing_can_be_told(climb):
     assert (shapes.best, shapes.evidence.remarkable) == ("none", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_random_curves_are_no_helices_though_one_fits_them(seed):
     rng = np.random.default_rng(seed)

@@ -33,6 +33,7 @@ def sse(points, curve):
     return float(np.square(points - curve).sum()) + 1e-18 * float(np.square(points).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", range(1, 61))
 def test_every_number_of_turns(turns):
     """Lengths, climbs and noises take their turns, so that each meets each."""
@@ -60,6 +61,7 @@ def test_a_circle_that_goes_round_as_often(turns, noise):
     assert shapes.best == ("circle" if turns > 1 else "none")
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     m=st.integers(200, 1100),

@@ -62,6 +62,7 @@ def dense_r2(rows: np.ndarray, per_cycle: int = 64) -> np.ndarray:
     return best
 
 
+@pytest.mark.slow
 @given(
     st.integers(20, 90), st.integers(0, 2**32 - 1),
     st.sampled_from(["noise", "walk", "two waves", "spikes"]),

@@ -154,6 +154,7 @@ def test_it_is_computed_and_has_neither_tokens_nor_layers():
     assert open_source("sinusoidal-fairseq:40x12").fingerprint != model.fingerprint
 
 
+@pytest.mark.slow
 def test_the_report_says_what_is_impossible_and_measures_the_rest():
     made = report(open_source("sinusoidal:128x32"))
     assert made["model"]["family"] == made["model"]["source"].partition(":")[0] == "sinusoidal"

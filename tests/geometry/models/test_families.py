@@ -120,6 +120,7 @@ def linear(module: torch.nn.Module) -> np.ndarray:
     return weight.T if type(module).__name__ == "Conv1D" else weight
 
 
+@pytest.mark.slow
 def test_reads_what_the_module_uses(case, module, tmp_path):
     module.save_pretrained(tmp_path)
     model, seen = open_source(tmp_path, table=case.table), watched(module)
@@ -172,6 +173,7 @@ SCALED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

@@ -72,6 +72,7 @@ def taken_apart(module: torch.nn.Module, case: Case, given: dict[str, torch.Tens
     return [part.reshape(9, 2, 8).swapaxes(0, 1).double().numpy() for part in flat]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [*CASES, *VARIANTS], ids=operator.attrgetter("id"))
 def test_queries_and_keys_are_the_modules(case, tmp_path):
     module = bare(case)
@@ -90,6 +91,7 @@ def test_queries_and_keys_are_the_modules(case, tmp_path):
     np.testing.assert_allclose(some.keys, found.keys[:, 3:5], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [case for case in CASES if "albert" not in case.layer], ids=operator.attrgetter("id")
 )

@@ -154,6 +154,7 @@ def test_a_file_of_something_else(folder):
             open_source(folder)
 
 
+@pytest.mark.slow
 def test_the_run_itself_opens(guide, tmp_path):
     from geometry.emergent.positions_run import measure_positions
     from geometry.emergent.settings import PositionsSettings

@@ -138,6 +138,7 @@ def factor_in(part: torch.nn.Module) -> float:
     return float(part.attention_scaling if found is None else found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_rates_are_those_of_the_module(name):
     config = config_of(name)

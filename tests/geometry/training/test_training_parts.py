@@ -144,6 +144,7 @@ except TrainingError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_while_the_tokens_are_written_is_reported(tmp_path, run_python):
     """On a real disk, in a process of its own: writing into a memory map would end it."""
     (tmp_path / "text").mkdir()

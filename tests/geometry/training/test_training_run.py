@@ -175,6 +175,7 @@ def test_positions_go_on_growing_after_an_interruption(grown, text, tmp_path, st
     assert_same_model(out, grown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 11, 23])
 def test_it_goes_on_after_an_interruption(trained, text, tmp_path, step):
     out = tmp_path / "out"
@@ -251,6 +252,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
 def test_a_run_killed_at_any_file_makes_the_same_model(trained, text, tmp_path, run_python):
     out = tmp_path / "out"

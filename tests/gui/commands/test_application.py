@@ -30,6 +30,7 @@ def test_can_be_closed_twice_and_by_its_window(application):
     assert application.session.jobs == 0
 
 
+@pytest.mark.slow
 def test_models_of_all_sizes_follow_each_other(
     start_application, wait_until_idle, write_table, write_gpt2, helix
 ):
@@ -79,6 +80,7 @@ library.fclose(file)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 def test_threads_have_no_heaps_of_their_own(run_python):
     """What they have freed would stay there in fragments."""
@@ -109,6 +111,7 @@ def outside(told: str) -> int:
     return int(re.findall(r'<total type="mmap" count="\d+" size="(\d+)"', told)[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 def test_large_blocks_are_outside_the_heap(run_python):
     """In it they would leave holes between what stays."""
@@ -117,6 +120,7 @@ def test_large_blocks_are_outside_the_heap(run_python):
     assert with_it - without >= 6_000_000
 
 
+@pytest.mark.slow
 def test_settings_layout_and_model_come_back(start_application, write_gpt2, settings, qtbot):
     folder = write_gpt2()
     first = start_application(folder)
@@ -195,6 +199,7 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, m
     assert application.session.notice is None
 
 
+@pytest.mark.slow
 def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, qapp):
     for choice in ("dark", "light"):
         application.choose_theme(choice)

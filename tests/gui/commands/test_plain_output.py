@@ -184,6 +184,7 @@ def test_errors_that_nobody_reads_are_dropped():
 OTHERS = {"print", "echo", "secho", "stdout", "stderr", "__stdout__", "__stderr__", "Console"}
 
 
+@pytest.mark.slow
 def test_one_module_prints():
     """Only streams that are handed on as they are, to `console`, are named elsewhere."""
     found = set()

@@ -88,6 +88,7 @@ def check_files(folder, found, lacks):
         assert any(text.text for text in root.iter(f"{SVG}text")), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LACKS)
 def test_families(name, tmp_path, sketched):
     (case,) = [case for case in CASES if case.id == name]
@@ -97,6 +98,7 @@ def test_families(name, tmp_path, sketched):
     check_files(tmp_path / "report", found, LACKS[name])
 
 
+@pytest.mark.slow
 def test_minilm(minilm_folder, tmp_path):
     found = write(open_source(minilm_folder), tmp_path)
     check_files(tmp_path, found, set())
@@ -116,6 +118,7 @@ def test_minilm(minilm_folder, tmp_path):
     assert len(rows) == 1 + len(found["claims"])
 
 
+@pytest.mark.slow
 def test_the_part_of_gpt2(gpt2_folder, tmp_path, sketched):
     found = write(open_source(gpt2_folder), tmp_path)
     check_files(tmp_path, found, NEED_E | {"overlaps-mlp"})
@@ -128,6 +131,7 @@ def test_the_part_of_gpt2(gpt2_folder, tmp_path, sketched):
     assert "No token" in attention
 
 
+@pytest.mark.slow
 def test_small_and_large_tables(tmp_path, sketched):
     lacking = NEED_E | NEED_WEIGHTS
     for shape, more in (
@@ -141,6 +145,7 @@ def test_small_and_large_tables(tmp_path, sketched):
         check_files(out, found, lacking | more)
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_rows_and_not_with_their_pairs(
     tmp_path, write_table, sketched, monkeypatch
 ):
@@ -163,6 +168,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_pairs(
     assert "each cell the mean of 8 × 8 pairs" in " ".join(drawn.split())
 
 
+@pytest.mark.slow
 def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
     model = open_source(write_small_gpt2(tmp_path / "model"))
     weight = type(model).weight
@@ -184,6 +190,7 @@ def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
     assert "network" in attention
 
 
+@pytest.mark.slow
 def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
     # One of every kind: the 3D view, an image, curves, a page of text.
     kinds = ("helix", "similarity", "norms", "claims")
@@ -201,6 +208,7 @@ def _without_nulls(scope):
     return lambda request: replace(scope(request), nulls=False)
 
 
+@pytest.mark.slow
 def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
     beside = {
         "similarity": "90 % of smooth random curves", "lookback": "random walks stay below",
@@ -218,6 +226,7 @@ def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
         assert words in text, (name, text)
 
 
+@pytest.mark.slow
 def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypatch, sketched):
     calls: Counter[str] = Counter()
     for name in ("svd", "eigh", "eigvalsh"):
@@ -261,6 +270,7 @@ def test_skipped_figures_in_one_sentence():
     assert text == "Not drawn: capture, layernorm (no E); shape (too short)."
 
 
+@pytest.mark.slow
 def test_figures_need_no_toolkit(run_python):
     """None but the 3D view, which VTK draws, loads one; and none loads Qt."""
     program = (
@@ -274,6 +284,7 @@ def test_figures_need_no_toolkit(run_python):
     assert run_python(program).strip() == "[] True"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_table_of_few_columns_is_drawn_and_what_it_lacks_is_columns(
     columns, tmp_path, write_table, sketched

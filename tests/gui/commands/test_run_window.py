@@ -27,6 +27,7 @@ def opened(command, qapp, nothing_left_behind):
         handler.close()
 
 
+@pytest.mark.slow
 def test_picture_of_the_window(opened, write_gpt2, tmp_path):
     """As `make run` without a display starts it."""
     out = tmp_path / "window.png"
@@ -39,12 +40,14 @@ def test_picture_of_the_window(opened, write_gpt2, tmp_path):
     assert len(colors) > 50
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_or_written(opened, write_gpt2):
     done = opened(write_gpt2(), "--picture", "no/such/folder.png")
     assert_refused(done, "folder.png cannot be written: No such file")
     assert_refused(opened("nowhere", "--picture", "window.png"))
 
 
+@pytest.mark.slow
 def test_a_model_of_the_hub(opened, loopback_hub, gpt2_commit, tmp_path):
     out, again = tmp_path / "window.png", tmp_path / "again.png"
     assert_silent(opened(GPT2, "--picture", out))

@@ -57,6 +57,7 @@ def test_a_picture_has_the_size_that_was_asked_for(render, open_table, tmp_path)
         assert read(tmp_path / "a.png").shape == (120, 160, 3)
 
 
+@pytest.mark.slow
 def test_every_view_in_every_theme(render):
     for name, theme in THEMES.items():
         pictures = [render(size=(240, 180), view=view, theme=name) for view in VIEWS]
@@ -178,6 +179,7 @@ def test_the_suffix_does_not_decide_the_format_and_what_cannot_be_written_says_w
         assert caught.value.advice
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path):
     """Headless machines have none; VTK's complaint about it is kept quiet."""
     out = tmp_path / "a.png"
@@ -193,6 +195,7 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     assert read(out).shape == (60, 80, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", ["perspective", "parallel"])
 @pytest.mark.parametrize("transparent", [False, True])
 def test_a_picture_drawn_in_tiles_is_that_drawn_at_once(

@@ -58,6 +58,7 @@ def test_gpt2_in_words(gpt2_folder):
     assert figure.axes[0].get_zlabel().startswith("PC 3 (")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [norms, spectra, helix])
 @pytest.mark.parametrize("table", TABLES)
 def test_any_table_can_be_drawn(tmp_path, draw, table):
@@ -67,6 +68,7 @@ def test_any_table_can_be_drawn(tmp_path, draw, table):
         assert (tmp_path / f"figure.{ending}").stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [norms, spectra, helix])
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_equal_figures_are_equal_files(tmp_path, draw, ending):
@@ -101,6 +103,7 @@ def test_the_helix_is_drawn_as_it_is(tmp_path):
     assert (tmp_path / "many.svg").read_text("utf-8").count("<use ") < MOST_DOTS / 2
 
 
+@pytest.mark.slow
 def test_long_curves_are_thinned_to_their_extremes_and_many_dots_are_pixels(tmp_path):
     y = np.random.default_rng(0).standard_normal(100_000)
     x = np.arange(5, 100_005)
@@ -126,6 +129,7 @@ def test_long_curves_are_thinned_to_their_extremes_and_many_dots_are_pixels(tmp_
     assert len(axes.lines[0].get_xdata()) == 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("draw", [norms, helix])
 @pytest.mark.parametrize("name", ["a$\\frac{$b", "$x^2$", "<b>&amp;", "\x1b[2J\u202e\ud800"])

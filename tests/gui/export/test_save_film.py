@@ -54,6 +54,7 @@ def shown_progress(window):
 # ---- films -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish, tmp_path):
     window, session = application.window, application.session
     out = tmp_path / "a.gif"
@@ -76,6 +77,7 @@ def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish
     assert not shown_progress(window)
 
 
+@pytest.mark.slow
 def test_the_camera_is_that_of_the_viewport_which_is_left_as_it_was(
     application, films, finish, settle, tmp_path
 ):
@@ -95,6 +97,7 @@ def test_the_camera_is_that_of_the_viewport_which_is_left_as_it_was(
     assert (taken[0][-1] != taken[1][-1]).any()
 
 
+@pytest.mark.slow
 def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, monkeypatch):
     scales = []
     make = OffScreen.__init__
@@ -132,6 +135,7 @@ def test_cancel_leaves_no_file_nor_does_a_window_that_is_closed(
     assert not (tmp_path / "b.mp4").exists()
 
 
+@pytest.mark.slow
 def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
     application, films, finish, tmp_path
 ):
@@ -150,6 +154,7 @@ def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
 # ---- from the menu -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_menu_asks_how_and_where_to_save_a_film_or_coordinates(
     application, finish, tmp_path, monkeypatch
 ):

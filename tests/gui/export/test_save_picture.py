@@ -33,6 +33,7 @@ def save(application, settle):
     return saved
 
 
+@pytest.mark.slow
 def test_save_viewport(window, save, tmp_path):
     for scale in (1, 3):
         save(tmp_path / "gpt2-1.5", scale=scale)
@@ -45,6 +46,7 @@ def test_save_viewport(window, save, tmp_path):
     assert picture.pixelColor(window.viewport.pixel_of(100)).alpha() > 200
 
 
+@pytest.mark.slow
 def test_save_whole_window(window, save, tmp_path):
     picture = save(tmp_path / "window.png", whole_window=True, scale=2)
     assert picture.size() == window.size() * 2
@@ -98,6 +100,7 @@ def test_a_picture_has_exactly_the_size_that_was_asked_for(window, save, tmp_pat
     assert picture.dotsPerMeterX() == 11811  # 300 an inch
 
 
+@pytest.mark.slow
 def test_the_window_saves_vectors(window, settle, tmp_path):
     def saved(kind, **options):
         window.pictures.save(tmp_path / "curve", PictureOptions(kind=kind, **options))
@@ -154,6 +157,7 @@ def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
     assert not QImage(str(late)).isNull()
 
 
+@pytest.mark.slow
 def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
     application, window, settle, write_table, helix, qtbot
 ):
@@ -172,6 +176,7 @@ def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
     settle()
 
 
+@pytest.mark.slow
 def test_the_window_handles_events_while_a_large_picture_is_drawn(
     application, window, settle, save, tmp_path, monkeypatch
 ):
@@ -203,6 +208,7 @@ def test_the_window_handles_events_while_a_large_picture_is_drawn(
         assert image == expected.convertToFormat(image.format())
 
 
+@pytest.mark.slow
 def test_views_of_one_size_are_drawn_by_one_scene_and_look_as_if_each_had_its_own(
     window, application, settle, monkeypatch
 ):

@@ -28,6 +28,7 @@ def export(application, qtbot, monkeypatch, wait_until_idle):
     return export_to
 
 
+@pytest.mark.slow
 def test_a_page_has_what_the_viewport_shows(application, export, tmp_path, wait_until_idle):
     application.session.positions = (3, 40)
     wait_until_idle(application)

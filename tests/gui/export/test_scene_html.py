@@ -85,6 +85,7 @@ def colourful(picture):
     return np.ptp(picture[50:-80, :700], axis=2) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_it_shows_the_curve_on_the_themes_background(theme, request):
     picture = pixels(request.getfixturevalue(theme.name))
@@ -96,6 +97,7 @@ def test_it_shows_the_curve_on_the_themes_background(theme, request):
     assert (red - blue > 100).sum() > 100
 
 
+@pytest.mark.slow
 def test_points_caption_and_axes_say_what_they_are(light):
     texts = light.evaluate(f"{GRAPH}.data[0].text")
     assert len(texts) == 198
@@ -133,6 +135,7 @@ def camera_axes(page):
     return np.array([right, np.cross(back / np.linalg.norm(back), right)])
 
 
+@pytest.mark.slow
 def test_the_axes_stay_in_their_corner_and_turn_with_the_camera(show):
     page = show(LIGHT)
     corner = page.locator("#axes").bounding_box()
@@ -152,6 +155,7 @@ def test_the_axes_stay_in_their_corner_and_turn_with_the_camera(show):
     assert page.locator("#axes").bounding_box() == corner
 
 
+@pytest.mark.slow
 def test_positions_outside_the_range_are_faint_and_parallel_is_parallel(dark, light):
     counts = [page.evaluate(f"{GRAPH}.data.length") for page in (light, dark)]
     assert counts[1] - counts[0] == 2
@@ -159,6 +163,7 @@ def test_positions_outside_the_range_are_faint_and_parallel_is_parallel(dark, li
     assert [page.evaluate(kind) for page in (light, dark)] == ["perspective", "orthographic"]
 
 
+@pytest.mark.slow
 def test_a_drag_turns_it_and_the_wheel_brings_it_nearer(light):
     before = colourful(pixels(light))
     light.mouse.move(400, 350)
@@ -172,6 +177,7 @@ def test_a_drag_turns_it_and_the_wheel_brings_it_nearer(light):
     light.wait_for_function(f"{distance} < {start - 0.01}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "mode"), [("both", "lines+markers"), ("points", "markers"), ("line", "lines")]
 )

@@ -129,6 +129,7 @@ def test_films_in_both_formats(model, tmp_path):
 # ---- from the window ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     application, finish, tmp_path, monkeypatch, qtbot, wait_until_idle
 ):
@@ -165,6 +166,7 @@ def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     assert np.abs(film[0].astype(int) - expected).mean() < 2
 
 
+@pytest.mark.slow
 def test_one_film_at_a_time_and_cancel_leaves_no_file(application, finish, tmp_path, monkeypatch):
     window, turntables = application.window, application.window.turntables
     monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
@@ -201,6 +203,7 @@ def test_the_dialog_counts_frames_and_names_everything(qtbot):
 # ---- side by side ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_all_views_turn_in_their_places(
     application, finish, write_table, helix, tmp_path, monkeypatch, qtbot, wait_until_idle
 ):

@@ -82,6 +82,7 @@ def pixels_of_vtk(state, pose, points, size=SIZE):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", ["perspective", "parallel"])
 @pytest.mark.parametrize("view", ["article", "xz"])
 def test_points_are_where_vtk_puts_them(state, view, projection):
@@ -200,6 +201,7 @@ def test_long_lines_are_cut_also_where_there_are_too_many_pieces(session):
     assert lengths.max() < 200
 
 
+@pytest.mark.slow
 def test_files_of_long_tables_are_small(open_table, tmp_path):
     angle = np.linspace(0, 60, MOST_STROKES)
     table = np.column_stack([np.cos(angle), np.sin(angle), angle / 60])
@@ -214,6 +216,7 @@ def test_files_of_long_tables_are_small(open_table, tmp_path):
     assert "Position" in text  # words stay words
 
 
+@pytest.mark.slow
 def test_files_are_of_their_kind_and_size_and_equal_each_time(model, tmp_path):
     for theme, transparent in (("light", False), ("dark", True)):
         for kind in ("svg", "pdf"):

@@ -139,6 +139,7 @@ def test_a_model_that_is_still_read_is_left_out_and_what_cannot_be_written_is_sa
     assert not [file for file in tmp_path.iterdir() if "part" in file.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lookback", "similarity"])
 def test_from_the_window_with_tokens_and_the_panel_in_front(
     application, qtbot, tmp_path, monkeypatch, wait_until_idle, name

@@ -84,6 +84,7 @@ def assert_drawn(picture, session, seen, theme):
     assert 0.5 < empty.mean() < 0.999
 
 
+@pytest.mark.slow
 def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
     application, qtbot, run_python, tmp_path, wait_until_idle
 ):
@@ -136,6 +137,7 @@ def test_a_name_is_no_formula(opened, controller, write_table):
     assert r"    'a\\$b\\$c · " in script(opened, SIGHT)
 
 
+@pytest.mark.slow
 def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, run, tmp_path):
     projection = seen(opened)
     for opened.colormap in COLORMAPS:
@@ -146,6 +148,7 @@ def test_every_map_of_colours_is_known_and_a_single_position_is_drawn(opened, ru
     assert np.ptp(read(tmp_path / "helix.png")) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -241,6 +244,7 @@ def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
     assert_drawn(read(tmp_path / "trained.png"), shown, seen(shown), "dark")
 
 
+@pytest.mark.slow
 def test_views_side_by_side_are_drawn_as_they_are(
     application, run, tmp_path, write_table, helix, settle
 ):

@@ -170,6 +170,7 @@ def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
 # ---- in the window ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_in_the_window_it_lies_over_the_curve(
     application, wait_until_idle, write_table, helix, qtbot
 ):

@@ -82,6 +82,7 @@ def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
         assert one.columnWidth(CLAIM if one is table else QUANTITY) >= 100
 
 
+@pytest.mark.slow
 def test_rows_have_room_for_both_lines_of_larger_texts(claims):
     usual = claims.table.rowHeight(0)
     claims.panel.set_theme(replace(LIGHT, text_size=17))
@@ -109,6 +110,7 @@ def in_front(window):
 # ---- the table --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
     table = claims.table
     cell = {
@@ -182,6 +184,7 @@ def test_narrow_tables_keep_the_claim(qtbot):
         assert [c for c in range(6) if table.isColumnHidden(c)] == hidden
 
 
+@pytest.mark.slow
 def test_claims_about_groups_are_told_of_models_side_by_side(
     stage_of, helix_table, beside_helix, tmp_path
 ):
@@ -324,6 +327,7 @@ def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(
 # ---- in the window ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_windows(
     windowed, qtbot
 ):
@@ -395,6 +399,7 @@ def measured_here(monkeypatch):
     return costs
 
 
+@pytest.mark.slow
 def test_measured_effects_decide_what_needs_forward_passes(
     windowed, measured_here, qtbot, wait_until_idle, application, helix_table
 ):
@@ -474,6 +479,7 @@ def half_way(application, monkeypatch, qtbot, wait_until_idle):
     wait_until_idle(app)
 
 
+@pytest.mark.slow
 def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     panel = half_way.panel
     table = panel.content.table
@@ -502,6 +508,7 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     assert table._marked().claim is CLAIMS[30]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("focus", ["viewport", "table", "prompt"])
 def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idle):
     window, panel = half_way.window, half_way.panel

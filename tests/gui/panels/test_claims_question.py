@@ -35,6 +35,7 @@ def ledger(minilm):
 # ---- the question -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
     straight = check_all(Measurements(minilm, Scope((1, 511))))
     assert [v.claim for v in ledger.verdicts] == list(EVERY)
@@ -49,6 +50,7 @@ def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
     assert by_id["pca.fraying"].holds is None
 
 
+@pytest.mark.slow
 def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_between(model):
     steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
@@ -74,6 +76,7 @@ def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_betwe
         resolve(ClaimsOf((1, 199)), QuestionContext(model, tell=tell))
 
 
+@pytest.mark.slow
 def test_what_decomposes_tells_within_its_claims_share(minilm):
     told = []
     resolve(ClaimsOf((1, 511)), QuestionContext(minilm, tell=told.append))
@@ -94,6 +97,7 @@ def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatc
         resolve(ClaimsOf((1, 511)), QuestionContext(other))
 
 
+@pytest.mark.slow
 def test_another_range_is_told_first_what_it_leaves_alone(model):
     about = QuestionContext(model)
     first = resolve(ClaimsOf((1, 199)), about)
@@ -110,6 +114,7 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
 # ---- in words ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     numbers = [[v.outcome for v in ledger.verdicts].count(one) for one in OUTCOMES]
     holds, usual, fails, out, unknown = numbers

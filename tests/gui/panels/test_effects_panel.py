@@ -296,6 +296,7 @@ def test_texts_and_sizes_are_chosen_in_a_small_window(stage, tmp_path, monkeypat
     settings.close()
 
 
+@pytest.mark.slow
 def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
     stage_of, texts, asked, tmp_path_factory
 ):

@@ -166,6 +166,7 @@ def shown(qapp, source):
         stage.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("panel", PANELS)
 def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(shown, family, panel):
     made = shown(family, panel)
@@ -197,6 +198,7 @@ def test_spectra(shown, family):
         assert one.stable_rank == pytest.approx((matrix**2).sum() / S[0] ** 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "of"),
     [(f, name) for f in FAMILIES for name in ("E", "W_Q", "W_O", "W_in") if name in has(f)],
@@ -211,6 +213,7 @@ def test_capture(shown, family, of):
     assert panel.result.d == true.in_one_space("P", of)[0].shape[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "name", "table"),
     [(f, name, table) for f in FAMILIES for name in WEIGHTS for table in "PE"
@@ -286,6 +289,7 @@ def test_layernorm(shown, family):
     assert result.constant_norm.overall[0] == pytest.approx(np.median(constant), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_shape(shown, family):
     result = shown(family, "shape").result
     rows = truth(family).P[1:]
@@ -298,6 +302,7 @@ def test_shape(shown, family):
     assert line.r2 == pytest.approx(1 - rest / (result.coordinates**2).sum(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_claims(shown, family):
     panel, true = shown(family, "claims"), truth(family)
     verdicts = {verdict.claim.id: verdict for verdict in panel.result.verdicts}

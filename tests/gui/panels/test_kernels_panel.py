@@ -457,6 +457,7 @@ def test_the_null_is_that_of_the_turned_table_through_the_same_weights(stage, pa
     assert len(numbers["by_lag_alone"]) == 2
 
 
+@pytest.mark.slow
 def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
     panel = stage_of("kernels", gpt2_folder, (1, 300), size=(1000, 300)).panel
     found = panel.spec.finding(panel.view())

@@ -41,6 +41,7 @@ def texts(table, row):
     return [table.rows.index(row, column).data() for column in range(5)]
 
 
+@pytest.mark.slow
 def test_they_are_the_last_part_of_the_panel(claims, compared):
     table = claims.panel.content.published
     assert table.isVisible()
@@ -62,6 +63,7 @@ def test_they_are_the_last_part_of_the_panel(claims, compared):
     assert table.viewport().rect().contains(last)
 
 
+@pytest.mark.slow
 def test_a_narrow_panel_keeps_the_numbers(claims):
     table = claims.panel.content.published
     claims.panel.resize(480, 320)
@@ -71,6 +73,7 @@ def test_a_narrow_panel_keeps_the_numbers(claims):
     assert not table.isColumnHidden(SOURCE)
 
 
+@pytest.mark.slow
 def test_outcomes_have_the_themes_colours(claims, compared):
     table = claims.panel.content.published
     off = Compared(compared[1].published, 90.0)
@@ -105,6 +108,7 @@ def test_the_figure_has_room_for_them(compared):
     assert min(bottoms) >= 0
 
 
+@pytest.mark.slow
 def test_the_copied_script_prints_them(claims, compared, monkeypatch):
     monkeypatch.setattr(geometry, "check_claims", lambda measured: [])
     printed = run_script(claims.panel.python()).splitlines()

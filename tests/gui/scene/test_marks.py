@@ -136,6 +136,7 @@ def test_colours_of_the_map_are_none_of_the_accent():
         assert (np.abs(table - rgb(theme.accent)).max(axis=1) > 60).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("colormap", COLORMAPS)
 def test_a_ring_stands_out_from_a_curve_of_any_colour(session, stage, theme, colormap):

@@ -17,6 +17,7 @@ LACKING = {
 """What a table alone cannot show, and words of the reason."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PANELS)
 def test_every_panel_shows_it_or_says_why_not(qtbot, name):
     stage = ResultStage(qtbot, name)

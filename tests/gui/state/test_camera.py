@@ -79,6 +79,7 @@ def test_every_view_has_all_points_in_sight(view, aspect, parallel, seed):
         np.testing.assert_allclose(turn.T @ pose.up, AXES[view][1], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [False, True])
 @given(aspect=st.sampled_from(ASPECTS), seed=SEEDS)
 def test_a_turn_once_around_keeps_all_in_sight(parallel, aspect, seed):
@@ -237,6 +238,7 @@ def coil(turns, climb, seed, n_points=700):
     return points @ axes + 3.0, axes
 
 
+@pytest.mark.slow
 @example(turns=6.5, climb=0.375, seed=0, mirrored=False)  # between two counts of turns
 @given(
     turns=st.floats(1.5, 30), climb=st.floats(0.3, 2.5), seed=SEEDS, mirrored=st.booleans(),

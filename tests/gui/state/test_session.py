@@ -85,6 +85,7 @@ def set_by_name(tree):
                 yield name
 
 
+@pytest.mark.slow
 def test_what_the_window_and_panels_set_by_name_is_wanted():
     trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "gui").rglob("*.py")]
     named = {name for tree in trees for name in set_by_name(tree)}
@@ -137,6 +138,7 @@ def written(tree):
                     yield name, node.lineno
 
 
+@pytest.mark.slow
 def test_what_is_open_and_what_was_found_are_written_by_services_alone():
     others = [
         f"{path.relative_to(ROOT)}:{line} {name or 'any field'}"

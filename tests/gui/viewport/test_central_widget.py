@@ -46,6 +46,7 @@ def test_only_the_stage_is_drawn_by_opengl(application):
     assert frame.surfaceType() == frame.SurfaceType.RasterSurface
 
 
+@pytest.mark.slow
 def test_a_closed_view_refers_to_no_surface(application, write_table, helix, settle):
     def surfaces():
         gc.collect()

@@ -85,6 +85,7 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
 # ---- what is there -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
     application, grid, beside, settle, short, long
 ):
@@ -127,6 +128,7 @@ def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
 
 
+@pytest.mark.slow
 def test_views_of_models_opened_together_are_shown_one_at_a_time(
     application, grid, settle, short, long
 ):
@@ -236,6 +238,7 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
 # ---- what is linked ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_turning_one_curve_turns_the_others(application, grid, beside, turn, settle, short, long):
     (one,) = beside(short)
 
@@ -288,6 +291,7 @@ def test_a_click_selects_in_all_views_and_escape_clears_what_only_a_longer_table
     assert one.session.selection == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_open", [True, False])
 def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, short, long, in_open):
     small, large = beside(short, long)
@@ -308,6 +312,7 @@ def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, short, 
     assert large.session.selection == (added,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_open", [True, False])
 def test_a_zoom_stays_whichever_range_is_shown_next(
     application, grid, beside, settle, short, in_open
@@ -367,6 +372,7 @@ def test_columns_are_those_that_give_the_largest_views(count, size, columns):
     assert columns_for(count, QSize(*size)) == columns
 
 
+@pytest.mark.slow
 def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, beside, short, long):
     beside(short, long)
     application.choose_theme("dark")
@@ -401,6 +407,7 @@ def test_vectors_have_all_views_under_their_names(application, grid, beside, sho
     assert text.count(">Position<") == 1  # of the common colour bar
 
 
+@pytest.mark.slow
 def test_narrow_views_say_what_matters_most_and_headers_have_the_colours_of_the_plots(
     application, grid, beside, short
 ):
@@ -444,6 +451,7 @@ def test_the_window_begins_with_models_side_by_side_and_panels_built_then_ask_ab
     qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
 
 
+@pytest.mark.slow
 def test_real_models_and_tiny_ones(
     show_model, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
 ):

@@ -45,6 +45,7 @@ def pose(viewport):
     return camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "path"), [("b", lambda *box: box), ("l", corners)])
 def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
     box, before = middle(viewport), pose(viewport)

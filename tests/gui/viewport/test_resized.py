@@ -91,6 +91,7 @@ def look(viewport):
     return viewport.interactor.size().toTuple(), pose(viewport)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", GESTURES)
 def test_a_framed_view_is_framed_in_every_size(arranged, viewport, settle, calm, change):
     press_f(viewport, settle)
@@ -109,6 +110,7 @@ def test_a_framed_view_is_framed_in_every_size(arranged, viewport, settle, calm,
     assert len(sizes) > 1 or change in (title, tab)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", GESTURES)
 def test_a_moved_view_has_the_same_pose_in_the_same_size(
     arranged, viewport, settle, calm, qtbot, change

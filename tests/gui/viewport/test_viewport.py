@@ -445,6 +445,7 @@ def test_a_longer_caption_does_not_cover_what_was_framed(viewport, settle):
     np.testing.assert_allclose(pose(viewport), there, atol=1e-6)  # it is the user's own
 
 
+@pytest.mark.slow
 def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle, monkeypatch):
     before, turn = pose(viewport), viewport.camera._moves._round
     viewport.camera.go_round()

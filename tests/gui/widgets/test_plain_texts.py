@@ -153,6 +153,7 @@ def test_every_tooltip_is_wrapped():
     assert found == []
 
 
+@pytest.mark.slow
 def test_no_widget_that_guesses_is_made_elsewhere():
     """A QLabel or QMessageBox takes what looks like HTML for it, unless it is told not to."""
     guessing = {"QLabel", "QMessageBox", "QErrorMessage", "TextItem", "LegendItem", "LabelItem"}

@@ -1,5 +1,6 @@
 """Tooltips break into lines."""
 
+import pytest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
@@ -24,6 +25,7 @@ def test_long_lines_break_and_short_ones_stay():
     assert wrapped("") == ""
 
 
+@pytest.mark.slow
 def test_every_control_of_the_window_says_something_no_wider_than_a_few_words(
     application, gpt2_folder, wait_until_idle
 ):

@@ -101,6 +101,7 @@ class Wishes(RuleBasedStateMachine):
         self.controller.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inline", [True, False])
 def test_any_order_of_wishes_ends_in_the_truth(inline, hand_jobs, open_table, helix, monkeypatch):
     monkeypatch.setattr(fitting, "INLINE_SIZE", 1 << 40 if inline else 0)

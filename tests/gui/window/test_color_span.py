@@ -1,5 +1,6 @@
 """Colours over the shown range, in the window: its switch, and all that shows or keeps it."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -15,6 +16,7 @@ def bar_of(application):
     return bar.low.text, bar.high.text
 
 
+@pytest.mark.slow
 def test_a_click_on_the_switch_a_key_the_menu_and_the_palette(application, window, settle):
     session, action = application.session, window.commands.by_name["color_range"]
     switch = window.panels["view"].color_span

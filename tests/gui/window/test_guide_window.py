@@ -210,6 +210,7 @@ def test_a_hidden_page_has_another_theme_once_it_is_shown(shown):
 # ---- in the application ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     def press():
         window.activateWindow()
@@ -229,6 +230,7 @@ def test_f1_opens_the_guide_at_the_panel_in_use(window, qtbot):
     assert DARK.text in shown.page.toHtml()
 
 
+@pytest.mark.slow
 def test_f1_shows_the_heading_at_the_top_however_often_it_is_pressed(window, qtbot):
     window.focus_on("lookback")
     for elsewhere in (None, "the-curve.md#selecting-positions", START):
@@ -246,6 +248,7 @@ def test_f1_shows_the_heading_at_the_top_however_often_it_is_pressed(window, qtb
         assert 0 <= heading.top() < 3 * heading.height()
 
 
+@pytest.mark.slow
 def test_another_width_keeps_the_place(shown, qtbot):
     shown.go("panels.md#kernels")
     for width in (700, 1200, 900):

@@ -76,6 +76,7 @@ def change(stage):
     stage.settle()
 
 
+@pytest.mark.slow
 def test_steps_set_up_the_window_back_and_forth_show_answers_and_lead_to_panels(stage):
     stage.begin()
     session, panel = stage.session, stage.panel
@@ -119,6 +120,7 @@ def check_second(stage):
     assert stage.panel.next.text() == "Finish"
 
 
+@pytest.mark.slow
 def test_set_up_again_after_changes_and_going_on_where_it_was_left(
     stage, write_table, helix, qtbot
 ):
@@ -144,6 +146,7 @@ def test_set_up_again_after_changes_and_going_on_where_it_was_left(
     assert stage.session.prompt == ""
 
 
+@pytest.mark.slow
 def test_leaving_gives_the_window_back(stage):
     window, player = stage.window, stage.window.lesson_player
 
@@ -196,6 +199,7 @@ def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_neve
     assert window.lesson_player.on
 
 
+@pytest.mark.slow
 def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_keeps(stage, qtbot):
     stage.window.docks["view"].close()
     stage.settle()
@@ -223,6 +227,7 @@ def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_k
     assert stage.session.positions == (1, 199)
 
 
+@pytest.mark.slow
 def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     own, settings, start_application, write_gpt2, qtbot
 ):
@@ -237,6 +242,7 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     assert window.docks["prompt"].isVisible()
 
 
+@pytest.mark.slow
 def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtbot, monkeypatch):
     (own / "bad.md").write_text(LESSON.format(title="Bad").replace("color_by", "colour"), "utf-8")
     stage = with_lessons(qtbot, application, monkeypatch, SHIPPED, own)
@@ -264,6 +270,7 @@ def two(own, stage):
     return stage
 
 
+@pytest.mark.slow
 def test_at_its_end_a_lesson_leads_to_the_next_one_which_begins_after_finish_too(two):
     two.begin()
     assert not two.panel.further.isVisible()
@@ -291,6 +298,7 @@ def test_at_its_end_a_lesson_leads_to_the_next_one_which_begins_after_finish_too
 LINES = 12
 
 
+@pytest.mark.slow
 def test_the_text_has_room_and_next_stays_in_place_with_bookmarks_open(stage, qtbot):
     window = stage.window
     window.resize(1280, 770)
@@ -332,6 +340,7 @@ def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_sho
     assert stage.panel.title.text() == "Second"
 
 
+@pytest.mark.slow
 def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     own, start_application, monkeypatch, qtbot
 ):
@@ -349,6 +358,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     assert stage.panel.count.text() == "1 of 3"  # this one has a history
 
 
+@pytest.mark.slow
 def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
@@ -365,6 +375,7 @@ def test_without_a_model_the_lesson_waits_for_one(
     assert stage.panel.count.text() == "1 of 2"
 
 
+@pytest.mark.slow
 def test_a_panel_that_is_dragged_off_stays_in_its_lesson(stage, qtbot):
     """It is hidden for a moment then; a layout that came back meanwhile was a crash of Qt's."""
     begin_second(stage)

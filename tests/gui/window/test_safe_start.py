@@ -33,6 +33,7 @@ def before(start_application, settings, model):
     return Settings(settings._file)
 
 
+@pytest.mark.slow
 def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
     start_application, before, model, settings
 ):
@@ -57,6 +58,7 @@ def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
     assert application.session.positions == (30, 90)
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_opened_all_the_same(start_application, before, model, settings):
     application = start_application(model, settings=before, safely=True)
     assert application.session.model is not None
@@ -102,6 +104,7 @@ def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_p
         assert (settings.folder / name).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
 def test_unsaved_work_with_any_damage_inside_stops_no_start(start_application, settings, name):
     settings.unsaved.mkdir()
@@ -136,6 +139,7 @@ print(run_window.run_window("sample", offline=True), flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next_time(
     tmp_path, monkeypatch
 ):
@@ -194,6 +198,7 @@ def lessons(settings):
     os.symlink(b"x", os.fsencode(settings.lessons) + b"/\xff.md")
 
 
+@pytest.mark.slow
 def test_damaged_lessons_stop_no_start_and_no_lesson(
     start_application, settings, model, lessons, wait_until_idle
 ):
@@ -204,6 +209,7 @@ def test_damaged_lessons_stop_no_start_and_no_lesson(
     assert application.session.lesson is not None
 
 
+@pytest.mark.slow
 def test_many_damaged_lessons_are_one_sentence_and_a_list(start_application, settings, model):
     settings.lessons.mkdir(parents=True)
     for n in range(30):

@@ -1,6 +1,7 @@
 """The window that tests share: each of them finds it as after a start."""
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 
@@ -14,6 +15,7 @@ def picture(window):
     return pixels[: window.status_bar.y()]
 
 
+@pytest.mark.slow
 def test_whatever_a_test_did_is_undone(
     shared_window, application, wait_until_idle, write_table, helix
 ):

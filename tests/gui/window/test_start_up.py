@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from gui.commands.qt_start import surface_format
@@ -23,6 +24,7 @@ SLOW = {
 """What a start that has come to rest has not imported, with what is made after the first frame."""
 
 
+@pytest.mark.slow
 def test_nothing_slow_is_imported_before_the_first_curve(gpt2_folder, tmp_path, monkeypatch):
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
@@ -78,6 +80,7 @@ print(run_window.run_window(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 def test_the_window_is_there_before_vtk_is_imported_and_stays_as_it_is(
     gpt2_folder, tmp_path, monkeypatch
 ):
@@ -100,6 +103,7 @@ def test_the_window_has_the_surface_that_pyvistaqt_asks_for():
     assert surface_format() == _default_format()
 
 
+@pytest.mark.slow
 def test_pyvista_comes_without_pyplot_and_still_draws_charts(run_python):
     """What is left out at the start is there when it is asked for."""
     printed = run_python(
@@ -116,6 +120,7 @@ def test_pyvista_comes_without_pyplot_and_still_draws_charts(run_python):
     assert printed.splitlines() == ["set()", "True True", "True"]
 
 
+@pytest.mark.slow
 def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_python):
     """Two that begin with it at the same time fail."""
     printed = run_python(
@@ -144,6 +149,7 @@ def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_py
     assert printed.splitlines() == ["True", "True"]
 
 
+@pytest.mark.slow
 def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     loopback_hub, tmp_path, run_python
 ):
@@ -176,6 +182,7 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     assert loopback_hub.requests == []
 
 
+@pytest.mark.slow
 def test_a_changed_byte_of_qt_s_in_the_settings_of_0_1_does_not_end_the_process(
     tmp_path, run_python
 ):

@@ -76,6 +76,7 @@ def test_it_is_in_the_view_only_while_the_panel_is_in_front_and_its_box_checked(
     assert len(guide(stage).points) == 178
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["3", "6", "all"])
 def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, space):
     QTest.mouseClick(panel.controls.widgets["space"].buttons[space], LEFT)
@@ -146,6 +147,7 @@ def test_what_cannot_move_does_not_play_and_whether_it_plays_is_not_saved(panel)
     assert usable(panel.spec, {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
 
 
+@pytest.mark.slow
 def test_playing_moves_points_in_the_scene(application, qtbot, wait_until_idle):
     application.window.focus_on("lookback")
     wait_until_idle(application)

@@ -55,6 +55,7 @@ def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
         assert figure_of(minilm).bar.geometry().right() <= figure_of(minilm).width()
 
 
+@pytest.mark.slow
 def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gpt2):
     show(gpt2, "attention")
     assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4

@@ -116,6 +116,7 @@ def test_the_side_is_explicit(gpt2):
     assert "two different spaces" not in caption(gpt2), "both are values"
 
 
+@pytest.mark.slow
 def test_any_two_matrices_also_of_different_layers(minilm):
     choose(minilm.form.rows.name, "W_in")
     choose(minilm.form.columns.name, "W_O")

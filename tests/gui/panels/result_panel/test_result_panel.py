@@ -361,6 +361,7 @@ def test_right_click_and_button_show_the_menu_which_copies_the_figure_in_any_the
     assert opened.panel.strip.message._color.name() == DARK.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
 )

@@ -206,6 +206,7 @@ def test_pictures_are_larger_where_there_is_room_and_a_theme_reaches_every_row(a
 # ---- in the window -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_control_d_keeps_the_view_with_a_picture_in_a_panel_that_can_be_closed(
     application, bookmark
 ):
@@ -236,6 +237,7 @@ def test_control_d_keeps_the_view_with_a_picture_in_a_panel_that_can_be_closed(
     assert panel_of(application).isVisible()
 
 
+@pytest.mark.slow
 def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
     window, session, panel = two.window, two.session, panel_of(two)
     before = pixels(two)
@@ -260,6 +262,7 @@ def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
     assert np.abs(pixels(two) - before).max() <= 3
 
 
+@pytest.mark.slow
 def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_too(
     two, wait_until_idle, write_table
 ):
@@ -289,6 +292,7 @@ def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_to
     assert session.notice is None
 
 
+@pytest.mark.slow
 def test_name_and_note_are_written_in_place_and_kept(
     start_application, write_gpt2, bookmark, key, settings, qtbot
 ):
@@ -321,6 +325,7 @@ def test_name_and_note_are_written_in_place_and_kept(
     assert names(panel_of(again)) == ["View 1", "From above"]
 
 
+@pytest.mark.slow
 def test_saved_work_carries_them_to_another_machine(
     bookmark, key, tmp_path, monkeypatch, start_application, write_gpt2, wait_until_idle
 ):
@@ -349,6 +354,7 @@ def test_saved_work_carries_them_to_another_machine(
     assert settings.bookmarks.exists()
 
 
+@pytest.mark.slow
 def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkeypatch):
     monkeypatch.setattr("gui.services.opening.first_source", lambda _: (None, None))
     application = start_application()
@@ -362,6 +368,7 @@ def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkey
     assert application.session.bookmarks == ()
 
 
+@pytest.mark.slow
 def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
     session, comparing = two.session, two.controller.comparing
     other = comparing.add(str(write_table(helix(120, 16, 3), "other")))

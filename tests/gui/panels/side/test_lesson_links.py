@@ -116,6 +116,7 @@ def test_a_clicked_link_goes_through_the_check(qtbot, opened):
     panel.release()
 
 
+@pytest.mark.slow
 def test_one_module_opens():
     found = set()
     for path in (ROOT / "gui").rglob("*.py"):

@@ -249,6 +249,7 @@ def in_front(show_model, wait_until_idle):
     return shown
 
 
+@pytest.mark.slow
 def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(
     hub, in_front, qtbot, wait_until_idle
 ):
@@ -275,6 +276,7 @@ def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(
     assert hub.requests == []  # scrubbing asks nobody
 
 
+@pytest.mark.slow
 def test_fewer_checkpoints_of_a_folder_take_the_place_of_all(
     in_front, tmp_path, qtbot, wait_until_idle
 ):

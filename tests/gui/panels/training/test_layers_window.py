@@ -35,6 +35,7 @@ def inside(show_model, folder, wait_until_idle):
     return application
 
 
+@pytest.mark.slow
 def test_the_slider_goes_through_the_layers(inside, wait_until_idle):
     window, session = inside.window, inside.session
     assert session.model.name == "sample · layer 0"
@@ -57,6 +58,7 @@ def test_the_slider_goes_through_the_layers(inside, wait_until_idle):
     np.testing.assert_array_equal(window.viewport.scene.displayed, before)
 
 
+@pytest.mark.slow
 def test_the_plots_show_the_floor_and_the_halves(inside):
     panel = inside.window.panels["training"]
     view = panel.content._view
@@ -79,6 +81,7 @@ def test_the_plots_show_the_floor_and_the_halves(inside):
     assert "last_norm" not in numbers
 
 
+@pytest.mark.slow
 def test_the_script_prints_what_the_panel_shows(inside, run_python):
     panel = inside.window.panels["training"]
     view = panel.content._view
@@ -234,6 +237,7 @@ def test_a_damaged_description_is_a_sentence(tmp_path, wrong):
         read_description(tmp_path, 3)
 
 
+@pytest.mark.slow
 def test_a_whole_description_is_read(tmp_path):
     (tmp_path / "positions.json").write_text(json.dumps(WHOLE))
     found = read_description(tmp_path, 3)

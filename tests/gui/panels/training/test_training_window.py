@@ -29,6 +29,7 @@ def points(application: Application) -> np.ndarray:
     return application.window.viewport.scene.displayed.copy()
 
 
+@pytest.mark.slow
 def test_scrubbing_moves_points_and_pictures_and_now_and_escape_bring_them_back(
     trained, wait_until_idle
 ):
@@ -69,6 +70,7 @@ def test_scrubbing_moves_points_and_pictures_and_now_and_escape_bring_them_back(
     assert count(marked, accent) > count(now, accent) > count(plain, accent)
 
 
+@pytest.mark.slow
 def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle):
     window, session = trained.window, trained.session
     for leave in (lambda: window.focus_on("norms"), window.docks["training"].close):

@@ -289,6 +289,7 @@ def said_by(step, model, about):
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS[0])
 def test_every_step_has_its_numbers(name, gpt2_folder, minilm_folder, write_table, helix):
     source = {"sample": "sample", "gpt2": gpt2_folder, "minilm": minilm_folder}.get(name)
@@ -312,6 +313,7 @@ BY_NAME = {
 """Conditions by which the second lesson tells what it saw in three models, besides those of all."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
     name, gpt2_folder, minilm_folder
@@ -334,6 +336,7 @@ def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
         assert "✓ holds" in worth(found.verdict(squares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lesson", [0, 1, 2], ids=["the helix", "norms and subspaces", "positions inside"]
 )
@@ -406,6 +409,7 @@ def check_text(stage, step):
     assert stage.panel.fetch.isHidden()
 
 
+@pytest.mark.slow
 def test_options_that_are_numbers_of_the_model_reach_the_panels(gpt2_folder, show_model, qtbot):
     stage = LessonStage(qtbot, show_model(gpt2_folder))
     stage.begin()

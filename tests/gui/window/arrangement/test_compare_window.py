@@ -37,6 +37,7 @@ def column(app, title):
 MODELS, RANGES = ["tiny-gpt2", "bare", "synthetic helix, 3 turns"], ["1–199", "1–89", "1–127"]
 
 
+@pytest.mark.slow
 def test_models_beside_the_open_one_have_their_lines_and_more_come_by_the_button(
     application, table, settle, write_table, helix
 ):
@@ -74,6 +75,7 @@ def test_models_beside_the_open_one_have_their_lines_and_more_come_by_the_button
     assert {question.rows[0].positions for question in asked} == {(1, 180)}
 
 
+@pytest.mark.slow
 def test_overlaying_a_curve_begins_with_the_list_of_them(application, table, qtbot):
     box = application.window.panels["compare"].content.aligned.what
     application.window.commands.by_name["lay_over"].trigger()
@@ -82,6 +84,7 @@ def test_overlaying_a_curve_begins_with_the_list_of_them(application, table, qtb
     box.hidePopup()
 
 
+@pytest.mark.slow
 def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
     application, table, qtbot, settle
 ):
@@ -145,6 +148,7 @@ def pick(menu, title):
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
 
+@pytest.mark.slow
 def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compared, settle):
     session, comparing = compared.session, compared.controller.comparing
     sessions = [c.session for c in session.compared]

@@ -79,6 +79,7 @@ def assert_looks_the_same(after, before):
             assert other == pytest.approx(rectangle, abs=NEAR), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrange", [first, moved, split, floating, closed])
 def test_a_window_starts_as_it_was_closed(
     arrange, start_application, settings, write_gpt2, wait_until_idle
@@ -103,6 +104,7 @@ def test_a_window_starts_as_it_was_closed(
     assert {name for name, one in before.items() if one[3]} <= set(window.built_panels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrange", [moved, split, floating])
 def test_saved_work_arranges_an_open_window(
     arrange, application, tmp_path, settle, wait_until_idle
@@ -141,6 +143,7 @@ def test_a_layout_that_knows_no_dock_of_the_window_arranges_it_as_at_first(appli
     window.arrange()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rectangle", [(30_000, 20, 900, 700), (-32_000, -32_000, 32_767, 32_767), (40, 5_000, 1, 1)]
 )

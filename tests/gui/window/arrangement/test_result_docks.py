@@ -87,6 +87,7 @@ def test_the_header_has_the_panels_of_the_group_and_the_tab_brings_the_last_one(
     assert tabs.value() == "overlaps"
 
 
+@pytest.mark.slow
 def test_each_panel_knows_its_dock_and_options_of_unknown_ones_are_ignored(window, bar):
     for dock in (dock for dock in DOCKS if dock.name in LAZY):
         window.docks[dock.name].raise_()
@@ -210,6 +211,7 @@ def test_the_buttons_stand_at_the_end_of_the_tabs_and_not_on_them(window, bar, s
     assert bar.tabs.tabRect(bar.tabs.count() - 1).right() <= bar.tabs.width()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORKSPACES)
 def test_no_workspace_hides_tabs_behind_arrows(window, settle, qtbot, name):
     window.resize(1280, 800)
@@ -255,6 +257,7 @@ def test_the_panels_go_away_together_and_come_back_as_they_were(window, bar, set
     qtbot.waitUntil(lambda: not window.docks["norms"].isHidden())
 
 
+@pytest.mark.slow
 def test_a_panel_fills_the_window_and_gives_it_back(window, bar, settle, qtbot):
 
     def fills(dock):
@@ -325,6 +328,7 @@ def test_the_panels_open_as_high_as_they_were_left_until_the_layout_is_reset(win
     assert abs(toggled() - first) <= 2
 
 
+@pytest.mark.slow
 def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, qtbot):
     for name in LAZY:
         window.focus_on(name)
@@ -335,6 +339,7 @@ def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, q
         assert window.width() == width
 
 
+@pytest.mark.slow
 def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
     start_application, write_table, wait_until_idle
 ):
@@ -356,6 +361,7 @@ def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
     assert not second.window.isFullScreen()
 
 
+@pytest.mark.slow
 def test_a_panel_can_lead_to_another_which_has_the_theme_of_now(application, window, bar, settle):
     click_panel(window, bar, "spectra")
     settle()

@@ -53,6 +53,7 @@ def names(application):
     return [cell.name.text() for cell in application.window.grid.shown_cells]
 
 
+@pytest.mark.slow
 def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_them_stays(
     start, sources, write_gpt2, wait_until_idle
 ):
@@ -78,6 +79,7 @@ def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_t
     assert names(application) == ["gpt2-1", "gpt2-0", "gpt2-2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["one of them", "another"])
 def test_they_take_the_place_of_a_comparison_which_comes_back_by_one_undo(
     start, sources, write_gpt2, write_table, helix, wait_until_idle, opened
@@ -113,6 +115,7 @@ def places(window):
     return [cell.viewport.camera.place.pose.position for cell in window.grid.shown_cells]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_in_the_grid_says_so_and_is_tried_again_or_closed(
     start, sources, write_table, tmp_path, helix, wait_until_idle
 ):
@@ -163,6 +166,7 @@ def test_the_menu_of_a_view_belongs_to_the_window_and_goes_with_the_view(
     qtbot.waitUntil(lambda: not shiboken6.isValid(menu))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cancelled", "another one"])
 def test_an_empty_window_shows_them_all_unless_the_first_is_given_up(
     empty, sources, write_gpt2, wait_until_idle, monkeypatch, how

@@ -32,6 +32,7 @@ def workspaces(window, settle):
     window.workspaces.choose("explore")
 
 
+@pytest.mark.slow
 def test_explore_gives_the_curve_half_of_the_window(window, workspaces, settle, qtbot):
     window.resize(1440, 900)
     view = window.viewport
@@ -40,6 +41,7 @@ def test_explore_gives_the_curve_half_of_the_window(window, workspaces, settle, 
     assert fronts(window) == SIDE
 
 
+@pytest.mark.slow
 def test_each_workspace_has_a_key_and_a_place_for_its_panels(window, workspaces, settle, qtbot):
     window.resize(1280, 800)
     press(window, 2)
@@ -60,6 +62,7 @@ def test_each_workspace_has_a_key_and_a_place_for_its_panels(window, workspaces,
         assert window.commands.by_name[f"workspace_{name}"].isChecked() is (name == "explore")
 
 
+@pytest.mark.slow
 def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, settle):
     press(window, 2)
     window.bring("shape")
@@ -74,6 +77,7 @@ def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, set
     assert fronts(window) == {"norms"}
 
 
+@pytest.mark.slow
 def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspaces, settle):
     press(window, 2)
     press(window, 4)
@@ -94,6 +98,7 @@ def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspace
     assert fronts(window) == SIDE
 
 
+@pytest.mark.slow
 def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, settle, qtbot):
     window.resize(1440, 900)
     settle()
@@ -120,6 +125,7 @@ def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, settle, qtbo
     assert lesson.width() == pytest.approx(first, abs=4)
 
 
+@pytest.mark.slow
 def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces, settle):
     window.lesson_player.open()
     settle()
@@ -132,6 +138,7 @@ def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces
     assert fronts(window) == SIDE
 
 
+@pytest.mark.slow
 def test_workspaces_of_one_s_own_are_saved_chosen_and_deleted(
     window, workspaces, settle, monkeypatch
 ):
@@ -178,6 +185,7 @@ class Said:
         return 0
 
 
+@pytest.mark.slow
 def test_workspaces_are_remembered(start_application, write_table, wait_until_idle, settings):
     first = start_application(write_table(name="kept"))
     window = first.window
@@ -211,6 +219,7 @@ def test_damaged_workspaces_are_left_out(settings, stored):
     assert settings.workspaces[1] == {}
 
 
+@pytest.mark.slow
 def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, settle, tmp_path):
     window.bring("norms")
     settle()
@@ -258,6 +267,7 @@ def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
     assert workspaces.maximized.layout is None
 
 
+@pytest.mark.slow
 def test_a_maximised_part_of_a_lesson_is_put_back_before_the_lesson_ends(
     window, workspaces, settle
 ):
@@ -320,6 +330,7 @@ def test_a_maximised_panel_that_is_floated_leaves_the_others_in_the_window(
     assert workspaces.maximized.layout is None
 
 
+@pytest.mark.slow
 def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
     window, workspaces, settle, qtbot
 ):
@@ -341,6 +352,7 @@ def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
     assert window.docks["norms"].height() == pytest.approx(height, abs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["models", "norms", None])
 @pytest.mark.parametrize("were_open", [True, False])
 def test_the_key_of_the_panels_below_shows_them_beside_the_view_whatever_is_maximised(
@@ -362,6 +374,7 @@ def test_the_key_of_the_panels_below_shows_them_beside_the_view_whatever_is_maxi
     assert window.results.tabs.is_open is (name != "norms")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["norms", "positions"])
 def test_a_panel_wanted_while_another_is_maximised_brings_all_back(
     window, workspaces, settle, name
@@ -391,6 +404,7 @@ def test_the_key_of_the_side_panels_ends_what_is_maximised(window, workspaces, s
     assert fronts(window) == SIDE | {"norms"}
 
 
+@pytest.mark.slow
 def test_panels_below_have_the_same_height_however_often_they_are_put_away(
     window, workspaces, settle
 ):
@@ -407,6 +421,7 @@ def test_panels_below_have_the_same_height_however_often_they_are_put_away(
         assert window.docks["shape"].height() == pytest.approx(first, abs=1)
 
 
+@pytest.mark.slow
 def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximised_view(
     window, workspaces, settle, qtbot
 ):
@@ -452,6 +467,7 @@ def test_the_toolbar_runs_commands_and_can_be_hidden(window, settle, qtbot):
     assert QApplication.focusWidget() is None or not bar.isAncestorOf(QApplication.focusWidget())
 
 
+@pytest.mark.slow
 def test_buttons_leave_where_there_is_no_room_and_workspaces_stay(application, window, settle):
     bar = window.toolbar
 

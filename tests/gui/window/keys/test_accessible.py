@@ -48,6 +48,7 @@ def window(application, settle):
     return application.window
 
 
+@pytest.mark.slow
 def test_every_control_of_every_panel_has_a_name_and_a_role(window, settle):
     found = {}
     for dock in DOCKS:
@@ -58,6 +59,7 @@ def test_every_control_of_every_panel_has_a_name_and_a_role(window, settle):
     assert {name: some for name, some in found.items() if some} == {}
 
 
+@pytest.mark.slow
 def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
     found = {}
 
@@ -91,6 +93,7 @@ def test_every_control_of_every_dialog_has_a_name_and_a_role(window, settle):
     assert {name: some for name, some in found.items() if some} == {}
 
 
+@pytest.mark.slow
 def test_what_the_mouse_alone_reaches_has_a_name_too(window, settle):
     """Buttons of the toolbar, of titles and tab bars; all menus; the status bar."""
     unnamed = []

@@ -105,6 +105,7 @@ def every_panel(window):
         yield dock.name, window.docks[dock.name]
 
 
+@pytest.mark.slow
 def test_every_panel_can_be_used_by_keys_alone_and_its_controls_say_what_they_are(window):
     missed, hidden, unseen, unsaid = [], [], [], []
     for name, dock in every_panel(window):
@@ -130,6 +131,7 @@ def says_what_it_is(widget):
     return not number or isinstance(widget, QScrollBar) or UNIT.search(widget.toolTip()) is not None
 
 
+@pytest.mark.slow
 def test_keys_go_from_panel_to_panel_and_back_to_the_view(window):
     view = window.viewport.interactor
     view.setFocus()
@@ -198,6 +200,7 @@ def test_enter_follows_a_link_of_a_lesson(window):
     assert followed
 
 
+@pytest.mark.slow
 def test_letters_are_commands_also_while_a_closed_list_has_the_focus(window):
     camera = window.viewport.camera
     camera.frame()

@@ -208,6 +208,7 @@ def test_a_project_is_not_added_but_opened(window):
     palette.deleteLater()
 
 
+@pytest.mark.slow
 def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
     application, wait_until_idle, write_table, helix, qtbot
 ):

@@ -151,6 +151,7 @@ def test_plain_keys_work_from_the_viewport(application, window, fired):
     assert (session.projection, session.outside) == ("parallel", "faint")
 
 
+@pytest.mark.slow
 def test_escape_stops_closes_and_clears_one_after_the_other(application, window, qtbot):
     view, session = window.viewport.interactor, application.session
     application.controller.select((50,))

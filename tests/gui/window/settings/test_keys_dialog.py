@@ -185,6 +185,7 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     assert application.session.selection == (6,)
 
 
+@pytest.mark.slow
 def test_damaged_keys_are_said_at_start(start_application, settings):
     settings._set("keys", {"frame": "Ctrl+Alt+J", "undo": "Hyper+Q"})
     settings.sync()

@@ -235,6 +235,7 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
     assert LEAST_CACHE <= settings.cache_limit <= MOST_CACHE
 
 
+@pytest.mark.slow
 def test_no_changed_byte_stops_the_start(path):
     """Of a file with everything in it, each byte is changed once."""
     saved(path, Session(recent=("a", "b"), prompt="hi"))

@@ -27,6 +27,7 @@ def ticks(window):
     return {a.style["tickFont"].pixelSize() for a in axes if isinstance(a, PlotAxis)}
 
 
+@pytest.mark.slow
 def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings):
     window = application.window
     window.bring("norms")
@@ -47,6 +48,7 @@ def test_it_applies_at_once_to_window_and_plots_and_stays(application, settings)
     assert heights[max(TEXT_SIZES)] > heights[TEXT] >= heights[min(TEXT_SIZES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", TEXT_SIZES)
 def test_a_small_window_holds_it_and_no_choice_is_cut_off(application, wait_until_idle, size):
     window = application.window
@@ -65,6 +67,7 @@ def test_a_small_window_holds_it_and_no_choice_is_cut_off(application, wait_unti
     assert window.viewport.width() >= 480
 
 
+@pytest.mark.slow
 def test_captions_in_the_view_grow_with_it(application):
     scene = application.window.viewport.scene
     below, lines = {}, {}

@@ -43,6 +43,7 @@ def any_fault(dice):
     return fault, fault in passing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_order_of_openings_faults_and_cancels_leaves_everything_sound(
     session, jobs, nine, qtbot, seed

@@ -95,6 +95,7 @@ def open_by_link(stage, qtbot, words, name):
     assert stage.session.notice is None
 
 
+@pytest.mark.slow
 def test_the_lesson_goes_on_with_what_was_measured(stage, requests, qtbot):
     assert "Press Measure in the panel: texts run" in text(stage)
     measure(stage, qtbot, "Without positions it grows by 1.600")
@@ -120,6 +121,7 @@ def test_the_lesson_goes_on_with_what_was_measured(stage, requests, qtbot):
     assert len(requests) == 2
 
 
+@pytest.mark.slow
 def test_links_open_layers_and_the_table_again(stage, requests, qtbot):
     measure(stage, qtbot, "Without positions it grows by 1.600")
     step(stage, "Inside the network")

@@ -56,6 +56,7 @@ def press(button):
     QTest.mouseClick(button, LEFT)
 
 
+@pytest.mark.slow
 def test_it_measures_in_a_process_and_opens_what_it_found(window, settle, texts, tmp_path, qtbot):
     window.commands.by_name["measure_inside"].trigger()
     dialog, out = window.inside.dialog, tmp_path / "inside"

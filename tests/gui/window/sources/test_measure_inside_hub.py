@@ -56,6 +56,7 @@ def look_up(dialog, qtbot):
     qtbot.waitUntil(lambda: not dialog.running, timeout=WAIT_MS)
 
 
+@pytest.mark.slow
 def test_the_size_first_then_the_download_then_the_measurement(
     window, dialog, hub, qtbot, tmp_path, hub_home
 ):

@@ -83,6 +83,7 @@ def type_id(window, text):
 # ---- fetching --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub, qtbot, table):
     session, bar, empty = application.session, window.status_bar, window.empty_state
     hub.fault(Fault.status(429, {"Retry-After": "50"}), path=WEIGHTS)
@@ -195,6 +196,7 @@ def cancel(window, way):
         QTest.keyClick(search, Qt.Key.Key_Escape)
 
 
+@pytest.mark.slow
 def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
     application, window, open_until, settle, table
 ):
@@ -240,6 +242,7 @@ def test_cancelling_leaves_what_is_open_on_the_screen_and_a_tokenizer_can_be_can
     assert len(session.tokens.texts) == 2
 
 
+@pytest.mark.slow
 def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table, new_pool_threads):
     for stage in STAGES.values():
         application = start()
@@ -260,6 +263,7 @@ def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table
 # ---- faults ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
     application, window, hub, settle, table
 ):
@@ -365,6 +369,7 @@ def test_the_offline_switch(application, window, hub, settle):
     assert session.model.name == "gpt2"
 
 
+@pytest.mark.slow
 def test_the_switch_is_remembered_and_the_command_line_is_not(start):
     first = start(offline=True)
     assert first.session.offline
@@ -379,6 +384,7 @@ def test_the_switch_is_remembered_and_the_command_line_is_not(start):
     assert third.window.commands.by_name["work_offline"].isChecked()
 
 
+@pytest.mark.slow
 def test_a_start_asks_nobody_and_reopens_what_was_fetched_or_says_why_not(
     start, hub, settings, table
 ):

@@ -36,6 +36,7 @@ def come_back(qtbot, settle):
     return leave_and_return
 
 
+@pytest.mark.slow
 def test_coming_back_to_the_window_says_so_and_the_button_opens_it_again(
     show_model, folder, helix, come_back, settle
 ):

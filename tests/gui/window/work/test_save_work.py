@@ -64,6 +64,7 @@ def three(start_application, write_gpt2, write_table, helix, wait_until_idle):
     return opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linked", [True, False])
 def test_a_fresh_window_shows_the_same_pixels(
     start_application, three, tmp_path, wait_until_idle, qtbot, monkeypatch, linked, fresh_settings
@@ -97,6 +98,7 @@ def test_a_fresh_window_shows_the_same_pixels(
     assert fresh.session.notice is None
 
 
+@pytest.mark.slow
 def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_other_work(
     application, settle, qtbot, tmp_path, monkeypatch, write_table
 ):
@@ -141,6 +143,7 @@ def slow(monkeypatch):
     gate.set()
 
 
+@pytest.mark.slow
 def test_saving_while_models_are_still_being_read_forgets_none(
     start_application, three, tmp_path, wait_until_idle, slow, qtbot, fresh_settings
 ):
@@ -198,6 +201,7 @@ def test_a_model_that_is_still_being_read_is_saved_and_kept_as_it_was_asked_for(
     assert read_work(tmp_path / "alone.helix").others == ()
 
 
+@pytest.mark.slow
 def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tmp_path, settle):
     grid, comparing = application.window.grid, application.controller.comparing
     other = comparing.add(str(write_table(name="other")))
@@ -240,6 +244,7 @@ def show(application, name, wait_until_idle, **options):
     return application.window.panels[name]
 
 
+@pytest.mark.slow
 def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
     show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle, reopen
 ):
@@ -271,6 +276,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
         assert np.abs(shown[-1] - shown[-2]).max() > 30
 
 
+@pytest.mark.slow
 def test_a_panel_shows_what_it_did_when_it_is_first_seen(
     show_model, tmp_path, wait_until_idle, reopen
 ):
@@ -303,6 +309,7 @@ def test_a_panel_shows_what_it_did_when_it_is_first_seen(
     assert panel.result is not None
 
 
+@pytest.mark.slow
 def test_panels_that_are_there_show_it_at_once_and_another_model_has_none_of_it(
     show_model, tmp_path, wait_until_idle, reopen, write_table
 ):
@@ -322,6 +329,7 @@ def test_panels_that_are_there_show_it_at_once_and_another_model_has_none_of_it(
     assert fresh.window.panels["similarity"].options()["rows"] == "raw"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("snapshot", [None, 3], ids=["laid", "shown"])
 def test_a_step_of_the_training_is_there_again(
     show_model, tmp_path, wait_until_idle, reopen, snapshot
@@ -343,6 +351,7 @@ def test_a_step_of_the_training_is_there_again(
     check_same(pixels(fresh), before)
 
 
+@pytest.mark.slow
 def test_a_bookmark_has_what_is_laid_over(
     show_model, write_gpt2, write_table, helix, tmp_path, wait_until_idle
 ):

@@ -110,6 +110,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_after_a_crash_the_next_start_shows_what_was_shown(
     start_application, write_gpt2, settings, tmp_path, wait_until_idle, qtbot, monkeypatch
 ):
@@ -192,6 +193,7 @@ def test_a_folder_where_nothing_can_be_taken_stops_no_start_and_what_is_there_wa
     assert left_over(folder).work.positions == (1, 199)
 
 
+@pytest.mark.slow
 def test_of_several_windows_each_start_shows_one(restart, crashed, qtbot):
     folder = crashed("older", age=60, positions=(3, 60)).parent
     crashed("newer", positions=(2, 70))
@@ -210,6 +212,7 @@ def test_of_several_windows_each_start_shows_one(restart, crashed, qtbot):
     assert everything(folder) == []
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_opened_now_is_tried_again_but_gives_way_to_another(
     restart, crashed, tmp_path, write_table, wait_until_idle
 ):

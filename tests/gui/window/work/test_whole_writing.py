@@ -54,6 +54,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_leaves_what_was_there_and_else_it_is_written_over(model, tmp_path, name):
     out = tmp_path / "out" / name

@@ -95,6 +95,7 @@ TITLE, CHANGED = "talk.helix – tiny-gpt2 – Helixscope", "talk.helix* – tin
 # ---- the mark --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_title_has_the_file_and_marks_what_would_be_saved_otherwise(
     opened, qtbot, wait_until_idle, tmp_path, other
 ):
@@ -145,6 +146,7 @@ def test_the_title_has_the_file_and_marks_what_would_be_saved_otherwise(
     assert read_work(tmp_path / "talk.helix").others[0].positions == (10, 20)
 
 
+@pytest.mark.slow
 def test_a_look_around_is_no_change(opened, qtbot, wait_until_idle):
     window, changes = opened.window, opened.window.work.changes
     for dock in (dock for dock in DOCKS if dock.name != LESSON):
@@ -163,6 +165,7 @@ def test_a_look_around_is_no_change(opened, qtbot, wait_until_idle):
     qtbot.waitUntil(window.isWindowModified)
 
 
+@pytest.mark.slow
 def test_a_drag_compares_nothing_and_many_changes_are_compared_once(opened, qtbot, monkeypatch):
     changes, compared = opened.window.work.changes, []
     content = changes._content
@@ -214,6 +217,7 @@ def test_a_model_that_comes_after_its_work_was_saved_is_no_change(
 # ---- the question ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 def test_closing_changed_work_asks(opened, talk, qtbot, asked, answer):
     opened.session.selection = (5,)
@@ -241,6 +245,7 @@ def test_what_cannot_be_saved_keeps_the_window_open(opened, qtbot, asked, monkey
     qtbot.waitUntil(opened.window.isWindowModified)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 @pytest.mark.parametrize("what", ["model", "work"])
 def test_opening_something_else_over_changed_work_asks(
@@ -276,6 +281,7 @@ def test_an_id_of_the_hub_is_named_whole(opened, asked):
     assert questions == ["Save the changes to talk.helix before opening openai-comunity/gpt2?"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wait_until_idle):
     from geometry.models.catalogue import CatalogueEntry
@@ -313,6 +319,7 @@ def test_a_comparison_without_a_file_is_asked_about_but_not_a_look_at_a_model(
     assert len(read_work(tmp_path / "mine.helix").others) == 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_changed(
     opened, start_application, talk
 ):
@@ -355,6 +362,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_file_and_what_was_changed_are_there(
     start_application, talk, other, tmp_path, wait_until_idle, qtbot
 ):

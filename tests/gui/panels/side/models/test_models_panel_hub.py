@@ -368,6 +368,7 @@ def test_headings_and_sentences_have_no_menu(panel):
 # ---- in the window -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_window_searches_opens_and_asks_for_a_newer_version(
     application, loopback_hub, tmp_path, qtbot, wait_until_idle, menu_of
 ):
