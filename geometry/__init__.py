@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from geometry.measures.shape import fit_shapes as fit_shapes
     from geometry.measures.similarity import largest_rise as largest_rise
     from geometry.measures.similarity import mean_by_lag as mean_by_lag
+    from geometry.measures.similarity import mean_by_offset as mean_by_offset
+    from geometry.measures.similarity import patch_mosaic as patch_mosaic
     from geometry.measures.similarity import similarity as similarity
     from geometry.measures.similarity import similarity_nulls as similarity_nulls
     from geometry.measures.single_dimensions import best_sinusoids as best_sinusoids
@@ -127,6 +129,8 @@ _HOMES = {
     "sphere_section": "measures.sphere",
     "similarity": "measures.similarity",
     "mean_by_lag": "measures.similarity",
+    "mean_by_offset": "measures.similarity",
+    "patch_mosaic": "measures.similarity",
     "largest_rise": "measures.similarity",
     "similarity_nulls": "measures.similarity",
     "pair_distance": "measures.neighbours",
@@ -254,6 +258,7 @@ __all__ = [
     "look_back_range",
     "make_timelapse",
     "mean_by_lag",
+    "mean_by_offset",
     "measure_stretch",
     "member",
     "neighbour_mean_r2",
@@ -265,6 +270,7 @@ __all__ = [
     "outlyingness",
     "pair_distance",
     "pair_use",
+    "patch_mosaic",
     "phase_shifts",
     "place_curve",
     "position_probe",

@@ -23,7 +23,7 @@ RISES = 0.1
 """A twentieth of the scale of cosines; a curve that rises by less has no rise to be seen."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Similarity:
     """Cosines of all rows of a range.
 
@@ -39,12 +39,15 @@ class Similarity:
         Mean over i of cos(P_i, P_{i+Δ}), both in the range, for Δ = 0 … m − 1.
     block
         Consecutive rows in each block: 1 up to 4,096 rows.
+    by_offset : (2R − 1, 2C − 1) float64
+        Of the patches of a picture, R rows of C: :func:`mean_by_offset`; None for others.
     """
 
     positions: tuple[int, int]
     cosines: Array
     by_lag: Array
     block: int = 1
+    by_offset: Array | None = None
 
 
 def similarity(
@@ -87,6 +90,55 @@ def similarity(
     for array in (cosines, by_lag):
         array.flags.writeable = False
     return Similarity(positions, cosines, by_lag, block)
+
+
+def patch_mosaic(cosines: npt.ArrayLike, grid: tuple[int, int]) -> Array:
+    """Arrange the cosines of all pairs of patches as a picture of pictures.
+
+    Parameters
+    ----------
+    cosines : (n, n)
+        Of the patches, row by row.
+    grid
+        Rows and columns of patches, n in all.
+
+    Returns
+    -------
+    (rows², columns²) float64
+        A tile for each patch, in its place; in it, also in their places, the cosines with all.
+
+    References
+    ----------
+    Figure 7 (centre) of Dosovitskiy et al., "An Image is Worth 16x16 Words" (arXiv:2010.11929).
+    """
+    rows, columns = grid
+    pairs = np.asarray(cosines, dtype=np.float64).reshape(rows, columns, rows, columns)
+    return pairs.transpose(0, 2, 1, 3).reshape(rows * rows, columns * columns)
+
+
+def mean_by_offset(cosines: npt.ArrayLike, grid: tuple[int, int]) -> Array:
+    """Mean cosine of the pairs of patches that are equally far apart in both directions.
+
+    Parameters
+    ----------
+    cosines, grid
+        As of :func:`patch_mosaic`.
+
+    Returns
+    -------
+    (2 rows − 1, 2 columns − 1) float64
+        For rows from 1 − rows to rows − 1 down, and columns from 1 − columns to columns − 1 across.
+    """
+    rows, columns = grid
+    pairs = np.asarray(cosines, dtype=np.float64).reshape(rows, columns, rows, columns)
+    sums = np.zeros((2 * rows - 1, 2 * columns - 1))
+    for row, column in np.ndindex(rows, columns):
+        top, left = rows - 1 - row, columns - 1 - column
+        sums[top : top + rows, left : left + columns] += pairs[row, column]
+    down, across = (n - np.abs(np.arange(1 - n, n)) for n in grid)
+    means: Array = sums / np.outer(down, across)
+    means.flags.writeable = False
+    return means
 
 
 def _means(rows: Array, block: int) -> Array:

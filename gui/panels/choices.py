@@ -94,10 +94,12 @@ class Choice(Control):
 class Toggle(Control):
     """On or off.
 
-    ``unavailable`` returns why a model does not support it; "" if it does.
+    ``unavailable`` returns why a model does not support it; "" if it does. ``offered`` returns
+    whether it is shown at all for a model; always if None. A control has at most one of them.
     """
 
     text: str
+    offered: Callable[[PositionalModel], bool] | None = None
     unavailable: Callable[[PositionalModel], str] | None = None
 
     def accepts(self, value: object) -> bool:

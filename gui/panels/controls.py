@@ -81,6 +81,8 @@ class ControlRow:
                 _offer_layers(widget, control, max(model.n_layers or 1, 1))
             elif isinstance(widget, MatrixChips):
                 widget.set_model(model.n_layers, model.missing)
+            elif isinstance(control, Toggle) and control.offered is not None:
+                widget.setVisible(control.offered(model))
             elif isinstance(control, Toggle) and control.unavailable is not None:
                 why = control.unavailable(model)
                 widget.setEnabled(not why)
@@ -158,6 +160,8 @@ class ControlRow:
             box = QCheckBox(control.text)
             box.setToolTip(wrapped(control.tip))
             box.toggled.connect(change)
+            if control.offered is not None:
+                box.hide()  # until a model has a use for it
             return box
         if isinstance(control, Number):
             default = getattr(self._spec.defaults, control.field)

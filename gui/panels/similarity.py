@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from geometry.measures.similarity import (
     SimilarityNulls,
     largest_rise,
     mean_by_lag,
+    mean_by_offset,
+    patch_mosaic,
     similarity,
     similarity_nulls,
 )
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.choices import RANDOM, Choice, Option
+from gui.panels.choices import RANDOM, Choice, Option, Toggle
 from gui.panels.kit import (
     FEWEST_RANDOM,
     RANDOM_NAMES,
@@ -34,10 +37,13 @@ from gui.panels.kit import (
     null_band,
     random_name,
 )
-from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, values_at
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.style.theme import DIVERGING, format_number
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
 
 LAGS = (1, 100, 300)
 """Lags with their mean cosine in the caption."""
@@ -61,13 +67,12 @@ class SimilarityOf:
     components: tuple[int, ...] | None = None
 
     def answer(self, about: QuestionContext) -> Similarity:
-        W_pos = about.model.W_pos
-        if self.components is None:
-            return similarity(W_pos, self.positions)
-        about.tell(None, "Fitting the components")
-        pca = fit_pca(W_pos, self.positions, max(self.components))
-        about.tell(None, "Comparing all pairs")
-        return similarity(W_pos, self.positions, chosen(pca, self.components))
+        W_pos, pca = about.model.W_pos, None
+        if self.components is not None:
+            about.tell(None, "Fitting the components")
+            pca = chosen(fit_pca(W_pos, self.positions, max(self.components)), self.components)
+            about.tell(None, "Comparing all pairs")
+        return with_offsets(similarity(W_pos, self.positions, pca), about.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,14 @@ class ByLag:
     by_lag: np.ndarray
 
 
+def with_offsets(found: Similarity, model: PositionalModel) -> Similarity:
+    """Return cosines with their mean by offset, where they are of a whole picture."""
+    grid = model.grid
+    if grid is None or found.block > 1 or len(found.cosines) < model.n_positions:
+        return found
+    return replace(found, by_offset=mean_by_offset(found.cosines, grid))
+
+
 def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
     """Return a fit with only some of its components, from 1; missing ones are omitted."""
     kept = [c - 1 for c in components if c <= len(pca.components)]
@@ -133,10 +146,11 @@ def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which rows are compared, and with which random curves."""
+    """Which rows are compared, and with which random curves; how patches are arranged."""
 
     rows: Literal["raw", "projected"] = "raw"
     random: Literal["process", "walk", "none"] = "process"
+    mosaic: bool = True
 
 
 SimilarityView = View[Choices, Similarity | ByLag]
@@ -171,7 +185,15 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
                 ),
             ),
         ),
-        RANDOM,
+        replace(RANDOM, works=lambda view: view.model.grid is None),
+        Toggle(
+            field="mosaic",
+            text="Mosaic",
+            tip="Arrange the pairs as a picture of pictures: a tile for each patch, in its place, "
+            "with its similarity to all (the whole picture has to be shown)",
+            offered=lambda model: model.grid is not None,
+            works=lambda view: view.result.by_offset is not None,
+        ),
     )
     figures = {"similarity-projected": {"rows": "projected"}}
     claims = {
@@ -188,7 +210,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
 
     def nulls_question(self, scope: Scope, choices: Choices) -> SimilarityNullsOf | None:
         first, last = scope.positions
-        if last - first + 1 < FEWEST_RANDOM:
+        if last - first + 1 < FEWEST_RANDOM or scope.model.grid is not None:
             return None
         return SimilarityNullsOf(scope.positions, _components(scope, choices))
 
@@ -210,7 +232,8 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         measured = reported.measured
         raw = choices.rows == "raw"
         question = self.question(reported.scope, choices)
-        return question, measured.similarity if raw else measured.similarity_projected
+        found = measured.similarity if raw else measured.similarity_projected
+        return question, with_offsets(found, reported.scope.model)
 
     def plots(self, view: SimilarityView) -> Sequence[Part]:
         by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
@@ -239,7 +262,12 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             ],
             bands=bands,
         )
-        return [lags] if isinstance(view.result, ByLag) else [_image(view, view.result), lags]
+        if isinstance(view.result, ByLag):
+            return [lags]
+        if view.result.by_offset is None:
+            return [_image(view, view.result), lags]
+        offsets = _by_offset(view, view.result.by_offset)
+        return [_image(view, view.result), offsets, *([lags] if view.others else [])]
 
     def heading(self, view: SimilarityView) -> tuple[str, str]:
         return f"{view.model.name} · cosine similarity of positions", _scope(view)
@@ -253,7 +281,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         return joined(self.tables(view))
 
     def tables(self, view: SimilarityView) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Return a table by lag, and the cosines of all pairs."""
+        """Return tables by lag, of all pairs, and of a whole picture by offset."""
         result = view.result
         by_lag = {
             "lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag
@@ -265,7 +293,17 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             return {"": by_lag}
         first, last = result.positions
         blocks = np.arange(first, last + 1, result.block)
-        return {"": by_lag, "pairs": {"position": blocks, "cosine": result.cosines}}
+        pairs = {"position": blocks, "cosine": result.cosines}
+        if result.by_offset is None:
+            return {"": by_lag, "pairs": pairs}
+        shape = result.by_offset.shape
+        down, across = np.indices(shape).reshape(2, -1)
+        by_offset = {
+            "row_offset": down - shape[0] // 2,
+            "column_offset": across - shape[1] // 2,
+            "mean_cosine_at_offset": result.by_offset.ravel(),
+        }
+        return {"": by_lag, "pairs": pairs, "offsets": by_offset}
 
     def compares(self, choices: Choices) -> str:
         return "Mean cosine by lag"
@@ -288,6 +326,12 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             )
             fit = "similarity(model.W_pos, positions, pca)"
         names, nulls = ["similarity"], ""
+        if isinstance(view.result, Similarity) and view.result.by_offset is not None:
+            names = ["mean_by_offset", "patch_mosaic", "similarity"]
+            nulls = """\
+print(patch_mosaic(found.cosines, model.grid).shape)
+print(mean_by_offset(found.cosines, model.grid))
+"""
         if self.nulls_question(view.scope, view.choices) is not None:
             names = ["largest_rise", "similarity", "similarity_nulls", "strictest", "weigh"]
             nulls = f"""\
@@ -325,9 +369,13 @@ def _by_lag(other: SimilarityView) -> Curve:
 
 def _image(view: SimilarityView, result: Similarity) -> Image:
     (first, last), block = result.positions, result.block
+    if view.choices.mosaic and result.by_offset is not None and view.model.grid is not None:
+        return _mosaic(view, result, view.model.grid)
 
     def hover(i: int, j: int) -> str:
         value = format_number(float(result.cosines[(i - first) // block, (j - first) // block]))
+        if view.model.grid is not None and block == 1:
+            return f"{_places(view, i, j)}\ncosine {value}"
         if block == 1:
             return f"{view.at(i)} and {view.at(j)}\ncosine {value} · Δ = {j - i}"
         one, other = (f"{start}–{min(start + block - 1, last)}" for start in (i, j))
@@ -343,11 +391,69 @@ def _image(view: SimilarityView, result: Similarity) -> Image:
         (first, first),
         block,
         unit="cos(Pᵢ, Pⱼ)",
-        beside=lambda i, j: abs(i - j),
+        beside=None if result.by_offset is not None else lambda i, j: abs(i - j),
         hover=hover,
         over="position",
         stretch=3,
     )
+
+
+_ARRANGED: WeakKeyDictionary[Similarity, np.ndarray] = WeakKeyDictionary()
+"""Mosaics that were drawn: the image keeps the pixels of a matrix that it knows."""
+
+
+def _mosaic(view: SimilarityView, result: Similarity, grid: tuple[int, int]) -> Image:
+    def hover(one: int, other: int) -> str:
+        value = format_number(float(result.cosines[one, other]))
+        return f"{_places(view, one, other)}\ncosine {value}"
+
+    arranged = _ARRANGED.get(result)
+    if arranged is None:
+        arranged = _ARRANGED[result] = patch_mosaic(result.cosines, grid)
+    return Image(
+        "Cosine of every two patches",
+        Axis("column of the patch", whole=True),
+        Axis("row of the patch", whole=True),
+        arranged,
+        DIVERGING[view.theme.name],
+        LEVELS,
+        unit="cos(Pᵢ, Pⱼ)",
+        hover=hover,
+        over="position",
+        stretch=3,
+        tiles=Tiles(*grid),
+    )
+
+
+def _by_offset(view: SimilarityView, means: np.ndarray) -> Image:
+    rows, columns = (size // 2 for size in means.shape)
+
+    def hover(down: int, across: int) -> str:
+        value = format_number(float(means[down + rows, across + columns]))
+        return f"{_signed(down)} rows, {_signed(across)} columns\nmean cosine {value}"
+
+    return Image(
+        "Mean cosine by offset",
+        Axis("offset in columns", whole=True),
+        Axis("offset in rows", whole=True),
+        means,
+        DIVERGING[view.theme.name],
+        LEVELS,
+        (-rows, -columns),
+        unit="mean cos",
+        hover=hover,
+        over="number",
+        stretch=2,
+    )
+
+
+def _places(view: SimilarityView, one: int, other: int) -> str:
+    return f"{view.model.place_of(one)} and {view.model.place_of(other)}"
+
+
+def _signed(number: int) -> str:
+    sign = "\N{MINUS SIGN}" if number < 0 else "+"
+    return f"{sign}{abs(number)}" if number else "0"
 
 
 def _scope(view: SimilarityView) -> str:
@@ -362,5 +468,7 @@ def _scope(view: SimilarityView) -> str:
 
 def _means(view: SimilarityView) -> str:
     by_lag = view.result.by_lag
+    if view.model.grid is not None:  # lags along the rows of a picture mean nothing
+        return ""
     some = [lag for lag in LAGS if lag < len(by_lag)]
     return ", ".join(f"Δ {lag}: {format_number(by_lag[lag])}" for lag in some)

@@ -188,6 +188,14 @@ class Heatmap(PlotWidget):
             self._fit()
         self._on_view_changed()
 
+    def set_tile(self, tile: tuple[int, int] | None) -> None:
+        """Set rows and columns of a tile of a picture of pictures; None for any other matrix."""
+        self.marks.set_tile(tile)
+        for axis, size in zip((self.y_axis, self.x_axis), tile or (1, 1), strict=True):
+            if axis.tile != size:
+                axis.tile, axis.picture = size, None
+                axis.update()
+
     def set_colors(self, colormap: str, levels: tuple[float, float], *, log: bool = False) -> None:
         """Set the colours.
 

@@ -28,6 +28,7 @@ class HeatmapMarks(QGraphicsItem):
         self._hover: tuple[int | None, int | None] = (None, None)
         self._rows = np.zeros(0)
         self._columns = np.zeros(0)
+        self._tile: tuple[int, int] | None = None
         self.setZValue(10)
 
     def set_hover(self, row: int | None, column: int | None) -> None:
@@ -40,6 +41,12 @@ class HeatmapMarks(QGraphicsItem):
         """Show rows and columns as selected."""
         self._rows, self._columns = np.asarray(rows, float), np.asarray(columns, float)
         self.update()
+
+    def set_tile(self, tile: tuple[int, int] | None) -> None:
+        """Set rows and columns of a tile, which is then framed in place of rows and columns."""
+        if tile != self._tile:
+            self._tile = tile
+            self.update()
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
@@ -55,6 +62,9 @@ class HeatmapMarks(QGraphicsItem):
         area = self._view.rect()
         painter.setClipRect(area)
         accent, hover = QColor(self._theme.accent), QColor(self._theme.hover)
+        if self._tile is not None:
+            self._paint_tiles(painter, self._tile, accent, hover)
+            return
         across, down = self._place(self._columns, 0), self._place(self._rows, 1)
         # With a halo, for a map may have colours like the accent.
         for color, wider in ((QColor(self._theme.viewport), 2), (accent, 0)):
@@ -66,6 +76,29 @@ class HeatmapMarks(QGraphicsItem):
         painter.setPen(QPen(hover, 1))
         row, column = (np.zeros(0) if at is None else np.array([float(at)]) for at in self._hover)
         self._lines(painter, self._place(row, 1), self._place(column, 0), area)
+
+    def _paint_tiles(
+        self, painter: QPainter, tile: tuple[int, int], accent: QColor, hover: QColor
+    ) -> None:
+        """Frame the tiles of the selected cells, the last one's wider, and of the hovered one."""
+        frames = self._frames(self._rows, self._columns, tile)
+        for color, wider in ((QColor(self._theme.viewport), 2), (accent, 0)):
+            painter.setPen(QPen(color, 1 + wider))
+            painter.drawRects(frames[:-1])
+            painter.setPen(QPen(color, 2 + wider))
+            painter.drawRects(frames[-1:])
+        at_row, at_column = self._hover
+        if at_row is not None and at_column is not None:
+            painter.setPen(QPen(hover, 2))
+            row, column = np.array([float(at_row)]), np.array([float(at_column)])
+            painter.drawRects(self._frames(row, column, tile))
+
+    def _frames(self, rows: np.ndarray, columns: np.ndarray, tile: tuple[int, int]) -> list[QRectF]:
+        """Return the pixels of the tiles that some cells are in."""
+        top, left = tile[0] * (rows // tile[0]) - 0.5, tile[1] * (columns // tile[1]) - 0.5
+        y0, y1 = self._place(top, 1), self._place(top + tile[0], 1)
+        x0, x1 = self._place(left, 0), self._place(left + tile[1], 0)
+        return [QRectF(*one) for one in zip(x0, y0, x1 - x0, y1 - y0, strict=True)]
 
     def _lines(
         self, painter: QPainter, rows: np.ndarray, columns: np.ndarray, area: QRectF

@@ -23,7 +23,7 @@ from gui.plots.figure_base import (
     save_figure,
     title_axes,
 )
-from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule
+from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule, Tiles
 from gui.style.theme import LIGHT, SMALL, Theme
 
 __all__ = [
@@ -36,6 +36,8 @@ PIXELS = 0.65
 """Line width in points per pixel on the screen."""
 IMAGE_WIDTH = 0.75
 """Width of an image with its colour bar, relative to a plot's."""
+MOST_TILES = 8
+"""Numbers along an axis of tiles."""
 MOST_COLUMNS = 4
 HANDLE = 7
 """Width of a name's line with spacing, in characters."""
@@ -151,6 +153,8 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
         values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="antialiased",
         interpolation_stage="rgba", extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
     )  # fmt: skip
+    if image.tiles is not None:
+        _number_tiles(axes, image.tiles)
     figure = axes.get_figure(root=True)
     assert figure is not None
     bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03, anchor=(0.0, 1.0))
@@ -160,6 +164,13 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     )
     bar.outline.set_visible(False)
     name_axes(axes, _titled(image.x), _titled(image.y))
+
+
+def _number_tiles(axes: Axes, tiles: Tiles) -> None:
+    """Put the numbers of some tiles at their middles."""
+    for axis, count in ((axes.xaxis, tiles.columns), (axes.yaxis, tiles.rows)):
+        numbers = np.arange(0, count, -(-count // MOST_TILES))
+        axis.set_ticks(numbers * count + (count - 1) / 2, labels=[str(n) for n in numbers])
 
 
 def name_models(

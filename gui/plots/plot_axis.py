@@ -35,6 +35,8 @@ class PlotAxis(pg.AxisItem):
         super().__init__(side)
         self.title = title
         self.whole = whole
+        self.tile = 1
+        """Units of a tile, where ticks number tiles."""
         self._length: float | None = None
         self.enableAutoSIPrefix(False)
         self._set_fonts(LIGHT)
@@ -98,6 +100,8 @@ class PlotAxis(pg.AxisItem):
 
     def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
         """Return the distance of ticks: 1, 2 or 5 times a power of ten."""
+        middle = (self.tile - 1) / 2
+        minVal, maxVal = (minVal - middle) / self.tile, (maxVal - middle) / self.tile
         least = (maxVal - minVal) * TICK_GAP[self.orientation] / size
         if not least > 0:
             return []
@@ -105,13 +109,14 @@ class PlotAxis(pg.AxisItem):
         step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
         if math.floor(maxVal / step) * step < minVal:  # room for one tick: show a value
             step = max(power * times for times in (0.5, 1, 2, 5) if power * times < step)
-        return [(max(step, 1.0) if self.whole else step, 0)]
+        return [((max(step, 1.0) if self.whole else step) * self.tile, middle)]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the numbers at the ticks, with decimals according to their distance."""
         digits = max(0, -math.floor(math.log10(spacing * scale) + 1e-9))
         if self.whole:
-            return [format_position(value * scale) for value in values]
+            middle = (self.tile - 1) / 2
+            return [format_position((value * scale - middle) / self.tile) for value in values]
         return [format_number(value * scale, digits) for value in values]
 
     def resizeEvent(self, event: object = None) -> None:

@@ -24,7 +24,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
 from gui.plots.position_curves import PositionCurves
 from gui.plots.scrub_plot import CurveLegend, ScrubPlot
-from gui.plots.spec import Band, Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
+from gui.plots.spec import Band, Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table, Tiles
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -245,12 +245,20 @@ class PaintedImage(QWidget):
         """Show a matrix, keeping the levels set by the user."""
         if image.levels != self._image.levels:
             self._levels = None
-        self._image = image
+        before, self._image = self._image, image
+        if (image.tiles, image.first, image.step, image.values.shape) != (
+            before.tiles, before.first, before.step, before.values.shape
+        ):  # fmt: skip
+            self._cell = None  # cells have other meanings
+        if self.widget.accessibleName() != image.name:
+            self.widget.setAccessibleName(image.name)
         for axis, said in ((self.widget.x_axis, image.x), (self.widget.y_axis, image.y)):
             if axis.title != said.title:
                 axis.set_title(said.title, self.widget.theme)
         if image.values is not self.widget.values and image.over != "position":
             self.widget.set_hover(None, None)
+        tiles = image.tiles
+        self.widget.set_tile(None if tiles is None else (tiles.rows, tiles.columns))
         self._color()
         self.widget.set_image(image.values, image.first, image.step)
 
@@ -258,6 +266,9 @@ class PaintedImage(QWidget):
         """Mark the hovered and the selected positions."""
         image = self._image
         if image.over != "position":
+            return
+        if image.tiles is not None:
+            self._mark_tiles(image, image.tiles, hover, selection)
             return
         (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
         down, across = (selection[-1:], ()) if image.row_is_current else (selection, selection)
@@ -269,6 +280,21 @@ class PaintedImage(QWidget):
             self.widget.set_hover(*self._cell, image.hover(*self._cell) if image.hover else "")
         elif hover is not None and y <= hover < y + rows and x <= hover < x + columns:
             self.widget.set_hover(hover, hover)
+        else:
+            self.widget.set_hover(None, None)
+
+    def _mark_tiles(
+        self, image: Image, tiles: Tiles, hover: int | None, selection: tuple[int, ...]
+    ) -> None:
+        """Mark the tiles of the hovered and the selected patches."""
+        count = tiles.rows * tiles.columns
+        chosen = [tiles.cell(patch, patch) for patch in selection if patch < count]
+        self.widget.set_selected([row for row, _ in chosen], [column for _, column in chosen])
+        pair = None if self._cell is None else tiles.pair(*self._cell)
+        if self._cell is not None and pair is not None and pair[1] == hover:
+            self.widget.set_hover(*self._cell, image.hover(*pair) if image.hover else "")
+        elif hover is not None and hover < count:
+            self.widget.set_hover(*tiles.cell(hover, hover))
         else:
             self.widget.set_hover(None, None)
 
@@ -305,10 +331,11 @@ class PaintedImage(QWidget):
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
         self._cell = cell
         image = self._image
+        pair = cell if cell is None or image.tiles is None else image.tiles.pair(*cell)
         if image.beside is not None:
-            self.pointed.emit(None if cell is None else image.beside(*cell))
+            self.pointed.emit(None if pair is None else image.beside(*pair))
         if image.over == "position":
-            self.hovered.emit(None if cell is None else cell[1])
+            self.hovered.emit(None if pair is None else pair[1])
         elif cell is None:
             self.widget.set_hover(None, None)
         else:
@@ -316,6 +343,8 @@ class PaintedImage(QWidget):
 
     def _on_clicked(self, row: int, column: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._image.over == "position":
+            if self._image.tiles is not None:
+                row, column = self._image.tiles.pair(row, column)
             added = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
             pair = (column, row) if self._image.row_is_current else (row, column)
             self.selected.emit(pair, added)

@@ -151,6 +151,30 @@ class Plot:
     scrub_tip: str = ""  # Tooltip about such a press
 
 
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Pairs of a picture's patches as a picture of pictures: a tile for each, with all in it.
+
+    Attributes
+    ----------
+    rows, columns
+        Of patches, and so of tiles and of the cells of each.
+    """
+
+    rows: int
+    columns: int
+
+    def pair(self, row: int, column: int) -> tuple[int, int]:
+        """Return the patch whose tile a cell is in, and the one that it stands for in the tile."""
+        (above, down), (left, across) = divmod(row, self.rows), divmod(column, self.columns)
+        return above * self.columns + left, down * self.columns + across
+
+    def cell(self, one: int, other: int) -> tuple[int, int]:
+        """Return row and column of a pair's cell."""
+        (above, left), (down, across) = divmod(one, self.columns), divmod(other, self.columns)
+        return above * self.rows + down, left * self.columns + across
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Image:
     """A matrix as an image with square cells, rows downwards, and a bar for its colours.
@@ -185,6 +209,9 @@ class Image:
     over: Over = ""
     stretch: int = 1
     least_width: int = 0
+    # Set if the cells are those of a picture of pictures: ``hover`` and ``beside`` then take a pair
+    # of patches, and the axes have the numbers of the tiles.
+    tiles: Tiles | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,6 +8,8 @@ from geometry.measures import similarity as module
 from geometry.measures.similarity import (
     largest_rise,
     mean_by_lag,
+    mean_by_offset,
+    patch_mosaic,
     similarity,
     similarity_nulls,
 )
@@ -29,6 +31,35 @@ def test_by_lag_is_the_mean_of_a_diagonal():
     for lag in range(12):
         pairs = [found.cosines[i, i + lag] for i in range(12 - lag)]
         assert found.by_lag[lag] == pytest.approx(np.mean(pairs))
+
+
+def test_a_mosaic_has_the_map_of_each_patch_in_its_place():
+    rows, columns = 2, 3
+    cosines = np.random.default_rng(0).uniform(-1, 1, (6, 6))
+    shown = patch_mosaic(cosines, (rows, columns))
+    assert shown.shape == (4, 9)
+    for patch in range(6):
+        row, column = divmod(patch, columns)
+        tile = shown[rows * row : rows * (row + 1), columns * column : columns * (column + 1)]
+        np.testing.assert_array_equal(tile, cosines[patch].reshape(rows, columns))
+
+
+def test_by_offset_is_the_mean_of_the_pairs_as_far_apart():
+    grid = (2, 3)
+    table = np.random.default_rng(0).standard_normal((6, 5))
+    cosines = similarity(table, (0, 5)).cosines
+    means = mean_by_offset(cosines, grid)
+    places = list(np.ndindex(grid))
+    for down in (-1, 0, 1):
+        for across in (-2, -1, 0, 1, 2):
+            pairs = [
+                cosines[i, j]
+                for i, (r, c) in enumerate(places)
+                for j, place in enumerate(places)
+                if place == (r + down, c + across)
+            ]
+            assert means[down + 1, across + 2] == pytest.approx(np.mean(pairs))
+    np.testing.assert_allclose(means, means[::-1, ::-1], err_msg="pairs count in both orders")
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (40, 5), (130, 70), (97, 200)])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from geometry.measures import similarity as module
 from geometry.pca.pca import fit_pca
@@ -333,3 +336,69 @@ def test_python_prints_the_same(small, stage, rows):
     assert printed.startswith("(100, 100)")
     numbers = printed.partition("[")[2].partition("]")[0].split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)
+
+
+# Patches of a picture.
+
+
+@pytest.fixture
+def picture(tmp_path, write_safetensors):
+    """A vision model with 2 × 3 patches."""
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((1, 7, 8)).astype(np.float32)
+    write_safetensors(tmp_path / "model.safetensors", {"vit.embeddings.position_embeddings": table})
+    config = {"model_type": "vit", "hidden_size": 8, "image_size": [8, 12], "patch_size": 4}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    return tmp_path
+
+
+def test_patches_are_arranged_as_a_picture_of_pictures(stage, picture):
+    stage.open(picture)
+    panel, session = stage.panel, stage.session
+    shown = named(panel, "Cosine of every two patches")
+    cosines = panel.result.cosines
+    for _ in range(4):  # it is laid out anew
+        QApplication.processEvents()
+    assert shown.values.shape == (4, 9)
+    assert (shown.y_axis.tile, shown.x_axis.tile) == (2, 3)
+    assert shown.value_at(3, 7) == cosines[5, 4], "the tile of patch 5, in it patch 4"
+    hover(shown.viewport(), shown.point_of(3, 7).toPoint())
+    assert session.hover == 4
+    assert shown.hover_text().startswith("row 1, column 2 and row 1, column 1\ncosine ")
+    QTest.mouseClick(shown.viewport(), LEFT, NONE, shown.point_of(3, 7).toPoint())
+    assert session.selection == (5, 4)
+    before = shown.grab().toImage()
+    session.hover = 2
+    assert shown.grab().toImage() != before, "its tile is framed"
+    offsets = named(panel, "Mean cosine by offset")
+    assert (offsets.values == panel.result.by_offset).all()
+    assert offsets.first == (-1, -2)
+    numbers = panel.numbers()
+    at = (numbers["row_offset"] == -1) & (numbers["column_offset"] == 2)
+    assert numbers["mean_cosine_at_offset"][at] == offsets.value_at(-1, 2)
+    figure = panel.figure()()
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["0", "1", "2"]
+
+
+def test_a_mosaic_can_be_had_as_a_matrix_and_needs_the_whole_picture(stage, picture):
+    stage.open(picture)
+    box = stage.panel.controls.widgets["mosaic"]
+    assert box.isVisible()
+    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
+    assert heatmap(stage.panel).values.shape == (6, 6)
+    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
+    stage.session.positions = (0, 4)
+    assert heatmap(stage.panel).values.shape == (5, 5)
+    names = [one.part.name for one in stage.panel.content.painted]
+    assert names == ["Cosine of every two positions", "Mean cosine by lag"]
+    assert not box.isEnabled()
+
+
+def test_a_model_of_text_has_no_mosaic(small):
+    assert not small.controls.widgets["mosaic"].isVisible()
+
+
+def test_the_script_makes_the_mosaic(stage, picture):
+    stage.open(picture)
+    printed = run_script(stage.python())
+    assert "(4, 9)" in printed
