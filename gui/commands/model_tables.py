@@ -55,4 +55,6 @@ def _state(name: str) -> State:
 
 def _cost(entry: CatalogueEntry, where: State) -> str:
     """Describe the download needed to open a model."""
-    return size_text(entry.position_bytes) if where == "online" else ""
+    if where != "online":
+        return ""
+    return "index" if entry.index_only else size_text(entry.position_bytes)

@@ -60,13 +60,14 @@ def gpt2_files(gpt2_folder) -> dict[str, Path | str]:
 def test_the_catalogue_is_complete():
     entries = read_catalogue()
     ids = [entry.id for entry in entries]
-    assert len(ids) == len(set(ids)) == 19
+    assert len(ids) == len(set(ids)) == 29
     assert ids[0] == SAMPLE
     assert sum("gpt2-small-x" in name for name in ids) == 5
     for entry in entries:
         assert entry.note.endswith((".", "?"))
         assert "\n" not in entry.note
-        assert entry.position_bytes == 4 * entry.n_positions * entry.d_model
+        table = 0 if entry.index_only else 4 * entry.n_positions * entry.d_model
+        assert entry.position_bytes == table
         if entry.checkpoint_bytes is not None:
             assert entry.checkpoint_bytes > 50 * entry.position_bytes
     sizes = {entry.id: entry.checkpoint_bytes for entry in entries}
@@ -134,6 +135,7 @@ def test_where_nothing_is_bundled(source, monkeypatch):
         open_source(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])
 def test_cached(name, hub, gpt2_files):
     entry = find_entry("gpt2")
