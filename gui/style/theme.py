@@ -52,6 +52,8 @@ They differ for somebody who lacks one kind of cones, and are seen on both viewp
 """
 DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
 """Diverging colour maps, with the background's tone in the middle."""
+SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
+"""Colour maps of shares, with the background's tone for none."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -162,7 +164,9 @@ def format_count(value: int) -> str:
 
 def format_position(position: float) -> str:
     """Write a position as the captions do: 1023; with thin spaces from 10 000 on."""
-    return format_count(round(position)) if abs(position) >= 10_000 else f"{position:.0f}"
+    if abs(position) >= 10_000:
+        return format_count(round(position))
+    return f"{position:.0f}".replace("-", "\N{MINUS SIGN}")
 
 
 def format_bytes(nbytes: float) -> str:

@@ -20,7 +20,6 @@ from PySide6.QtGui import (
 
 from gui.panels.kernels.question import Kernels
 from gui.panels.kernels.spec import (
-    SHADES,
     KernelsView,
     described,
     order_of,
@@ -33,7 +32,7 @@ from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
 from gui.state.session import Session
-from gui.style.theme import GRID, Theme
+from gui.style.theme import GRID, SHADES, Theme
 from gui.widgets.boxes import hbox
 from gui.widgets.scroll_column import ScrollColumn
 

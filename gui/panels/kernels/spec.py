@@ -27,7 +27,7 @@ from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening
 from gui.state.guides import Guide
-from gui.style.theme import SERIES, SMALL, ThemeName, format_number, format_percent
+from gui.style.theme import SERIES, SHADES, SMALL, format_number, format_percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from geometry.emergent.prompt import PromptRun
     from geometry.models.model import PositionalModel
 
-SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
-"""Colour maps with the background's tone for no attention."""
 COVERED = 0.99
 """Share of attention within the initial range of lags."""
 LEAST_REACH = 24
