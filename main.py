@@ -358,7 +358,7 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
 
     An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
     """
-    from geometry.models.sources import UnknownArchitecture, is_on_hub, open_source
+    from geometry.models.sources import UnknownArchitecture, may_ask_hub, open_source
     from geometry.pca.components import check_range
     from gui.services.work_files.reopening import is_work
 
@@ -367,7 +367,7 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
 
         read_work(Path(source).expanduser())
         return
-    if is_on_hub(source):
+    if may_ask_hub(source):
         return
     try:
         model = open_source(source)

@@ -1,15 +1,17 @@
-"""Columns of a user's own table, a value for each position."""
+"""A user's own table: columns of values for positions, or rows of numbers with labels."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened, visible
@@ -25,6 +27,9 @@ MAX_POSITIONS = 262_144
 #: Columns: each is an entry of a menu.
 MAX_COLUMNS = 500
 
+#: Numbers of a row: twice those of any model's width.
+MAX_WIDTH = 65_536
+
 #: Characters of a name or a category that are kept: they are shown beside the curve.
 LONGEST_TEXT = 60
 
@@ -33,7 +38,8 @@ MAX_NUMBER = 1e30
 
 POSITION = "position"
 _DELIMITERS = ",;\t"
-_ADVICE = "Save it as CSV in UTF-8, with a header and a row for each position."
+_ADVICE = "Save it as CSV in UTF-8, with a header and a line for each row."
+_NUMBERED = re.compile(r"(.*?)\d+")
 _INFINITE = frozenset(sign + word for sign in ("", "-", "+") for word in ("inf", "infinity"))
 _MISSING = _INFINITE | {"", "nan", "na", "n/a", "null", "none"}
 
@@ -43,7 +49,7 @@ class PositionColumn:
     """A column of a table: numbers, or texts as categories."""
 
     name: str
-    file: str  # Name of the file it is from
+    file: str  # Name of the file it is from; "" for one that a model has itself
     values: tuple[float | str | None, ...]  # By position, from 0; None where it has no value
 
     @property
@@ -72,15 +78,117 @@ def read_columns(path: Path) -> tuple[PositionColumn, ...]:
         It cannot be read, or is no such table.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
-        with open_regular(path) as file:
-            data = file.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            raise _refused(path, f"is longer than {MAX_FILE} bytes")
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise _refused(path, "is not text in UTF-8") from None
-        return _parsed(path, text)
+        return _parsed(path, _text(path))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NumberRows:
+    """The rows of a table, in its order.
+
+    Attributes
+    ----------
+    values
+        (n_rows, d) float64.
+    columns
+        Its other columns, with a value for each row.
+    """
+
+    values: npt.NDArray[np.float64]
+    columns: tuple[PositionColumn, ...]
+
+
+def read_rows(path: Path) -> NumberRows:
+    """Read the rows of a table: CSV with commas, semicolons or tabs.
+
+    The entries of a row are the columns whose names are numbered, such as "x0", "x1", … or "0",
+    "1", …, the most of one kind; in a table without such names, all columns of numbers. A table
+    without a header has only entries. The other columns are labels and what to colour by.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, or is no such table.
+    """
+    with reading_file(path, _ADVICE, fault="cannot be read as a table"):
+        text = _text(path)
+        delimiter = _delimiter(text)
+        comma = delimiter == ";"
+        rows = list(_rows(path, text, delimiter))
+        names = rows[0] if rows else []
+        if not names:
+            raise _refused(path, "is empty")
+        if len(names) > MAX_WIDTH:
+            raise _refused(path, f"has more than {MAX_WIDTH} columns")
+        if _is_header(names, comma=comma):
+            rows = rows[1:]
+        else:
+            names = [str(number) for number in range(len(names))]
+        if not rows:
+            raise _refused(path, "has a header but no rows")
+        if len(rows) > MAX_POSITIONS:
+            raise _refused(path, f"has more than {MAX_POSITIONS} rows")
+        entries = _entries(names, rows, comma=comma)
+        if not entries:
+            raise _refused(path, "has no columns of numbers")
+        values = np.array(
+            [[_entry(path, row[at], names[at], n, comma=comma) for at in entries]
+             for n, row in enumerate(rows, start=1)]
+        )  # fmt: skip
+        others = sorted(set(range(len(names))).difference(entries))
+        if len(others) > MAX_COLUMNS:
+            raise _refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
+        shown = _unique([names[at] for at in others])
+        columns = tuple(
+            PositionColumn(name, "", _values([row[at] for row in rows], comma=comma))
+            for name, at in zip(shown, others, strict=True)
+        )
+        return NumberRows(values, columns)
+
+
+def _is_header(names: Sequence[str], *, comma: bool) -> bool:
+    """Return whether a first line has names: not numbers alone, unless they count up."""
+    counting = ([str(first + i) for i in range(len(names))] for first in (0, 1))
+    counted = len(names) > 1 and [name.strip() for name in names] in counting
+    return counted or any(_number(name, comma=comma) is None for name in names)
+
+
+def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool) -> list[int]:
+    """Return the columns that are entries of the rows."""
+    alike: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        numbered = _NUMBERED.fullmatch(name.strip())
+        if numbered and any(_number(row[at], comma=comma) is not None for row in rows):
+            alike.setdefault(numbered[1], []).append(at)
+    most = max(alike.values(), key=len, default=[])
+    if len(most) > 1:
+        return most
+    return [
+        at for at in range(len(names))
+        if all(_number(row[at], comma=comma) is not None for row in rows)
+    ]  # fmt: skip
+
+
+def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:
+    number = _number(cell, comma=comma)
+    if number is None:
+        shown, name = shortened(cell, LONGEST_TEXT), shortened(column, LONGEST_TEXT)
+        raise _refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
+    return number
+
+
+def _text(path: Path) -> str:
+    with open_regular(path) as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise _refused(path, f"is longer than {MAX_FILE} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _refused(path, "is not text in UTF-8") from None
+
+
+def _delimiter(text: str) -> str:
+    return max(_DELIMITERS, key=text.partition("\n")[0].count)
 
 
 def column_named(columns: Sequence[PositionColumn], name: str | None) -> PositionColumn:
@@ -102,8 +210,7 @@ def _refused(path: Path, why: str) -> SourceError:
 
 
 def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
-    head = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=head.count)
+    delimiter = _delimiter(text)
     rows = _rows(path, text, delimiter)
     names = next(rows, [])
     _check_header(path, names)

@@ -33,6 +33,10 @@ WEIGHTS = (
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 LOCAL_SUFFIXES = (*SUFFIXES, ".gguf")
 """Those of files on disk; on the Hub a model in GGUF files has one for each quantisation."""
+TABLE_SUFFIXES = (".csv", ".tsv")
+"""Those of tables of numbers with labels."""
+FILE_SUFFIXES = (*LOCAL_SUFFIXES, *TABLE_SUFFIXES)
+"""Those by which a text is a file's name, and no model's id."""
 
 #: Written next to the weights by training scripts.
 NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",

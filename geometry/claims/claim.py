@@ -198,7 +198,7 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
     try:
         # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
-            if why := measured.model.no_table:
+            if why := measured.model.no_claims:
                 raise NotApplicable(why)
             if claim.requires is not None:
                 claim.requires(measured)

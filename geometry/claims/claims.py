@@ -46,7 +46,7 @@ def check_claims(
     tell
         Called with the share of the random curves that have been drawn; may raise to stop.
     """
-    if not measured.model.no_table:
+    if not measured.model.no_claims:
         draw_curves(CLAIMS, measured, tell)
     return tuple(check(claim, measured) for claim in CLAIMS)
 

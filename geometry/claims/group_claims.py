@@ -26,6 +26,7 @@ from geometry.claims.measurements import Measurements
 from geometry.evidence.null import Null, null_of, weigh
 from geometry.measures.roughness import roughness
 from geometry.measures.shape_fit import HELICES
+from geometry.models.derived import is_derived
 from geometry.models.model import PositionalModel
 
 Family = Literal["openai", "stanford"]
@@ -86,6 +87,8 @@ class Member:
 
 def family_of(model: PositionalModel) -> Family | None:
     """Return the family of a GPT-2, by its name: OpenAI's four, or Stanford's."""
+    if is_derived(model.source):
+        return None
     name = model.name.partition("@")[0].lower().rsplit("/", 1)[-1]
     if name in _OPENAI:
         return "openai"

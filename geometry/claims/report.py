@@ -141,7 +141,7 @@ def check_all(
     # Each model once, whatever it is called.
     models = {model.fingerprint: model for model in (*reversed(beside), measured.model)}
     for model in reversed(models.values()) if beside else ():
-        if model.no_table:
+        if model.no_claims:
             continue
         try:
             group.append(member(Measurements(model)))
@@ -236,6 +236,8 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
         return {"kind": "grid", "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
     if model.lags is not None:
         return _lags(model, model.lags)
+    if model.rows is not None:
+        return {"kind": "rows", "labels": list(model.rows.labels)}
     if turned is None:
         return {"kind": "computed" if model.computed else "learned"}
     by_type = {

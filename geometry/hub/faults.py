@@ -97,6 +97,17 @@ class WholeDownload(HubError):
         self.nbytes = nbytes
 
 
+class LargeTensor(HubError):
+    """A tensor of ``nbytes`` bytes, so large that the user is asked before a model is opened."""
+
+    def __init__(self, what: str, nbytes: int) -> None:
+        super().__init__(
+            f"{what} take {size_text(nbytes)} from the Hub.",
+            "Download them, or open a copy on this machine.",
+        )
+        self.nbytes = nbytes
+
+
 class LargeTokenizer(HubError):
     """A tokenizer of ``nbytes`` bytes, so large that the user is asked first."""
 

@@ -25,7 +25,8 @@ class Network:
     transfer
         Progress and cancellation of the opening; later reads have their own.
     whole
-        Whether the user agreed to a whole download, if the server does not support ranges.
+        Whether the user agreed to a large download: of whole files, if the server does not support
+        ranges, or of a large tensor that a source is made of.
     fresh
         Whether to ask for the revision's current commit, although one is cached.
     snapshot

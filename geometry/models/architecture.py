@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
@@ -19,6 +19,9 @@ from geometry.models.lags import Lags, find_alibi, find_lags
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
 from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, why_no_table
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
 
 Index = Mapping[str, TensorInfo]
 
@@ -37,6 +40,22 @@ class UnknownArchitecture(SourceError):
     def __init__(self, message: str, candidates: tuple[TensorInfo, ...], advice: str = "") -> None:
         super().__init__(message, advice)
         self.candidates = candidates
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Rows in an order that is not position.
+
+    Attributes
+    ----------
+    labels
+        What each row stands for; empty if there are none.
+    columns
+        Columns to colour by, with a value for each row.
+    """
+
+    labels: tuple[str, ...]
+    columns: tuple[PositionColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +83,10 @@ class Architecture:
         How the model turns queries and keys, where it does so in place of a table.
     lags
         What the model has for each lag of query and key, in place of a table of positions.
+    rows
+        What the rows of a table stand for that are no positions.
+    net
+        Rows and columns of a picture's patches, where they are not in a configuration.
     turned
         The location of these queries and keys; None where there is a table, or they have unknown
         names.
@@ -79,12 +102,16 @@ class Architecture:
     rotary: Rotary | None = None
     lags: Lags | None = None
     turned: Architecture | None = None
+    rows: LabelledRows | None = None
+    net: tuple[int, int] | None = None
 
     def grid(self, n_positions: int) -> tuple[int, int] | None:
         """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
 
         By the configuration, or those of a square.
         """
+        if self.net is not None:
+            return self.net
         if self.stack is None or not self.stack.patches or n_positions < 1:
             return None
         picture, patch = _pair(self.config.get("image_size")), _pair(self.config.get("patch_size"))

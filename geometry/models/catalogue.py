@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,6 +22,7 @@ from geometry.checkpoints.sharded_store import LONGEST_NAME, is_file_name, read_
 from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.computed import is_computed
+from geometry.models.derived import model_source
 from geometry.models.families import FAMILIES, PARTS
 from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE
 
@@ -58,13 +60,15 @@ class CatalogueEntry:
     title, group, note
         Short name, heading it is listed under, and one sentence for a newcomer.
     n_positions, d_model
-        Shape of its position table.
+        Shape of its position table, or of what is drawn in its place.
     package, folder
         A package that contains the checkpoint, and its folder there; or None.
     checkpoint_bytes
         Size of its whole weights file, to three digits at least; None if unknown.
     downloads
         Downloads of the last month; None if unknown.
+    index_only
+        Whether there is no table, and only the configuration and the index are downloaded.
     """
 
     id: str
@@ -77,11 +81,12 @@ class CatalogueEntry:
     folder: str | None = None
     checkpoint_bytes: int | None = None
     downloads: int | None = None
+    index_only: bool = False
 
     @property
     def position_bytes(self) -> int:
-        """Bytes of its position table in float32."""
-        return 4 * self.n_positions * self.d_model
+        """Bytes of its position table in float32; 0 if it has none."""
+        return 0 if self.index_only else 4 * self.n_positions * self.d_model
 
 
 @cache
@@ -154,6 +159,10 @@ def is_here(source: str) -> bool:
     """Return whether a model opens without the network."""
     if is_computed(source):
         return True
+    if (of := model_source(source)) != source:
+        with suppress(SourceError, OSError, ValueError, RuntimeError):
+            return is_here(of) or local_path(of).exists()
+        return False
     if is_bundled(source):
         return locate(SAMPLE) is not None
     address = parse_address(source)

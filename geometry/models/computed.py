@@ -148,10 +148,14 @@ class OneTable(OnThisMachine):
         The table's name.
     values : (n_positions, d_model) float64
         Its numbers.
+    of
+        The model that it was made of, if any: its files are those of the table.
     """
 
-    def __init__(self, name: str, values: npt.NDArray[np.float64]) -> None:
-        self._values = values
+    def __init__(
+        self, name: str, values: npt.NDArray[np.float64], of: PositionalModel | None = None
+    ) -> None:
+        self._values, self._of = values, of
         info = TensorInfo(name, values.shape, "F64", values.nbytes)
         self._tensors = MappingProxyType({name: info})
 
@@ -159,6 +163,11 @@ class OneTable(OnThisMachine):
     def tensors(self) -> Mapping[str, TensorInfo]:
         """The table's name and shape."""
         return self._tensors
+
+    def check_files(self) -> None:
+        """Compare the files of the model that it was made of with those that were opened."""
+        if self._of is not None:
+            self._of.check_files()
 
     @property
     def bytes_read(self) -> int:

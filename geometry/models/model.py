@@ -27,6 +27,7 @@ from geometry.models.stack import NOT_ADDED
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import Transfer
 
 #: A weight matrix, the token embeddings, or a rotary model's queries and keys.
@@ -41,6 +42,9 @@ __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
 
 
+#: Names of token embeddings in models that turn queries and keys, or add a bias by distance.
+EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight",
+              "tok_embeddings.weight", "token_embd.weight", "shared.weight")  # fmt: skip
 #: Tokens of a vocabulary that a configuration can give: the largest have 260,000.
 MAX_VOCABULARY = 10_000_000
 
@@ -94,6 +98,7 @@ class PositionalModel:
         self.commit = commit
         self.family = architecture.family
         self.rotary, self.lags = architecture.rotary, architecture.lags
+        self.rows = architecture.rows
         computed = (
             "ALiBi" if self.lags else "rotary turning" if self.rotary else "computed sinusoid"
         )
@@ -148,9 +153,14 @@ class PositionalModel:
         return "" if self.lags is None else self.lags.why
 
     @property
+    def no_claims(self) -> str:
+        """Why claims about tables of positions are not asked of it; "" if they are."""
+        return self.no_table or ("" if self.rows is None else "its rows are no positions")
+
+    @property
     def of_text(self) -> bool:
-        """Whether the rows are positions of a text, and not lags or the patches of a picture."""
-        return self.lags is None and self.grid is None
+        """Whether the rows are positions of a text, and not lags, patches or labelled rows."""
+        return self.lags is None and self.grid is None and self.rows is None
 
     @property
     def usual_positions(self) -> tuple[int, int]:
@@ -174,6 +184,23 @@ class PositionalModel:
             return ""
         row, column = divmod(position, self.grid[1])
         return f"row {row}, column {column}"
+
+    @cached_property
+    def columns(self) -> tuple[PositionColumn, ...]:
+        """Columns to colour by that the model has itself: of labelled rows, or of patches."""
+        if self.rows is not None:
+            return self.rows.columns
+        if self.grid is None:
+            return ()
+        from geometry.checkpoints.column_files import PositionColumn
+
+        row, column = np.indices(self.grid).reshape(2, -1)
+        away = np.hypot(*(at - (at.max() / 2) for at in (row, column)))
+        named = {"Row": row, "Column": column, "Distance from the centre": away}
+        return tuple(
+            PositionColumn(name, "", tuple(values.astype(float).tolist()))
+            for name, values in named.items()
+        )
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -250,7 +277,8 @@ class PositionalModel:
         if len(constant) and self.d_model > 1 and self.lags is None:
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
             what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
-            notes.append(f"{what} the same number throughout: positions {some}.")
+            rows = "positions" if self.rows is None else "rows"
+            notes.append(f"{what} the same number throughout: {rows} {some}.")
         return tuple(notes)
 
     def check_files(self) -> None:
@@ -371,6 +399,17 @@ class PositionalModel:
         if place.config.get("tie_word_embeddings") is not False:
             names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
         return next((name for name in names if name in index), None)
+
+    @property
+    def tokens_tensor(self) -> str | None:
+        """The tensor of token embeddings, also of a model whose positions are not added to them."""
+        if (name := self._tokens_name()) is not None:
+            return name
+        found = [
+            name for name in self._store.tensors
+            if f".{name}".endswith(tuple(f".{suffix}" for suffix in EMBEDDINGS))
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
 
     # -- network -----------------------------------------------------------------------------
 

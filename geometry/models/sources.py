@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.checkpoints.files import LOCAL_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import GgufStore
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
@@ -30,15 +30,20 @@ from geometry.models.catalogue import (
     read_reference,
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
+from geometry.models.derived import Derived, find_derived, is_derived, model_source
 from geometry.models.gguf_settings import read_settings
+from geometry.models.labelled_rows import open_array, open_rows
 from geometry.models.layer_tables import find_layers, open_layer
 from geometry.models.model import PositionalModel
+from geometry.models.resampled import open_resampled
+from geometry.models.rotary_pair import open_pair
+from geometry.models.token_rows import open_token_rows
 
 if TYPE_CHECKING:
     from geometry.hub.checkpoint import HubCheckpoint
     from geometry.hub.network import Network
 
-__all__ = ["UnknownArchitecture", "is_on_hub", "open_source"]
+__all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 
 #: Names of files and folders that do not identify the model in them.
 _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
@@ -63,11 +68,13 @@ def open_source(
     source
         "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
         :mod:`geometry.models.computed`); a folder in the Hugging Face layout; a file (safetensors,
-        torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
-        its page; a folder of positions inside a model, or "/layer 3" of it (see
-        :mod:`geometry.models.layer_tables`), of which "sample/inside" is bundled. A model is
-        searched in the installed packages, the Hub cache and our own cache; from the Hub itself
-        only what is needed is downloaded, and cached.
+        torch's zip format, npy, npz, GGUF), or a table of numbers (see
+        :mod:`geometry.models.labelled_rows`); what is made of a model, such as
+        "tokens:weekdays,gpt2" (see :mod:`geometry.models.derived`); or a model's id, perhaps with
+        "@revision", or the address of its page; a folder of positions inside a model, or
+        "/layer 3" of it (see :mod:`geometry.models.layer_tables`), of which "sample/inside" is
+        bundled. A model is searched in the installed packages, the Hub cache and our own cache;
+        from the Hub itself only what is needed is downloaded, and cached.
     table
         The tensor to use as positions, where no family fits; or one of a model's sides: "encoder",
         "decoder", "text" or "vision".
@@ -90,6 +97,8 @@ def open_source(
         return _open(folder, text, text, table)
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
+    if (derived := find_derived(text)) is not None:
+        return _made(derived, open_source(derived.of, table=table, network=network), network)
     if (layers := _layers(text)) is not None:
         return open_layer(*layers, text)
     if is_bundled(text):
@@ -108,13 +117,35 @@ def open_source(
     return _fetch(text, address, table, network)
 
 
+def _made(derived: Derived, model: PositionalModel, network: Network | None) -> PositionalModel:
+    """Make what a source asks for of its model, with the consent to downloads that there is."""
+    if derived.kind == "pair":
+        return open_pair(derived, model)
+    if derived.kind == "resampled":
+        return open_resampled(derived, model)
+    if network is None:
+        return open_token_rows(derived, model, whole=False)
+    if network.whole:
+        model.agree("whole files")
+        model.agree("tokenizer")
+    with model.through(network.transfer):
+        return open_token_rows(derived, model, whole=network.whole)
+
+
+def may_ask_hub(source: str) -> bool:
+    """Return whether opening a source may need a request, also for what it is made of."""
+    return is_on_hub(model_source(source))
+
+
 def is_on_hub(source: str) -> bool:
     """Return whether a source is a model's id, and not a local path.
 
     Opening it may need a request, even if a package or cache has it.
     """
     try:
-        if is_bundled(source) or is_computed(source) or _layers(source) is not None:
+        if is_bundled(source) or is_computed(source) or is_derived(source):
+            return False
+        if _layers(source) is not None:
             return False
         return _path(source) is None and _address(source) is not None
     except SourceError:
@@ -141,7 +172,7 @@ def _layers(text: str) -> tuple[Path, int | None] | None:
 
 def _address(text: str) -> HubAddress | None:
     """Return a source's address on the Hub; None if it is not one, or looks like a file name."""
-    looks_like_file = "://" not in text and text.endswith(LOCAL_SUFFIXES)
+    looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
     return None if looks_like_file else parse_address(text)
 
 
@@ -156,6 +187,8 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
 
 def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
     weights = weights_in(path) if path.is_dir() else path
+    if weights.suffix.lower() in TABLE_SUFFIXES:
+        return open_rows(weights, source, name)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.
     beside = None if bare else FolderFiles(weights.parent, FILES)
@@ -163,7 +196,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     if bare:
         # A bare table: a configuration next to it need not belong to it.
         place = find_architecture(store.tensors, {}, table)
-        return PositionalModel(store, place, source=source, name=name)
+        return open_array(weights, store, place, source, name)
     folder = weights.parent
     config_file = folder / "config.json"
     if isinstance(store, GgufStore):  # a configuration beside it need not belong to it

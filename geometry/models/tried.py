@@ -7,10 +7,11 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from geometry.checkpoints.files import LOCAL_SUFFIXES
+from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import is_bundled, read_catalogue
 from geometry.models.computed import is_computed
+from geometry.models.derived import is_derived
 
 MOST_NAMES = 5_000
 """Entries of a folder that are compared with a name."""
@@ -18,12 +19,12 @@ MOST_NAMES = 5_000
 
 def tried(source: str) -> list[str]:
     """Return a line for each thing that a source was tried as, and names that are similar."""
-    if is_bundled(source) or is_computed(source):
+    if is_bundled(source) or is_computed(source) or is_derived(source):
         return []
     path = Path(os.path.abspath(os.path.expanduser(source)))
     lines = [f"As a file or folder: {path}, {'found' if _exists(path) else 'not found'}."]
     address = parse_address(source)
-    if address is None or source.endswith(LOCAL_SUFFIXES):
+    if address is None or source.endswith(FILE_SUFFIXES):
         lines.append("As a model on the Hub: not tried, since it is not an id such as owner/name.")
     else:
         lines.append(f"As a model on the Hub: {address.repo}, revision {address.revision}.")

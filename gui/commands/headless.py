@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources import may_ask_hub, open_source
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def open_for_command(
     KeyboardInterrupt
         Ctrl+C was pressed; unfinished downloads are discarded.
     """
-    if not is_on_hub(source):
+    if not may_ask_hub(source):
         return open_source(source, table=table)
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
@@ -94,7 +94,7 @@ def reading(
 
     with for_command_line(offline=offline), model.through(Transfer(on_progress)):
         yield
-    if is_on_hub(model.source):
+    if may_ask_hub(model.source):
         wait_until_kept(user_cache().root)
 
 
@@ -115,11 +115,11 @@ def announce_fetch(model: PositionalModel, layer: int) -> None:
 @contextmanager
 def for_command_line(*, offline: bool) -> Iterator[None]:
     """Replace the window's advice in errors of the Hub by that of the command line."""
-    from geometry.hub.faults import Offline, WholeDownload
+    from geometry.hub.faults import LargeTensor, Offline, WholeDownload
 
     try:
         yield
-    except WholeDownload as error:
+    except (WholeDownload, LargeTensor) as error:
         error.advice = "Allow it with --whole."
         raise
     except Offline as error:

@@ -17,6 +17,7 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import caption
 from gui.services.loading import remembered_name
+from gui.state.colors import shown_column
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -92,7 +93,12 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     count = model.n_positions
     position = np.arange(count)
     first, last = curve.pca.positions
-    tokens = np.array([session.token_at(i) or "" for i in range(count)])
+    texts = np.array([session.text_at(i) or "" for i in range(count)])
+    labels = {
+        "token": Datum(texts, "the prompt’s token at the position; empty if none", column="token")
+    }
+    if model.rows is not None:
+        labels = {"label": Datum(texts, "the row’s label; empty if none", column="label")}
     names = " ".join(f"pc_{k}" for k in curve.components)
     rows = {
         "position": Datum(position, "row of the table, from 0", column="position"),
@@ -106,7 +112,7 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
             "whether the position is selected",
             column="selected",
         ),
-        "token": Datum(tokens, "the prompt’s token at the position; empty if none", column="token"),
+        **labels,
         "coordinates": Datum(
             coordinates,
             "the row minus the range’s mean, along the shown components"
@@ -177,13 +183,13 @@ def _of_basis(session: Session) -> dict[str, Datum]:
 
 
 def _color(session: Session) -> str:
-    by, column = session.color_by, session.color_column
+    by, column = session.color_by, shown_column(session)
     if by == "component":
         return f"color_pc_{session.color_component}"
     if by == "period":
         return f"color_mod_{session.color_period:g}"
-    if by == "column" and column is not None:
-        return "color_" + re.sub(r"\W+", "_", column.name)
+    if by == "column":
+        return "color_" + ("position" if column is None else re.sub(r"\W+", "_", column.name))
     return f"color_{by}"
 
 

@@ -258,7 +258,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             if view.question.projected:
                 before = f" · raw {format_number(result.rows[row, entry])}"
             return (
-                f"position {view.at(first + row)} · entry {entry}: {format_number(value)}"
+                f"{view.row} {view.at(first + row)} · entry {entry}: {format_number(value)}"
                 f" · wave {format_number(wave)}{before}"
             )
 

@@ -27,6 +27,13 @@ class OpenSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowBeside:
+    """Show a source beside the open model."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class HideCurves:
     """Hide these curves of compared models: pairs of a panel's name and a model's key."""
 

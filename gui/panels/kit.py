@@ -113,7 +113,7 @@ class Finding:
         return f"{self.mark}: {self.text}"
 
 
-def _no_token(position: int) -> str | None:
+def _no_label(position: int) -> str | None:
     return None
 
 
@@ -135,8 +135,8 @@ class View(Generic[C, R]):
         Name and colour of the model; ``color`` is "" for the open model.
     others
         The views of the compared models.
-    token_at
-        Returns the prompt's token at a position, or None.
+    label_at
+        Returns the prompt's token or the row's label at a position, for display, or None.
     nulls
         The answer to :meth:`PanelSpec.nulls_question`; None while there is none.
     """
@@ -149,7 +149,7 @@ class View(Generic[C, R]):
     name: str = ""
     color: str = ""
     others: tuple[View[C, R], ...] = ()
-    token_at: Callable[[int], str | None] = _no_token
+    label_at: Callable[[int], str | None] = _no_label
     nulls: Any = None
 
     @property
@@ -157,10 +157,15 @@ class View(Generic[C, R]):
         """The model."""
         return self.scope.model
 
+    @property
+    def row(self) -> str:
+        """What a row of the table is: "position", or "row" if it has a label of its own."""
+        return "position" if self.model.rows is None else "row"
+
     def at(self, position: int) -> str:
-        """Return a position's label, with its token."""
-        token = self.token_at(position)
-        return f"{position}" if token is None else f"{position} {token!r}"
+        """Return a position's name, with its token or label."""
+        label = self.label_at(position)
+        return f"{position}" if label is None else f"{position} {label}"
 
     def curve(self, x: np.ndarray, y: np.ndarray, *, silent: bool = True) -> Curve:
         """Return a compared model's curve, with its colour and its name."""
@@ -313,6 +318,10 @@ class PanelSpec(ABC, Generic[C, R]):
         It is asked once the result is shown, and never while a range is dragged.
         """
         return None
+
+    def acts(self, view: View[C, R]) -> Sequence[tuple[str, object]]:
+        """Return further entries of the panel's menu, with their intents."""
+        return ()
 
     def finding(self, view: View[C, R]) -> Finding | None:
         """Return what the result is worth beside :attr:`View.nulls`, which are there."""

@@ -27,7 +27,6 @@ from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.state.values import Quantity
 from gui.style.theme import format_count, format_number, format_percent, format_position
-from gui.style.token_text import token_label
 from gui.widgets.table_text import Column, Row
 
 TITLES: dict[tuple[Quantity, bool], tuple[str, str]] = {
@@ -408,15 +407,14 @@ def summary(view: NormsView) -> str:
 def _describe(view: NormsView, position: int) -> str:
     """Return the hover label of a position; others' values come last."""
     values, quantity = view.result.values, view.choices.norms_quantity
-    where = f"position {format_position(position)}"
+    where = f"{view.row} {format_position(position)}"
     if quantity == "step":
-        where = f"positions {format_position(position)} → {format_position(position + 1)}"
+        where = f"{view.row}s {format_position(position)} → {format_position(position + 1)}"
     value = f"{quantity} {format_number(float(values[position]))}"
     if _relative(view):
         value += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
-    parts, token = [where, value], view.token_at(position)
-    if token is not None:
-        shown = token_label(token)
+    parts, shown = [where, value], view.label_at(position)
+    if shown is not None:
         parts.append(shown if len(shown) <= LONGEST_TOKEN else f"{shown[: LONGEST_TOKEN - 1]}…")
     parts += _about_mean(view, position)
     parts += [

@@ -511,7 +511,7 @@ class ResultPanel(Panel):
                 theme,
                 curve.name,
                 compared_color(curve.color, theme),
-                token_at=sessions[curve.key].token_at,
+                label_at=sessions[curve.key].label_at,
             )
             for curve in self._drawn()
         )
@@ -523,7 +523,7 @@ class ResultPanel(Panel):
             theme,
             self.session.model.name,
             others=others,
-            token_at=self.session.token_at,
+            label_at=self.session.label_at,
             nulls=self._nulls_result(),
         )
 
@@ -941,8 +941,11 @@ class ResultPanel(Panel):
             action = menu.addAction(text)
             action.setEnabled(self._ready is not None)
             action.triggered.connect(lambda _=False, act=act: act())
-        if self.spec.menu:
+        acts = () if self._ready is None else self.spec.acts(self.view())
+        if acts or self.spec.menu:
             menu.addSeparator()
+        for text, intent in acts:
+            menu.addAction(text, partial(self.intended.emit, intent))
         for entry in self.spec.menu:
             action = menu.addAction(entry.text)
             action.setEnabled(self._ready is not None)

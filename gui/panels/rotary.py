@@ -10,20 +10,20 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turning, turns
+from geometry.models.derived import Derived
 from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.rotary import Rotary
 from gui.panels.choices import Choice, Layer, Number, Option, Toggle, whole_number
+from gui.panels.intents import ShowBeside
 from gui.panels.kit import PanelSpec, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening
-from gui.style.theme import SERIES, ThemeName, format_count, format_number, format_percent
+from gui.style.theme import SERIES, SHADES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
-SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
-"""Colour maps with the background's tone for no use."""
 COUNTABLE = 6.0
 """Turns within the range of the pair that is drawn at first."""
 FARTHEST = 4096
@@ -93,7 +93,7 @@ class RotaryOf:
         rotary = about.model.rotary
         if rotary is None:
             raise TensorUnavailable(
-                f"{about.model.name} does not turn queries and keys: its positions are a table.",
+                f"The model {about.model.name} does not turn queries and keys.",
                 "Open a model with rotary positions, such as EleutherAI/pythia-70m.",
             )
         context = rotary.context or about.model.n_positions
@@ -210,6 +210,11 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     def plots(self, view: RotaryView) -> Sequence[Part]:
         last = _pair(view) if view.result.use is None else _use(view, view.result.use)
         return [_by_pair(view), _kernel(view), last]
+
+    def acts(self, view: RotaryView) -> Sequence[tuple[str, object]]:
+        pair = _shown_pair(view)
+        source = Derived("pair", str(pair), view.model.source).source
+        return ((f"Show pair {pair} beside, in the 3D view", ShowBeside(source)),)
 
     def heading(self, view: RotaryView) -> tuple[str, str]:
         return f"{view.model.name} · turning of queries and keys", _scope(view.result)

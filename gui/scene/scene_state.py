@@ -18,7 +18,6 @@ from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.state.values import CurveLook, Outside, Projection
 from gui.style.sentences import titled
 from gui.style.theme import format_number, format_percent
-from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -122,7 +121,8 @@ def resolve_scene(session: Session) -> SceneState | None:
     if own and not scale.categories:  # these have no colour map
         scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
-        f"{titled(model)}{side} · positions {first}–{last} · centred" + _scheme(model),
+        f"{titled(model)}{side} · {'positions' if model.rows is None else 'rows'} {first}–{last} "
+        "· centred" + _scheme(model),
         " · ".join(f"{n}  {s}" for n, s in zip(names, each, strict=True))
         + f"  =  {format_percent(sum(shares))}"
         + (f" · {curve.shortage}" if curve.shortage else ""),
@@ -255,42 +255,42 @@ def lasting_labels(session: Session) -> dict[int, str]:
     """Return the labels that do not depend on the mouse, the most important first."""
     labels: dict[int, str] = {}
     for position in to_label(session.selection):
-        token = session.token_at(position)
-        text = str(position) if token is None else f"{position} {token_label(token)}"
+        label = session.label_at(position)
+        text = str(position) if label is None else f"{position} {label}"
         place = _place(session, position)
         labels.setdefault(position, f"{text} · {place}" if place else text)
-    if session.tokens is not None:
-        texts = session.tokens.texts
-        for position in spread(len(texts))[:MAX_TOKEN_LABELS]:
-            labels.setdefault(position, token_label(texts[position]))
+    for position in spread(len(session.texts), MAX_TOKEN_LABELS):
+        if label := session.label_at(position):
+            labels.setdefault(position, label)
     return labels
 
 
-def spread(count: int) -> list[int]:
-    """Return the first ``count`` whole numbers so that any beginning is spread over them.
+def spread(count: int, most: int) -> list[int]:
+    """Return at most ``most`` of the first ``count`` whole numbers, spread over them.
 
     The two ends come first, then the middle, and on with the middles of what lies between.
     """
     found, between = list(dict.fromkeys([0, count - 1]))[:count], [(0, count - 1)]
-    while between:
+    while between and len(found) < most:
         middles = [(low, (low + high) // 2, high) for low, high in between if high - low > 1]
         found += [middle for _, middle, _ in middles]
         between = [part for low, at, high in middles for part in ((low, at), (at, high))]
-    return found
+    return found[:most]
 
 
 def point_text(session: Session, position: int) -> str:
-    """Describe a point: its position, norm and token, as far as they are known."""
-    text, timeline = f"position {position}", session.shown_timeline
+    """Describe a point: its position, norm and token or label, as far as they are known."""
+    labelled = session.model is not None and session.model.rows is not None
+    text, timeline = f"{'row' if labelled else 'position'} {position}", session.shown_timeline
     if timeline is not None:
         assert session.snapshot is not None
         norm = float(timeline.timelapse.norms[session.snapshot, position])
         text += f" · norm {format_number(norm)}"
     elif session.norms is not None:
         text += f" · norm {format_number(float(session.norms.values[position]))}"
-    token = session.token_at(position)
-    if token is not None:
-        text += f" · {token_label(token)}"
+    label = session.label_at(position)
+    if label is not None:
+        text += f" · {label}"
     place = _place(session, position)
     return f"{text} · {place}" if place else text
 

@@ -506,7 +506,10 @@ class Comparing:
         keepers = [keeper for keeper in self._keepers.values() if keeper.compared.in_grid]
         seen = (self._session, *(keeper.session for keeper in keepers))
         shown = [s for s in seen if s.model is not None and s.curve is not None]
-        limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
+        scales = [own_scale(s) for s in shown]
+        # A column may be one model's alone, and labels are each model's own.
+        alike = len({(scale.title, scale.categories) for scale in scales}) == 1
+        limits = shared_limits(scales) if len(scales) > 1 and alike else None
         for session in self._sessions():
             session.color_limits = limits
 

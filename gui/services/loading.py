@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
@@ -18,6 +20,7 @@ from gui.state.values import FirstRange, ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
+    from geometry.models.derived import Derived
     from geometry.models.model import PositionalModel
     from gui.state.session import Session
 
@@ -79,9 +82,9 @@ def open_from(
     geometry.checkpoints.errors.HelixscopeError
         If the source cannot be opened.
     """
-    from geometry.models.sources import is_on_hub, open_source
+    from geometry.models.sources import may_ask_hub, open_source
 
-    through = network() if is_on_hub(source) else None
+    through = network() if may_ask_hub(source) else None
     return (opener or open_source)(source, table=table, network=through)
 
 
@@ -159,13 +162,13 @@ def first_source(last: str) -> tuple[str | None, str | None]:
     """
     from geometry.models.catalogue import is_here, read_catalogue
     from geometry.models.computed import is_computed
-    from geometry.models.sources import is_on_hub
+    from geometry.models.sources import may_ask_hub
 
     if last and (path_exists(last) or is_here(last)):
         return last, None
     models = (entry.id for entry in read_catalogue() if not is_computed(entry.id))
     best = next((name for name in models if is_here(name)), None)
-    return (last, best) if last and is_on_hub(last) else (best, None)
+    return (last, best) if last and may_ask_hub(last) else (best, None)
 
 
 def path_exists(source: str | Path) -> bool:
@@ -192,6 +195,13 @@ def remembered_name(source: str) -> str:
 
     if is_computed(source):
         return computed_source(source)
+    if (derived := _derived(source)) is not None:
+        from geometry.models.token_rows import LISTS
+
+        what = derived.what
+        if derived.kind == "tokens" and what not in LISTS:
+            what = str(Path(what).expanduser().resolve())
+        return replace(derived, what=what, of=remembered_name(derived.of)).source
     if is_bundled(source):
         return source
     path = Path(source).expanduser()
@@ -228,7 +238,8 @@ def whole_name(source: str) -> str:
     from geometry.hub.address import parse_address
     from geometry.models.computed import is_computed
 
-    address = None if is_computed(source) else parse_address(source)
+    named = is_computed(source) or _derived(source) is not None
+    address = None if named else parse_address(source)
     return short_name(source) if address is None else str(address)
 
 
@@ -246,6 +257,8 @@ def short_name(source: str) -> str:
         return source
     if is_computed(source):
         return computed_name(source)
+    if (derived := _derived(source)) is not None:
+        return derived.name(short_name(derived.of))
     address = parse_address(source)
     if address is not None:
         return address.short
@@ -254,3 +267,12 @@ def short_name(source: str) -> str:
     if len(parts) > 2 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return parts[-3].rsplit("--", 1)[-1]
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
+
+
+def _derived(source: str) -> Derived | None:
+    """Return what a source makes of which model; None for all others."""
+    from geometry.models.derived import find_derived
+
+    with suppress(SourceError):  # a wrong form, of which opening it tells
+        return find_derived(source)
+    return None

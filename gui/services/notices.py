@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
 from geometry.checkpoints.plain_text import visible
-from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
+from geometry.hub.faults import AccessDenied, HubError, LargeTensor, Offline, WholeDownload
 from gui.services.loading import whole_name
 from gui.state.values import Notice
 
@@ -54,7 +54,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         retry = error.retryable or isinstance(error, AccessDenied)
         if not source or whole_name(source) not in text:
             text = f"{what}: {_inside(text)}"
-    if isinstance(error, WholeDownload):
+    if isinstance(error, WholeDownload | LargeTensor):
         text = str(error)
         whole = -1 if error.nbytes is None else error.nbytes
     if isinstance(error, Offline):
@@ -70,6 +70,8 @@ def compared_notice(error: Exception, what: str) -> Notice:
     Without buttons that would replace the open model.
     """
     notice = notice_of(error, what)
+    if isinstance(error, LargeTensor):
+        notice = replace(notice, advice="Open it by itself first.")
     retry = notice.retry or isinstance(error, FileChanged)
     return replace(notice, candidates=(), beside=True, whole=0, retry=retry, inside=False)
 

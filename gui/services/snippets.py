@@ -14,11 +14,12 @@ def opening(model: PositionalModel) -> str:
 
 def opened(model: PositionalModel) -> str:
     """Return the ``open_source`` call that opens the same model."""
-    from geometry.models.sources import is_on_hub
+    from geometry.models.derived import at_commit
+    from geometry.models.sources import may_ask_hub
 
     source, table = model.source, ""
-    if is_on_hub(source) and model.commit is not None:
-        source = f"{source.partition('@')[0]}@{model.commit}"
+    if may_ask_hub(source) and model.commit is not None:
+        source = at_commit(source, model.commit)
     if model.side is not None:
         table = f", table={model.side!r}"
     elif model.family is None and len(model.store.tensors) > 1:

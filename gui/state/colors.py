@@ -6,6 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cmap import Colormap
@@ -14,6 +15,9 @@ from gui.state.session import Session
 from gui.state.values import ColorLimits
 from gui.style.theme import DARK, HUES, LIGHT, format_number
 from gui.style.token_text import token_label
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
 
 MIN_CONTRAST = 2.0
 """Minimum contrast of a point's colour to a dark background."""
@@ -198,6 +202,18 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
     return ColorLimits((lowest.limits[0], highest.limits[1]), (lowest.labels[0], highest.labels[1]))
 
 
+def shown_column(session: Session) -> PositionColumn | None:
+    """Return the column that the colours show; None if they show something else.
+
+    One that a model has itself is that of the open model with its name: None if it has none.
+    """
+    column = session.color_column if session.color_by == "column" else None
+    if column is None or column.file:
+        return column
+    known = () if session.model is None else session.model.columns
+    return next((own for own in known if own.name == column.name), None)
+
+
 def own_scale(session: Session) -> ColorScale:
     """Return the colours of a model's curve, ignoring models beside it.
 
@@ -214,16 +230,17 @@ def own_scale(session: Session) -> ColorScale:
         first, last = session.curve.pca.positions
     spanned = slice(first, last + 1)
     now = "" if session.shown_timeline is None else " (final model)"
-    column = session.color_column if session.color_by == "column" else None
+    column = shown_column(session)
     if session.color_by == "period":
         return _periodic(n_positions, session.color_period, session.cyclic_colormap)
     if session.color_by == "token":
-        texts = () if session.tokens is None else session.tokens.texts
-        tokens = [token_label(text) for text in texts[:n_positions]]
+        if session.model.rows is not None:
+            return _categorical("Label", session.model.rows.labels, n_positions)
+        tokens = [token_label(text) for text in session.texts[:n_positions]]
         return _categorical("Token", tokens, n_positions)
     if column is not None and column.numeric:
         numbers = column.numbers(n_positions)
-        return _measured(column.name, numbers, spanned, session.colormap)
+        return _measured(column.name, numbers, spanned, session.colormap, whole=True)
     if column is not None:
         # Ranked over the whole column: so models of any length agree in the colours.
         names = ["" if value is None else str(value) for value in column.values]
@@ -280,7 +297,10 @@ def _categorical(title: str, names: Sequence[str], n_positions: int) -> ColorSca
     return ColorScale(title, values, limits, ("", ""), "glasbey", tuple(ranked))
 
 
-def _measured(title: str, values: np.ndarray, spanned: slice, colormap: str) -> ColorScale:
+def _measured(
+    title: str, values: np.ndarray, spanned: slice, colormap: str, *, whole: bool = False
+) -> ColorScale:
+    """Colour positions by numbers; ``whole`` is whether whole limits have no decimals."""
     inside = values[spanned]
     inside = inside[~np.isnan(inside)]
     if not len(inside):  # no position has a value
@@ -292,9 +312,10 @@ def _measured(title: str, values: np.ndarray, spanned: slice, colormap: str) -> 
         low, high = smallest, largest
     if _nearly_equal(low, high):
         low, high = smallest, smallest + 1.0
+    digits = 0 if whole and low == round(low) and high == round(high) else 2
     labels = (
-        ("\N{LESS-THAN OR EQUAL TO} " if smallest < low else "") + format_number(low, 2),
-        ("\N{GREATER-THAN OR EQUAL TO} " if largest > high else "") + format_number(high, 2),
+        ("\N{LESS-THAN OR EQUAL TO} " if smallest < low else "") + format_number(low, digits),
+        ("\N{GREATER-THAN OR EQUAL TO} " if largest > high else "") + format_number(high, digits),
     )
     return ColorScale(title, values.astype(np.float32), (low, high), labels, colormap)
 

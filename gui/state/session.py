@@ -33,6 +33,7 @@ from gui.state.values import (
     Quantity,
 )
 from gui.style.theme import CYCLIC
+from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -295,11 +296,24 @@ class Session(Wanted, Open, Found, Messages):
             if value is not before[name]:
                 self.events[name].emit(value, before[name])
 
-    def token_at(self, position: int) -> str | None:
-        """Return the prompt's token at a position, or None."""
-        if self.tokens is None or not 0 <= position < len(self.tokens.texts):
-            return None
-        return self.tokens.texts[position]
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What stands at each position from 0: the labels of the rows, or the prompt's tokens."""
+        rows = None if self.model is None else self.model.rows
+        if rows is not None:
+            return rows.labels
+        return () if self.tokens is None else self.tokens.texts
+
+    def text_at(self, position: int) -> str | None:
+        """Return the row's label or the prompt's token at a position, or None."""
+        return self.texts[position] if 0 <= position < len(self.texts) else None
+
+    def label_at(self, position: int) -> str | None:
+        """Return :meth:`text_at` for display: what is invisible in a token has marks."""
+        text = self.text_at(position)
+        if text is not None and self.model is not None and self.model.rows is not None:
+            return text or None
+        return None if text is None else token_label(text)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray
-from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
+from PySide6.QtWidgets import QDialog, QDockWidget, QFileDialog, QMainWindow
 
 if TYPE_CHECKING:
     from gui.export.save_film import FilmSaver
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from gui.window.settings.settings import Settings
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
-FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz *.gguf);;All files (*)"
+FILE_FILTER = (
+    "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz *.gguf);;Tables (*.csv *.tsv);;"
+    "All files (*)"
+)
 
 
 class HostWindow(QMainWindow):
@@ -76,6 +79,21 @@ class HostWindow(QMainWindow):
         file, _ = QFileDialog.getOpenFileName(self, "Open a tensor file", "", FILE_FILTER)
         if file:
             self.controller.open(file)
+
+    def open_tokens(self) -> None:
+        """Ask for a list of tokens and a model, and open the embeddings."""
+        from geometry.models.derived import model_source
+        from gui.window.token_dialog import TokenDialog
+
+        model = self.session.model
+        source = "" if model is None else model_source(model.source)
+        if model is not None and source == model.source and model.tokens_tensor is None:
+            source = ""  # it has none
+        dialog = TokenDialog(self, source)
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        if accepted:
+            self.controller.open(dialog.source)
 
     def open_columns(self) -> None:
         """Ask for a table of the user's own, and colour the curve by a column of it."""

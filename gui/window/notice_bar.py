@@ -32,9 +32,7 @@ class NoticeBar(Panel):
         self._text = label(selectable=True, wrap=True)
         self._advice = label(role="muted", selectable=True, wrap=True)
         self.whole_button = QPushButton()
-        self.whole_button.setToolTip(
-            "Download the whole file; its tensors are cached if there is room"
-        )
+        self.whole_button.setToolTip("Download it; tensors are cached if there is room")
         self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
         self.retry_button = QPushButton("Try again")
         self.retry_button.clicked.connect(lambda: self.retryRequested.emit())

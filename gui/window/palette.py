@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from geometry.checkpoints.plain_text import visible
 from geometry.models.computed import is_computed
+from geometry.models.derived import is_derived
 from gui.panels.side.models.hub_rows import is_explicit, typed_address
 from gui.panels.side.models.model_line import is_path
 from gui.services.loading import path_exists, short_name
@@ -106,6 +107,8 @@ def source_kind(text: str, *, word: bool = False) -> str:
     """
     if is_computed(text):
         return "Formula"
+    if is_derived(text):
+        return "Made of a model"
     if is_path(text) or ("/" in text and path_exists(text)):
         return "Path"
     if typed_address(text) is not None and (word or is_explicit(text)):

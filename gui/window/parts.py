@@ -240,6 +240,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     return {
         "open_folder": window.open_folder,
         "open_file": window.open_file,
+        "open_tokens": window.open_tokens,
         "open_hub": lambda: window.start_in("models"),
         "find_model": lambda: window.start_in("models"),
         "check_update": controller.check_for_update,

@@ -126,7 +126,7 @@ class ClaimsOf:
             claim for claim in CLAIMS if claim in kept or known_verdict(claim, measured) is not None
         ]
         others = [claim for claim in CLAIMS if claim not in known]
-        table = not about.model.no_table
+        table = not about.model.no_claims
         drawn = [claim for claim in others if table and isinstance(claim.null, Curves)]
         first = [*known, *(claim for claim in others if claim not in drawn)]
         order = [*first, *drawn]
@@ -158,7 +158,7 @@ MEMBERS = Recent(512)
 def _member(one: Beside, about: QuestionContext) -> Member | None:
     """Measure a model of the group; None if it cannot be."""
     model = one.model()
-    if model is None or model.no_table:
+    if model is None or model.no_claims:
         return None
 
     def find() -> Member:
@@ -320,7 +320,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             others = ", ".join(
                 "model" if one is view.model else opened(one)
                 for one in group
-                if one and not one.no_table
+                if one and not one.no_claims
             )
             more += (
                 f"group = [{others}]\n"

@@ -32,7 +32,6 @@ from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, valu
 from gui.services.snippets import opening
 from gui.state.guides import Guide
 from gui.style.theme import SMALL, format_number, format_percent
-from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -343,9 +342,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
 
         def hover(_: int, index: int) -> str:
             position = int(x[index])
-            token = view.token_at(position)
-            label = f"position {position}" if token is None else f"position {position} "
-            where = label if token is None else label + token_label(token)
+            label = view.label_at(position)
+            where = f"{view.row} {position}" + ("" if label is None else f" {label}")
             own = _value_text(view, what, position - first)
             return " · ".join([where, own, *values_at(others, position)])
 

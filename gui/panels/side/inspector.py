@@ -21,7 +21,6 @@ from gui.services.loading import short_name
 from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
-from gui.style.token_text import token_label
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.position_rows import REMOVE, Column, Row
@@ -144,7 +143,10 @@ class InspectorPanel(Panel):
     def _show_position(self, position: int) -> None:
         model = self.session.model
         place = "" if model is None else model.place_of(position)
-        self.card.show_position(position, self.session.token_at(position), place)
+        label = self.session.label_at(position)
+        if model is not None and model.rows is not None:
+            label, place = None, label or ""
+        self.card.show_position(position, label, place)
 
     def _on_late(self) -> None:
         """Clear another position's numbers if the new ones take long."""
@@ -230,8 +232,8 @@ class InspectorPanel(Panel):
         self.card.show_numbers(details, self.session.components, fitted)
         self._show_flags()
         self.copy.setEnabled(True)
-        self.beside.set_rows(_other_row(current, other) for other in details.neighbours)
-        self.nearest.set_rows(_other_row(current, other) for other in details.nearest)
+        for table, others in ((self.beside, details.neighbours), (self.nearest, details.nearest)):
+            table.set_rows(_other_row(self.session, current, other) for other in others)
 
     def _show_flags(self) -> None:
         shown = self._details.position if self._details is not None else self.session.current
@@ -263,11 +265,10 @@ class InspectorPanel(Panel):
         self.listed.set_tints(hover, selection[-1:], self.theme)
 
     def _listed_row(self, position: int) -> Row:
-        norms, token = self.session.norms, self.session.token_at(position)
+        norms, label = self.session.norms, self.session.label_at(position)
         known = norms is not None and position < len(norms.values)
         norm = format_number(float(norms.values[position])) if norms is not None and known else "–"
-        shown = token_label(token) if token is not None else ""
-        return Row(position, (str(position), shown, norm, REMOVE))
+        return Row(position, (str(position), label or "", norm, REMOVE))
 
     def _lay_out(self) -> None:
         self.setFocusProxy(self.go_to.field)
@@ -315,11 +316,13 @@ def _let_focus_go(part: QWidget) -> None:
         focused.clearFocus()
 
 
-def _other_row(current: int, other: Neighbour) -> Row:
+def _other_row(session: Session, current: int, other: Neighbour) -> Row:
     away = other.position - current
     sign = "+" if away > 0 else ""
+    rows = None if session.model is None else session.model.rows
+    label = "" if rows is None else session.label_at(other.position) or ""
     cells = (
-        str(other.position),
+        f"{other.position} {label}".rstrip(),
         sign + format_count(away),
         format_number(other.distance),
         format_number(other.cosine),
@@ -330,7 +333,7 @@ def _other_row(current: int, other: Neighbour) -> Row:
 def _selection_table() -> PositionTableView:
     columns = (
         Column("Position", "A selected position; click to make it the current one", 60),
-        Column("Token", "The prompt's token at this position", left=True),
+        Column("Token", "The prompt's token at this position, or the label of the row", left=True),
         Column("Norm", "Norm of the row, raw or row-centred as in the Norms panel", 60),
         Column("", "Remove from the selection", 24),
     )

@@ -11,32 +11,36 @@ def details_text(session: Session, details: PositionDetails) -> str:
     """Return the numbers of one position, one quantity per line, in full precision."""
     fitted = len(session.pca.components) if session.pca is not None else 0
     shown = [c for c in session.components if c <= fitted]
-    token = session.token_at(details.position)
+    text = session.text_at(details.position)
     lines = [("position", str(details.position))]
-    if token is not None:
-        lines.append(("token", _one_cell(token)))
+    if text is not None:
+        lines.append((_title(session), _one_cell(text)))
     lines.append(("norm", _number(details.norm)))
     lines += [
         (f"PC {c}", _number(float(value)))
         for c, value in zip(shown, details.coordinates, strict=False)
     ]
     lines.append(("off-subspace residual", _number(details.residual)))
-    text = "".join(f"{name}\t{value}\n" for name, value in lines)
-    text += "\nposition\tdistance\tcosine\n"
+    copied = "".join(f"{name}\t{value}\n" for name, value in lines)
+    copied += "\nposition\tdistance\tcosine\n"
     for other in (*details.neighbours, *details.nearest):
-        text += f"{other.position}\t{_number(other.distance)}\t{_number(other.cosine)}\n"
-    return text
+        copied += f"{other.position}\t{_number(other.distance)}\t{_number(other.cosine)}\n"
+    return copied
 
 
 def selection_text(session: Session) -> str:
-    """Return the selected positions as a table: position, token, norm."""
+    """Return the selected positions as a table: position, token or label, norm."""
     norms = session.norms
     norm_title = "norm (row-centred)" if norms is not None and norms.centred else "norm"
-    text = f"position\ttoken\t{norm_title}\n"
+    text = f"position\t{_title(session)}\t{norm_title}\n"
     for position in sorted(session.selection):
         norm = _number(float(norms.values[position])) if norms is not None else ""
-        text += f"{position}\t{_one_cell(session.token_at(position) or '')}\t{norm}\n"
+        text += f"{position}\t{_one_cell(session.text_at(position) or '')}\t{norm}\n"
     return text
+
+
+def _title(session: Session) -> str:
+    return "token" if session.model is None or session.model.rows is None else "label"
 
 
 def _number(value: float) -> str:

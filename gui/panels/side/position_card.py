@@ -8,7 +8,6 @@ from superqt import QElidingLabel
 
 from geometry.measures.neighbours import PositionDetails
 from gui.style.theme import GRID, format_number
-from gui.style.token_text import token_label
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -76,9 +75,9 @@ class PositionCard(QWidget):
         self._lay_out()
 
     def show_position(self, position: int, token: str | None, place: str = "") -> None:
-        """Show the position, and its token or its place in a picture, if any."""
+        """Show the position, and its token, or the place or the label of its row, if any."""
         _set_text(self.title, str(position))
-        shown = token_label(token) if token is not None else place
+        shown = place if token is None else token
         if self.token.text() != shown:
             self.token.setText(shown)
         tip = "" if token is None else f"The prompt's token at {position}: {shown}"

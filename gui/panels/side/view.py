@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QToolBut
 
 from gui.panels.base import Panel
 from gui.panels.side.curve_options import CurveOptions
+from gui.state.colors import shown_column
 from gui.state.session import Session
 from gui.state.values import PERIODS
 from gui.style.theme import COLORMAPS, GRID, Theme
@@ -33,13 +34,22 @@ _COLOR_BY = (
         "Share of each centred row's length outside the shown components",
     ),
     ("component", "Component", "Coordinate along any component, including those on no axis"),
-    ("token", "Token", "Token of the prompt at each position; equal tokens have the same colour"),
-    ("column", "Own column", "Column of a table of your own, with a row for each position"),
+    (
+        "token",
+        "Token",
+        "Token of the prompt, or label of the row; equal ones have the same colour",
+    ),
+    (
+        "column",
+        "Column",
+        "Row and column of a picture’s patches, what labelled rows have, or a column of a table of "
+        "your own with a row for each position",
+    ),
 )
 _PERIOD = Scale(*PERIODS, 1, power=0.0)
 _SPAN = {
     "period": ("Period", "The period in positions"),
-    "token": ("Tokens", "Tokens of the prompt"),
+    "token": ("Tokens", "Tokens of the prompt, or labels of the rows"),
 }
 """Titles of the third row where it is not about the span, with tooltips."""
 
@@ -229,6 +239,7 @@ class ViewPanel(Panel):
             events.color_period,
             events.color_column,
             events.columns,
+            events.model,
             events.tokens,
             events.colormap,
             events.cyclic_colormap,
@@ -247,9 +258,16 @@ class ViewPanel(Panel):
 
     def _request_color_by(self) -> None:
         quantity = self.color_by.currentData()
-        if quantity == "column" and self.session.color_column is None:
+        columns = self._columns()
+        if quantity == "column" and self.session.color_column not in columns:
             self._on_session_changed()
-            self.columnFileRequested.emit()
+            if columns:
+                before = self.session.color_column
+                name = "" if before is None else before.name
+                same = (column for column in columns if column.name == name)
+                self.columnRequested.emit(next(same, columns[0]))
+            else:
+                self.columnFileRequested.emit()
             return
         self.component.setVisible(quantity == "component")
         self.colorByRequested.emit(quantity, self.component.currentIndex() + 1)
@@ -267,22 +285,23 @@ class ViewPanel(Panel):
             self.columnFileRequested.emit()
 
     def _columns(self) -> tuple[PositionColumn, ...]:
-        """Return the columns on offer: those of the file, or the one of a saved project."""
+        """Return the columns on offer: the model's own, those of the file or a saved project."""
         session = self.session
+        own = () if session.model is None else session.model.columns
         known, one = session.columns, session.color_column
-        return known if one is None or one in known else (one,)
+        return (*own, *(known if one is None or one in known or not one.file else (one,)))
 
     def _show_columns(self) -> None:
-        columns, shown = self._columns(), self.session.color_by == "column"
-        self.column.setVisible(shown)
-        if not shown:
+        columns, column = self._columns(), shown_column(self.session)
+        self.column.setVisible(column is not None)
+        if column is None:
             return
         self.column.clear()
-        self.column.addItems([*(column.name for column in columns), "Other file…"])
-        if self.session.color_column in columns:
-            column = self.session.color_column
+        self.column.addItems([*(one.name for one in columns), "Other file…"])
+        if column in columns:
             self.column.setCurrentIndex(columns.index(column))
-            self.column.setToolTip(wrapped(f"“{column.name}” of {column.file}"))
+            of = column.file or "this model"
+            self.column.setToolTip(wrapped(f"“{column.name}” of {of}"))
 
     def _show_span(self) -> None:
         """Show in the third row what is to choose about the colours."""
@@ -291,22 +310,27 @@ class ViewPanel(Panel):
         self.span_title.setText(title)
         self.span_title.setToolTip(wrapped(tip))
         self.period.show_value(session.color_period)
-        n_tokens = 0 if session.tokens is None else len(set(session.tokens.texts))
-        self.hint.setText(f"{n_tokens} different" if n_tokens else "Enter text under Prompt")
+        different = len(set(session.texts))
+        labelled = session.model is not None and session.model.rows is not None
+        missing = "No labels" if labelled else "Enter text under Prompt"
+        self.hint.setText(f"{different} different" if different else missing)
         parts = {"period": self.period, "token": self.hint}
         self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
 
     def _on_session_changed(self) -> None:
         session = self.session
-        self.color_by.setCurrentIndex(self.color_by.findData(session.color_by))
+        column = shown_column(session)
+        missing = session.color_by == "column" and column is None  # another model's own
+        shown = "position" if missing else session.color_by
+        self.color_by.setCurrentIndex(self.color_by.findData(shown))
         self.color_by.setToolTip(self.color_by.currentData(Qt.ItemDataRole.ToolTipRole))
         self.component.setCurrentIndex(session.color_component - 1)
         self.component.setVisible(session.color_by == "component")
         self._show_columns()
         self._show_span()
-        periodic, column = session.color_by == "period", session.color_column
+        periodic = session.color_by == "period"
         colormap = session.cyclic_colormap if periodic else session.colormap
-        named = session.color_by == "column" and column is not None and not column.numeric
+        named = column is not None and not column.numeric
         # Categories have colours of their own, and no order that could span anything.
         self.colormap.setEnabled(session.color_by != "token" and not named)
         self.color_span.setEnabled(not named)

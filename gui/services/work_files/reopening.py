@@ -12,6 +12,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.computed import is_computed
+from geometry.models.derived import at_commit
 from gui.scene.shown_range import inside
 from gui.services.loading import OpenRequest, path_exists, remember, remembered_name
 from gui.state.aligned_curve import CurveAlignment, OfCompared
@@ -279,17 +280,17 @@ def _is_of(
         return False
     one, other = remembered_name(wanted.source), work.source
     if model.commit is not None:  # opened by any name of the same commit
-        one, other = one.partition("@")[0], other.partition("@")[0]
+        one, other = at_commit(one, None), at_commit(other, None)
     return one == other
 
 
 def _wanted(work: Work | OtherView, path: Path | None) -> OpenRequest:
     """Return the request for saved work: a model on the Hub at its commit."""
-    from geometry.models.sources import is_on_hub
+    from geometry.models.sources import may_ask_hub
 
     source = found(work, path)
-    if is_on_hub(source) and work.commit is not None:
-        source = f"{source.partition('@')[0]}@{work.commit}"
+    if work.commit is not None and may_ask_hub(source):
+        source = at_commit(source, work.commit)
     return OpenRequest(source, work.table, work.positions, clip=True)
 
 

@@ -24,6 +24,7 @@ from gui.panels.intents import (
     RemoveModel,
     SaveCoordinates,
     SaveTimelapse,
+    ShowBeside,
     ShowPanel,
 )
 from gui.panels.table import GROUPS, PANELS
@@ -239,6 +240,8 @@ def carry_out(wanted: object, controller: Controller) -> None:
     match wanted:
         case OpenSource(source):
             controller.open(source)
+        case ShowBeside(source):
+            controller.comparing.add(source)
         case HideCurves(hidden):
             session.hidden_curves = hidden
         case ChangeShared(field, value):

@@ -10,6 +10,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QFileDialog, QMenu
 
+from geometry.models.catalogue import is_here
+from geometry.models.derived import is_derived
 from gui.panels.side.models.model_line import identity
 from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import path_exists, remembered_name
@@ -192,7 +194,9 @@ def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
     recent = [
         source
         for source in session.recent
-        if identity(source) not in known and path_exists(source) and not is_work(source)
+        if identity(source) not in known
+        and (path_exists(source) or (is_derived(source) and is_here(source)))
+        and not is_work(source)
     ]
     found = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
     for entry in here:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.derived import at_commit
 from gui.export.save_result import ask_where
 from gui.services.loading import remembered_name
 from gui.services.save_folders import WORK, folder_for, remember_folder
@@ -193,4 +194,4 @@ def _alone(key: int | None, others: list[int]) -> int | None:
 
 def _repo(source: str) -> str:
     """Return a source without its commit."""
-    return remembered_name(source).partition("@")[0]
+    return at_commit(remembered_name(source), None)

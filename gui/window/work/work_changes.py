@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from geometry.models.derived import at_commit
 from gui.services.loading import remembered_name
 from gui.services.work_files.reopening import take_alignment
 from gui.state.session import Session
@@ -217,7 +218,7 @@ def _model(session: Session, wanted: OpenRequest) -> tuple[object, ...]:
 @lru_cache(256)  # otherwise each comparison would ask the disk for every path
 def _repo(source: str) -> str:
     """Return a source without its commit."""
-    return remembered_name(source).partition("@")[0]
+    return at_commit(remembered_name(source), None)
 
 
 def _look_alike(one: Outlook | None, other: Outlook | None) -> bool:

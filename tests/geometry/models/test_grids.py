@@ -58,6 +58,10 @@ def test_a_picture_that_is_not_square(written):
     model = open_source(written({"vit.embeddings.position_embeddings": table}, config))
     assert model.grid == (2, 3)
     np.testing.assert_array_equal(model.W_pos, table[0, 1:])
+    row, column, away = (one.numbers(6) for one in model.columns)
+    assert row.tolist() == [0, 0, 0, 1, 1, 1]
+    assert column.tolist() == [0, 1, 2, 0, 1, 2]
+    np.testing.assert_allclose(away, np.hypot(row - 0.5, column - 1))
     scheme = report(model, nulls=False)["scheme"]
     assert scheme == {"kind": "grid", "rows": 2, "columns": 3, "prefix_rows": 1}
 

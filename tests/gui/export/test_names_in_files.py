@@ -47,7 +47,7 @@ def test_columns_of_names(tmp_path):
 
 
 def test_tokens_that_are_copied(opened, controller, monkeypatch):
-    monkeypatch.setattr(Session, "token_at", lambda self, position: FORMULAS[position])
+    monkeypatch.setattr(Session, "text_at", lambda self, position: FORMULAS[position])
     controller.select(tuple(range(len(FORMULAS))))
     rows = [line.split("\t") for line in selection_text(opened).splitlines()[1:]]
     assert [len(row) for row in rows] == [3] * len(FORMULAS)
@@ -68,6 +68,7 @@ def named(tmp_path):
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_tables(command, named, tmp_path, name):
     """The same name in every format that `table` writes."""
@@ -105,6 +106,7 @@ def test_scripts(named, name):
     assert visible(text.replace("\n", "")) == text.replace("\n", "")
 
 
+@pytest.mark.slow
 def test_reports(command, named, tmp_path):
     """Every figure of a report, and no formula in any."""
     name = "a$\\frac{$b<b>\x1b[2J\u202e&amp;"

@@ -87,6 +87,7 @@ def test_labels_leave_caption_colour_bar_and_arrows_free(opened, controller, sta
             assert not covers(place_a, place_b, 1), f"{a!r} covers {b!r} in {view}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("components", [(1, 2, 3), (10, 11, 12)])
 def test_arrow_labels_are_inside_and_apart_however_the_camera_stands(opened, stage, components):
     opened.components = components
@@ -115,6 +116,7 @@ def inside(xy, box):
     return ((xy > box[:2]) & (xy < box[2:])).all(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 @pytest.mark.parametrize("projection", ["perspective", "parallel"])
 @pytest.mark.parametrize("size", [(720, 430), (1000, 600), (700, 700)])
@@ -182,11 +184,12 @@ def test_labels_of_tokens_keep_off_the_curve_and_are_spread_over_the_text(opened
     assert len(shown) > 8
     assert shown[-1] == 149
     assert max(np.diff(shown)) < 60
-    order = spread(9)
+    order = spread(9, 9)
     assert order == [0, 8, 4, 2, 6, 1, 3, 5, 7]
-    assert [spread(n) for n in (0, 1, 2)] == [[], [0], [0, 1]]
+    assert [spread(n, 9) for n in (0, 1, 2)] == [[], [0], [0, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(640, 480), (1600, 1200), (320, 240)])
 @pytest.mark.parametrize("scale", [1.0, 2.0, 4.0])
 def test_caption_and_bar_are_inside_and_grow_with_the_scale(opened, stage, size, scale):

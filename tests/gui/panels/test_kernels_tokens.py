@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from geometry.emergent.prompt import correlation, run_prompt
 from geometry.models.sources import open_source
 from gui.style.theme import format_number
+from gui.style.token_text import token_label
 from tests.gui.result_stage import LEFT, NONE, hover, named
 from tests.scripts import run_script
 
@@ -89,13 +90,14 @@ def test_tokens_are_named_where_the_mouse_is(stage, run):
     real = format_number(float(run.attention[0, 2, 6, 5]))
     alone = format_number(float(weights[5, 4]))
     assert said == (
-        f"6 {texts[6]!r} → 5 {texts[5]!r}\nattention {real}, {alone} by position alone · Δ = 1"
+        f"6 {token_label(texts[6])} → 5 {token_label(texts[5])}\n"
+        f"attention {real}, {alone} by position alone · Δ = 1"
     )
     assert "alone" not in panel.spec.plots(panel.view())[2].hover(6, 0)  # outside the range
     image = token_map(panel)
     center = image.viewport().rect().center()
     hover(image.viewport(), center)
-    assert any(repr(text) in image.hover_text() for text in texts)
+    assert any(token_label(text) in image.hover_text() for text in texts)
     assert "attention " in image.hover_text()
 
 
@@ -144,6 +146,7 @@ def test_another_network_than_the_panels_is_not_shown(stage, run):
     assert n_images(panel) == 1
 
 
+@pytest.mark.slow
 def test_figure_and_script(stage, run, monkeypatch, tmp_path):
     panel = stage.panel
     stage.session.prompt_run = run

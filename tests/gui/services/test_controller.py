@@ -57,8 +57,8 @@ def test_a_prompt_is_split_by_the_model(session, controller, write_gpt2):
     controller.open(str(write_gpt2()))
     session.prompt = "Hello my name is Adam"
     assert session.tokens.texts == ("<|endoftext|>", "hello", "my", "name", "is", "adam")
-    assert session.token_at(5) == "adam"
-    assert session.token_at(6) is None
+    assert session.text_at(5) == "adam"
+    assert session.text_at(6) is None
     session.prompt = ""
     assert session.tokens is None
 

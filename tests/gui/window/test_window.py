@@ -133,7 +133,7 @@ def test_prompt_labels_positions(window, settle, qtbot):
     qtbot.waitUntil(lambda: window.session.tokens is not None)
     settle()
     assert window.session.tokens.texts[0] == "<|endoftext|>"
-    assert window.session.token_at(1) == "hello"
+    assert window.session.text_at(1) == "hello"
     labels = window.viewport.scene.state.labels
     assert [labels[p] for p in (1, 2, 3)] == ["hello", "my", "name"]
 

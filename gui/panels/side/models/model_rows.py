@@ -9,6 +9,7 @@ from pathlib import PurePath
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import CatalogueEntry, is_bundled
 from geometry.models.computed import is_computed
+from geometry.models.derived import is_derived
 from gui.panels.side.models.hub_rows import (
     ONLY_THE_TABLE,
     address_line,
@@ -33,6 +34,7 @@ from gui.style.theme import format_bytes, format_count
 MAX_RECENT = 4
 """Maximum number of recent sources, to leave room for the catalogue."""
 
+MADE = "Made of a model when opened."
 _MEANING: dict[ModelState, str] = {
     "bundled": "Included with Helixscope.",
     "computed": "Computed when opened; it has no tokens or weights.",
@@ -77,10 +79,11 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
         groups.append(hub)
     if address is not None and exact not in shown and is_explicit(text):
         groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
-    if is_computed(text) and text not in shown and identity(text) not in shown:
-        groups.insert(0, Group("", (_computed_line(text),)))
     path = search.strip()
-    if is_path(path) and path not in shown:
+    named = is_computed(path) or is_derived(path)
+    if named and path not in shown and identity(path) not in shown:
+        groups.insert(0, Group("", (_named_line(path),)))
+    if is_path(path) and path not in shown and not named:
         groups.insert(0, Group("", (_path_line(path),)))
     return _with_preferred(groups, exact if exact in shown else None)
 
@@ -156,13 +159,17 @@ def _model_line(row: ModelRow, offline: bool) -> ModelLine:
 def _state(row: ModelRow, offline: bool) -> str:
     if row.state != "online":
         return row.state if row.state in ("cached", "computed") else "here"
-    return "offline" if offline else f"↓ {format_bytes(row.entry.position_bytes)}"
+    if offline:
+        return "offline"
+    return "↓ index" if row.entry.index_only else f"↓ {format_bytes(row.entry.position_bytes)}"
 
 
 def _away(entry: CatalogueEntry, offline: bool) -> str:
     """Return the download size of a model that is not here."""
     if offline:
         return "Not on this machine, and Helixscope is offline."
+    if entry.index_only:
+        return "Opening it downloads only its configuration and the index of its tensors."
     if entry.checkpoint_bytes is None:
         return ONLY_THE_TABLE
     part, whole = format_bytes(entry.position_bytes), format_bytes(entry.checkpoint_bytes)
@@ -171,10 +178,11 @@ def _away(entry: CatalogueEntry, offline: bool) -> str:
 
 def _refusal(entry: CatalogueEntry) -> str:
     """Return why a model cannot be opened, and advice."""
+    part = "index" if entry.index_only else format_bytes(entry.position_bytes)
     return (
         f"{entry.title} is not on this machine, and Helixscope is offline. Turn off “Work "
-        f"offline” in the File menu to download its {format_bytes(entry.position_bytes)}, or open "
-        "its folder if you have the files."
+        f"offline” in the File menu to download its {part}, or open its folder if you have the "
+        "files."
     )
 
 
@@ -185,16 +193,18 @@ def _path_line(path: str) -> ModelLine:
     )
 
 
-def _computed_line(source: str) -> ModelLine:
-    """Return a line that opens a computed table of a typed size."""
+def _named_line(source: str) -> ModelLine:
+    """Return a line that opens a computed table, or what is made of a model, as typed."""
+    if is_derived(source):
+        return ModelLine(source, f"Open {source}", "made", tip=MADE, wraps=True)
     return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
 
 
 def _recent_line(source: str) -> ModelLine:
-    if is_computed(source):
-        line, title = _computed_line(source), short_name(source)
+    if is_computed(source) or is_derived(source):
+        line, title = _named_line(source), short_name(source)
         tip = f"{source}\n{line.tip}"
-        return replace(line, title=title, tip=tip, haystack=source, wraps=False)
+        return replace(line, title=title, tip=tip, haystack=source.casefold(), wraps=False)
     address = None if is_bundled(source) else parse_address(source)
     if address is None:
         where, tip = PurePath(source).parent.name, source

@@ -78,7 +78,9 @@ class ModelPanel(Panel):
         self.folder = QPushButton("Open folder…")
         self.folder.setToolTip("Open a checkpoint: a folder in the Hugging Face layout")
         self.file = QPushButton("Open file…")
-        self.file.setToolTip("Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file")
+        self.file.setToolTip(
+            wrapped("Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)")
+        )
         self.working = OpeningRow(theme)
         # Room for four lines of the list.
         self.setMinimumHeight(172)

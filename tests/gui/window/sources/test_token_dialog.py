@@ -11,15 +11,18 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def dialog(qtbot):
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    parent.show()
+def parent(qtbot):
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def dialog(parent):
     made = TokenDialog(parent, "sample")
     made.show()
-    yield made
-    made.close()
-    assert parent.isVisible()  # so that something refers to it until now
+    return made
 
 
 def opens(dialog):
