@@ -77,7 +77,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     if derived.what in LISTS:
         beside, entries = None, LISTS[derived.what]
     else:
-        path = Path(derived.what).expanduser()
+        path = _path(derived.what)
         beside, entries = FolderFiles(path.parent, (path.name,)), _read(path)
     name = model.tokens_tensor
     if name is None:
@@ -123,13 +123,25 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     )
 
 
-def _read(path: Path) -> tuple[str, ...]:
-    """Return the entries of a text file: its lines, without spaces around them."""
-    if not path.exists():
+def _path(words: str) -> Path:
+    """Return the path of a list's file, which is there."""
+    try:
+        path = Path(words).expanduser()
+        there = path.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(
+            f"{visible(words)!r} is not a path: {error}.", "Check the path."
+        ) from error
+    if not there:
         raise SourceError(
             f"There is no list or file {str(path)!r}.",
             f"Use {', '.join(LISTS)}, or the path of a text file with an entry in each line.",
         )
+    return path
+
+
+def _read(path: Path) -> tuple[str, ...]:
+    """Return the entries of a text file: its lines, without spaces around them."""
     advice = "Save it as text in UTF-8, with an entry in each line."
     with reading_file(path, advice, fault="cannot be read as a list"):
         with open_regular(path) as file:

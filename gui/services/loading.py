@@ -200,7 +200,8 @@ def remembered_name(source: str) -> str:
 
         what = derived.what
         if derived.kind == "tokens" and what not in LISTS:
-            what = str(Path(what).expanduser().resolve())
+            with suppress(OSError, ValueError, RuntimeError):  # of which opening it tells
+                what = str(Path(what).expanduser().resolve())
         return replace(derived, what=what, of=remembered_name(derived.of)).source
     if is_bundled(source):
         return source

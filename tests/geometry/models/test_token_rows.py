@@ -105,6 +105,8 @@ def test_what_the_vocabulary_does_not_know_is_left_out(minilm_folder, tmp_path):
         ("tokens:weekdays", "should name a list and a model"),
         ("tokens:,gpt2", "should name a list and a model"),
         ("tokens:no such list,{folder}", "There is no list or file 'no such list'"),
+        ("tokens:~nosuchuser/w.txt,{folder}", "is not a path"),
+        ("tokens:a\0b/w.txt,{folder}", "is not a path|no list or file"),
         ("tokens:{empty},{folder}", "has 0 entries"),
         ("tokens:{binary},{folder}", "is not text in UTF-8"),
         ("tokens:{split},{folder}", "0 of the 2 entries of split.txt are single tokens of"),
