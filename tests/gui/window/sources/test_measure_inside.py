@@ -1,5 +1,6 @@
 """The dialog that measures positions inside a model, and opens the result."""
 
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -36,12 +37,12 @@ def texts(tmp_path):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Record requests, and answer with what a test puts into the list."""
+    """Record requests, and answer with the last iterable that a test puts into the list."""
     requests, answers = [], []
 
     def apart(measure, **request):
         requests.append(request)
-        for one in answers:
+        for one in answers[-1]:
             if isinstance(one, Exception):
                 raise one
             yield one
@@ -93,7 +94,7 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     window.inside.ask("some/model")
     assert dialog.source.text() == "some/model"
     assert Path(dialog.out.text()).name == "model inside"
-    answers[:] = [Told("Running", n % 9, 9) for n in range(10_000)]
+    answers.append(Told("Running", n % 9, 9) for n in count())  # until it is stopped
     press(dialog.measure)
     qtbot.waitUntil(lambda: "of 9 windows" in dialog.said.text())
     assert dialog.bar.maximum() == 9
@@ -102,7 +103,7 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     assert "is kept" in dialog.said.text()
     qtbot.waitUntil(lambda: window.session.jobs == 0)
     assert "is kept" in dialog.said.text()
-    answers[:] = [EmergentError("The texts are too short.", "Use longer texts.")]
+    answers.append([EmergentError("The texts are too short.", "Use longer texts.")])
     press(dialog.measure)
     qtbot.waitUntil(lambda: dialog.said.text() == "The texts are too short. Use longer texts.")
     assert not dialog.running
