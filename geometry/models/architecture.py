@@ -30,9 +30,6 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
-#: transformers' default where a RoBERTa-like configuration has none.
-DEFAULT_PADDING = 1
-
 
 class UnknownArchitecture(SourceError):
     """No known family fits; ``candidates`` are the tensors that could be the positions."""
@@ -131,7 +128,7 @@ class Architecture:
             return self.stack.row_of_position_0
         padding = first_int(self.config, ("pad_token_id",))
         # A model without padding starts at row 0.
-        return max(0, (DEFAULT_PADDING if padding is None else padding) + 1)
+        return max(0, (self.stack.padding if padding is None else padding) + 1)
 
     def setting(self, *keys: str) -> int | None:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""

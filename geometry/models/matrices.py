@@ -71,8 +71,9 @@ def _check_finite(place: Architecture, table: FloatArray) -> None:
 
 
 def _computed(place: Architecture) -> npt.NDArray[np.float64]:
-    n_positions = place.setting("max_position_embeddings")
-    d_model = place.setting("d_model", "hidden_size")
+    of_speech = "max_target_positions" if place.family == "speech_to_text" else ""
+    n_positions = place.setting("max_position_embeddings", "n_positions", of_speech)
+    d_model = place.setting("d_model", "hidden_size", "n_embd")
     if place.stack is None or place.stack.computed is None or not n_positions or not d_model:
         raise SourceError(
             f"{place.family} computes its positions, and its configuration does not give "
@@ -92,7 +93,7 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
     """Check the table's shape against the configuration, as transformers does."""
     if place.stack is None:
         return
-    factorised = ("embedding_size",) if place.stack.map_positions else ()
+    factorised = ("embedding_size", "input_embedding_size") if place.stack.map_positions else ()
     keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
     lengths = (
         "max_{side}_position_embeddings",
