@@ -30,6 +30,9 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
+#: The name of a table that has rows and columns of patches as two axes, as in SAM.
+PICTURE = "pos_embed"
+
 
 class UnknownArchitecture(SourceError):
     """No known family fits; ``candidates`` are the tensors that could be the positions."""
@@ -124,11 +127,25 @@ class Architecture:
         """The row of the table for position 0."""
         if self.stack is None:
             return 0
+        if self.stack.rows_before is not None:
+            return self._rows(self.stack.rows_before)
         if self.stack.row_of_position_0 is not None:
             return self.stack.row_of_position_0
         padding = first_int(self.config, ("pad_token_id",))
         # A model without padding starts at row 0.
         return max(0, (self.stack.padding if padding is None else padding) + 1)
+
+    @property
+    def rows_after(self) -> int:
+        """The rows of the table after that of the last position."""
+        return self._rows(self.stack.rows_after if self.stack is not None else None)
+
+    def _rows(self, setting: tuple[str, int] | None) -> int:
+        if setting is None:
+            return 0
+        key, default = setting
+        count = first_int(self.config, (key,))
+        return max(0, default if count is None else count)
 
     def setting(self, *keys: str) -> int | None:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
@@ -251,8 +268,11 @@ def _instead(index: Index) -> str:
 
 
 def table_shape(info: TensorInfo) -> tuple[int, ...]:
-    """Return the shape without a leading batch axis of size 1, as in vision models."""
-    return info.shape[1:] if len(info.shape) == 3 and info.shape[0] == 1 else info.shape
+    """Return the shape as rows and columns, without a leading batch axis, as in vision models."""
+    shape = info.shape
+    if len(shape) == 4 and shape[0] == 1 and info.name.endswith(PICTURE):
+        return (shape[1] * shape[2], shape[3])  # rows and columns of patches
+    return shape[1:] if len(shape) == 3 and shape[0] == 1 else shape
 
 
 def candidates(index: Index) -> tuple[TensorInfo, ...]:
@@ -290,7 +310,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
         return [tower for tower in towers if tower is not None], ""
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
-        return _parts(index, config, ("text_config",))  # of a model for pictures and text
+        found, reason = _parts(index, config, ("text_config",))  # of one for pictures and text
+        return found + _pictures(index, config), reason
     return _without_table(index, config)
 
 
@@ -330,18 +351,34 @@ def _parts(
     for key in keys:
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
-        word = {"text_config": "text_model.", "vision_config": "vision_model."}.get(key, f"{key}.")
+        word = PLACES.get(key, f"{key}.")
         inside = tuple(name for name in index if f".{word}" in f".{name}")
         # In many models for pictures the text's tensors have no such part in their names.
-        everything = tuple(index) if key == "text_config" else ()
-        names = _Subset(index, inside or everything)
-        kind = str(config.get("model_type"))
+        others = tuple(index) if key == "text_config" else ()
+        if key == "vision_config":
+            others = tuple(name for name in index if "vision" in name)
+        names = _Subset(index, inside or others)
+        kind = str(config.get("model_type")).replace("-", "_")
         other = f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
         settings = {"model_type": other, **part}
         towers, reason = _towers(names, settings)
         found += towers
         reasons.append(reason)
     return found, "" if found else "".join(reasons[:1])
+
+
+#: What the names of a part's tensors have in common, by the key of its configuration.
+PLACES = {"text_config": "text_model.", "vision_config": "vision_model.",
+          "image_config": "image_model.", "backbone_config": "backbone."}  # fmt: skip
+
+
+def _pictures(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
+    """Return the tower for pictures of a model that reads text as well, if it has a table."""
+    part = config.get("vision_config")
+    kind = part.get("model_type") if isinstance(part, dict) else None
+    if not isinstance(kind, str) or kind not in FAMILIES or not FAMILIES[kind][0].patches:
+        return []
+    return _parts(index, config, ("vision_config",))[0]
 
 
 class _Subset(Mapping[str, TensorInfo]):

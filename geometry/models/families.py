@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from geometry.models.stack import Side, Stack
+from geometry.models.picture_families import OF_PICTURES
+from geometry.models.stack import Side, Stack, only_table
 
 _GPT2 = Stack(
     positions="wpe.weight",
@@ -155,14 +156,6 @@ _FLAUBERT = replace(
         )),
     ),
 )  # fmt: skip
-
-
-def _only_table(row: Stack) -> Stack:
-    """Return a row without the names of its layers, which are arranged in another way."""
-    return replace(
-        row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
-        embedding_norm="", sum_norm="", fused=None,
-    )  # fmt: skip
 
 
 _JOINED = "its tokens are put together from several tables"
@@ -333,55 +326,26 @@ _CTRL = replace(
     scaled_tokens=True,
     begin=False,
 )
-_CLIP = Stack(
-    positions="embeddings.position_embedding.weight",
-    tokens=("embeddings.token_embedding.weight",),
-    query="encoder.layers.{layer}.self_attn.q_proj.weight",
-    key="encoder.layers.{layer}.self_attn.k_proj.weight",
-    value="encoder.layers.{layer}.self_attn.v_proj.weight",
-    out="encoder.layers.{layer}.self_attn.out_proj.weight",
-    fan_out="encoder.layers.{layer}.mlp.fc1.weight",
-    attention_norm="encoder.layers.{layer}.layer_norm1.weight",
-    mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
-    epsilon=("layer_norm_eps", 1e-5),
-    side="text",
-)
-_SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
-
-_CLIP_VISION = replace(
-    _CLIP,
-    tokens=(),
-    sum_norm="pre_layrnorm.weight",
-    side="vision",
-    causal=False,
-    row_of_position_0=1,  # after the class token
-    patches=True,
-)
-_SIGLIP_VISION = replace(
-    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
-)
-_VIT = Stack(
-    positions="embeddings.position_embeddings",
-    tokens=(),
+_BERT_TEXT = replace(_BERT, side="text")
+_ALTCLIP_TEXT = replace(_ROBERTA, side="text", epsilon=("layer_norm_eps", 1e-5))
+_FLAVA_TEXT = replace(
+    _BERT_TEXT,
     query="encoder.layer.{layer}.attention.attention.query.weight",
     key="encoder.layer.{layer}.attention.attention.key.weight",
     value="encoder.layer.{layer}.attention.attention.value.weight",
-    out="encoder.layer.{layer}.attention.output.dense.weight",
-    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
     attention_norm="encoder.layer.{layer}.layernorm_before.weight",
     mlp_norm="encoder.layer.{layer}.layernorm_after.weight",
-    epsilon=("layer_norm_eps", 1e-12),
-    side="vision",
-    causal=False,
-    row_of_position_0=1,
-    patches=True,
+    embedding_norm="",
 )
-_DINOV2 = replace(
-    _VIT,
-    fan_out="encoder.layer.{layer}.mlp.fc1.weight",
-    attention_norm="encoder.layer.{layer}.norm1.weight",
-    mlp_norm="encoder.layer.{layer}.norm2.weight",
-    epsilon=("layer_norm_eps", 1e-6),
+_TIPS_TEXT = only_table(
+    _BERT_TEXT,
+    positions="",
+    tokens=("token_embedding.weight",),
+    computed="tensor2tensor",
+    scaled_tokens=True,
+)
+_KOSMOS_TEXT = only_table(
+    _XGLM, tokens=("embed_tokens.weight",), row_of_position_0=None, side="text"
 )
 
 #: The output matrix, which equals E where the two are tied; some files store only this one.
@@ -422,18 +386,6 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "whisper": _WHISPER,
         "pegasus": _PEGASUS,
         "marian": _MARIAN,
-        "clip_text_model": (_CLIP,),
-        "siglip_text_model": (_SIGLIP,),
-        "clip_vision_model": (_CLIP_VISION,),
-        "siglip_vision_model": (_SIGLIP_VISION,),
-        "vit": (_VIT,),
-        "vit_mae": (_VIT,),
-        "vit_msn": (_VIT,),
-        "dpt": (_VIT,),
-        "deit": (replace(_VIT, row_of_position_0=2),),
-        "ijepa": (replace(_VIT, row_of_position_0=0),),
-        "dinov2": (_DINOV2,),
-        "dinov2_with_registers": (_DINOV2,),
         "xglm": (_XGLM,),
         "m2m_100": _M2M100,
         "bert-generation": (_BERT,),
@@ -471,16 +423,16 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "roc_bert": (replace(_BERT, tokens=(), no_tokens=_JOINED),),
         "canine": (
             replace(
-                _only_table(_BERT),
+                only_table(_BERT),
                 positions="char_embeddings.char_position_embeddings.weight",
                 tokens=(),
                 no_tokens=_JOINED,
             ),
         ),
-        "mobilebert": (replace(_only_table(_BERT), tokens=(), no_tokens=_JOINED),),
-        "convbert": (_only_table(_ELECTRA),),
-        "fnet": (_only_table(_BERT),),
-        "squeezebert": (_only_table(_BERT),),
+        "mobilebert": (replace(only_table(_BERT), tokens=(), no_tokens=_JOINED),),
+        "convbert": (only_table(_ELECTRA),),
+        "fnet": (only_table(_BERT),),
+        "squeezebert": (only_table(_BERT),),
         "mvp": _BART,
         "plbart": _PLBART,
         "bigbird_pegasus": _BIGBIRD_PEGASUS,
@@ -491,9 +443,22 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "prophetnet": _PROPHETNET,
         "speech_to_text": (replace(_M2M100[0], tokens=("decoder.embed_tokens.weight",)),),
         "ctrl": (_CTRL,),
+        **OF_PICTURES,
+        **dict.fromkeys(
+            ("align_text_model", "blip_text_model", "chinese_clip_text_model"), (_BERT_TEXT,)
+        ),
+        **dict.fromkeys(
+            ("clap_text_model", "bridgetower_text_model"),
+            (replace(_ROBERTA, side="text"),),
+        ),
+        "altclip_text_model": (_ALTCLIP_TEXT,),
+        "flava_text_model": (_FLAVA_TEXT,),
+        "tipsv2_text_model": (_TIPS_TEXT,),
+        "kosmos_2_text_model": (_KOSMOS_TEXT,),
+        "tvp": (only_table(_BERT),),
         "bark": (
             replace(
-                _only_table(_GPT2),
+                only_table(_GPT2),
                 positions="semantic.position_embeds_layer.weight",
                 tokens=("semantic.input_embeds_layer.weight",),
                 begin=False,
@@ -554,10 +519,20 @@ def turned_stack(family: str | None) -> Stack:
 #: Composite models: the key of their text model's configuration.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "clip": ("text_config", "vision_config"),
-        "siglip": ("text_config", "vision_config"),
+        **dict.fromkeys(
+            ("aimv2", "altclip", "blip", "bridgetower", "chinese_clip", "clip", "clipseg",
+             "groupvit", "kosmos-2", "metaclip_2", "ovis2", "owlv2", "owlvit", "paligemma",
+             "siglip", "siglip2", "tipsv2", "xclip"),
+            ("text_config", "vision_config"),
+        ),
+        **dict.fromkeys(("align", "clap"), ("text_config",)),
+        "flava": ("text_config", "image_config"),
+        **dict.fromkeys(("sam", "sam_hq", "videoprism"), ("vision_config",)),
+        **dict.fromkeys(
+            ("depth_anything", "lw_detr", "prompt_depth_anything", "rf_detr"), ("backbone_config",)
+        ),
         "vision-encoder-decoder": ("decoder",),
         "speech-encoder-decoder": ("decoder",),
         "encoder-decoder": ("decoder", "encoder"),
     }
-)
+)  # fmt: skip

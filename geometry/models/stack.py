@@ -60,6 +60,9 @@ class Stack:
         Row of P that belongs to position 0; None for padding_idx + 1.
     padding
         padding_idx, if the configuration has none.
+    rows_before, rows_after
+        The setting with the number of rows before position 0, or after the last one, and its
+        default; None where the configuration does not give it.
     computed
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     patches
@@ -103,6 +106,8 @@ class Stack:
     fused: Fused | None = None
     row_of_position_0: int | None = 0
     padding: int = 1
+    rows_before: tuple[str, int] | None = None
+    rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
     alone: bool = False
@@ -126,6 +131,15 @@ class Stack:
             if config.get(setting) is value:
                 return row
         return self
+
+
+def only_table(row: Stack, **changes: Any) -> Stack:
+    """Return a row without the names of its layers, for families that arrange theirs otherwise."""
+    bare = replace(
+        row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
+        embedding_norm="", sum_norm="", fused=None,
+    )  # fmt: skip
+    return replace(bare, **changes)
 
 
 #: Why a family of which only the table is read has no matrices.

