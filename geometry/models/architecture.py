@@ -16,9 +16,10 @@ from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
 from geometry.models.lags import Lags, find_alibi, find_lags
+from geometry.models.left_out import LEFT_OUT
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
-from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, why_no_table
+from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE, why_no_table
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
@@ -242,7 +243,9 @@ def _unknown(
 ) -> UnknownArchitecture:
     kind = config.get("model_type")
     what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
-    if isinstance(kind, str) and kind in FAMILIES:
+    if isinstance(kind, str) and kind in LEFT_OUT:
+        what = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
+    elif isinstance(kind, str) and kind in FAMILIES:
         name = FAMILIES[kind][0].positions
         what = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
     if not options:
@@ -297,6 +300,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
         if POSITIONS not in index:
             return _without_table(index, config)
         return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
+    if isinstance(kind, str) and kind in LEFT_OUT:
+        return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
         if why_no_table(index, config):
             return _without_table(index, config)
@@ -354,7 +359,7 @@ def _parts(
         word = PLACES.get(key, f"{key}.")
         inside = tuple(name for name in index if f".{word}" in f".{name}")
         # In many models for pictures the text's tensors have no such part in their names.
-        others = tuple(index) if key == "text_config" else ()
+        others = tuple(index) if key in ("text_config", "vlm_config") else ()
         if key == "vision_config":
             others = tuple(name for name in index if "vision" in name)
         names = _Subset(index, inside or others)

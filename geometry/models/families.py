@@ -454,7 +454,8 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "altclip_text_model": (_ALTCLIP_TEXT,),
         "flava_text_model": (_FLAVA_TEXT,),
         "tipsv2_text_model": (_TIPS_TEXT,),
-        "kosmos_2_text_model": (_KOSMOS_TEXT,),
+        **dict.fromkeys(("kosmos_2_text_model", "kosmos_2_5_text_model"), (_KOSMOS_TEXT,)),
+        "bros": (_BERT,),
         "tvp": (only_table(_BERT),),
         "bark": (
             replace(
@@ -525,11 +526,17 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
              "siglip", "siglip2", "tipsv2", "xclip"),
             ("text_config", "vision_config"),
         ),
-        **dict.fromkeys(("align", "clap"), ("text_config",)),
-        "flava": ("text_config", "image_config"),
-        **dict.fromkeys(("sam", "sam_hq", "videoprism"), ("vision_config",)),
         **dict.fromkeys(
-            ("depth_anything", "lw_detr", "prompt_depth_anything", "rf_detr"), ("backbone_config",)
+            ("align", "clap", "kosmos-2.5", "voxtral", "voxtral_realtime"), ("text_config",)
+        ),
+        **dict.fromkeys(("colmodernvbert", "colpali", "colqwen2", "pi0"), ("vlm_config",)),
+        **dict.fromkeys(("t5gemma", "t5gemma2"), ("decoder",)),
+        "flava": ("text_config", "image_config"),
+        **dict.fromkeys(("sam", "sam3_tracker", "sam3_tracker_video", "sam_hq", "videoprism"),
+                        ("vision_config",)),
+        **dict.fromkeys(
+            ("depth_anything", "lw_detr", "prompt_depth_anything", "rf_detr", "vitmatte"),
+            ("backbone_config",),
         ),
         "vision-encoder-decoder": ("decoder",),
         "speech-encoder-decoder": ("decoder",),

@@ -130,7 +130,9 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         **dict.fromkeys(
             ("bridgetower_vision_model", "hunyuan_vl_vision", "xclip_vision_model"), (_CLIP_TABLE,)
         ),
-        **dict.fromkeys(("glm_image_vision", "ovis2_vision"), (_SIGLIP_TABLE,)),
+        **dict.fromkeys(
+            ("glm_image_vision", "janus_vision_model", "ovis2_vision"), (_SIGLIP_TABLE,)
+        ),
         **dict.fromkeys(
             ("blip_vision_model", "blip_2_vision_model", "instructblip_vision_model",
              "instructblipvideo_vision_model"),
@@ -161,6 +163,6 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "videoprism_vision_model": (
             replace(_WITHOUT_CLASS, positions="spatial_embeddings.position_embeddings"),
         ),
-        **dict.fromkeys(("sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
+        **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
     }
 )  # fmt: skip

@@ -81,7 +81,23 @@ class RotaryFamily:
 
 #: Families in which each position attends to all others.
 ENCODERS = frozenset(
-    ("esm", "eurobert", "gte", "jina_embeddings_v3", "modernbert", "nomic_bert", "roformer")
+    (
+        "embedding_gemma2_text",
+        "esm",
+        "esmc",
+        "eurobert",
+        "gte",
+        "jina_embeddings_v3",
+        "modernbert",
+        "neomme",
+        "nomic_bert",
+        "openai_privacy_filter",
+        "pe_audio_encoder",
+        "roformer",
+        "t5gemma2_encoder",
+        "t5gemma2_text",
+        "ultrabert",
+    )
 )
 
 _INTERLEAVED = RotaryFamily(pairing="interleaved")
@@ -113,7 +129,8 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "gemma3_text": RotaryFamily(base=1_000_000.0, d_head=256, sliding_base=10_000.0),
         "glm": _HALF_INTERLEAVED,
         "glm4": _HALF_INTERLEAVED,
-        "glm4_moe": _HALF,
+        "glm4_moe": RotaryFamily(share=0.5, d_head=128),
+        "glm4v_moe_text": RotaryFamily(share=0.5, d_head=128),
         "gpt_neox": RotaryFamily(share=0.25),
         "gpt_oss": RotaryFamily(base=150_000.0),
         "gptj": _GPTJ,
@@ -135,6 +152,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "persimmon": _HALF,
         "phi": _HALF,
         "phimoe": RotaryFamily(base=1_000_000.0),
+        "qwen3_omni_moe_text": RotaryFamily(base=1_000_000.0, d_head=128),
         "qwen3_next": RotaryFamily(share=0.25),
         "recurrent_gemma": _HALF,
         "roformer": _INTERLEAVED,
@@ -343,7 +361,9 @@ def _head_width(config: Mapping[str, Any], row: RotaryFamily) -> int:
         width = latent
     else:
         hidden = first_int(config, ("hidden_size", "n_embd", "d_model"))
-        heads = first_int(config, ("num_attention_heads", "n_head", "n_heads"))
+        heads = first_int(
+            config, ("num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads")
+        )
         given = first_int(config, ("head_dim", "attention_head_dim"))
         if given is None and row.d_head:
             given = row.d_head

@@ -7,10 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.stores import TensorInfo
+from geometry.models.left_out import BIAS, LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
-RELATIVE = "it adds a learned bias by relative distance to the attention scores"
+RELATIVE = BIAS
 
 _ROTARY_FAMILIES = (
     "apertus", "arcee", "chatglm", "codegen", "cohere", "cohere2", "dbrx", "deepseek_v2",
@@ -31,10 +32,7 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(_ROTARY_FAMILIES, ROTARY),
         **dict.fromkeys(("bloom", "mpt"), ALIBI),
         **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
-        **dict.fromkeys(("xlnet", "transfo-xl"), "it encodes relative distance inside attention"),
-        **dict.fromkeys(
-            ("mamba", "mamba2", "falcon_mamba", "rwkv"), "it is recurrent and needs no positions"
-        ),
+        **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )
 

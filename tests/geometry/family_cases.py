@@ -212,6 +212,7 @@ CASES = (
     bert("LxmertModel", "", config={**BERT, "l_layers": 2, "x_layers": 1, "r_layers": 1,
                                     "visual_feat_dim": 8}),
     bert("DPRQuestionEncoder", "question_encoder.bert_model."),
+    bert("BrosModel", "", config={**BERT, "hidden_size": 64}),
     bert("LayoutLMModel", "", adds_more=True),
     bert("TapasModel", "", adds_more=True),
     bert("GitModel", "", causal=True, config={**BERT, "vision_config": VISION}),

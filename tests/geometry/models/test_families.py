@@ -105,6 +105,8 @@ def run(module: torch.nn.Module) -> None:
     elif getattr(module.config, "pre_norm", False):
         # FlauBERT's module asks the cache for each layer's.
         module(inputs_embeds=module.embeddings(ids), cache={0: None, 1: None})
+    elif kind.startswith("Bros"):
+        module(input_ids=ids, bbox=torch.zeros(1, 9, 4))
     elif kind.startswith("Tvp"):
         module.embeddings(input_ids=ids)
     elif kind.startswith("Bark"):

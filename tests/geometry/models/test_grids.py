@@ -167,6 +167,30 @@ COMPOSITE = {
             },
         },
     ),
+    "got_ocr2": ("got_ocr2_vision", {"text_config": RUNS_ON, "vision_config": SAM}),
+    "janus": (
+        "janus_vision_model",
+        {
+            "text_config": RUNS_ON | {"model_type": "llama"},
+            "vq_config": {
+                "embed_dim": 8,
+                "num_embeddings": 8,
+                "base_channels": 32,
+                "channel_multiplier": [1],
+                "num_res_blocks": 1,
+                "projection_dim": 16,
+            },
+        },
+    ),
+    "sam3_tracker": (
+        "sam3_vision_model",
+        {
+            "vision_config": {
+                "model_type": "sam3_vision_model",
+                "backbone_config": {"model_type": "sam3_vit_model", **SAM3},
+            }
+        },
+    ),
     "sam": ("sam_vision_model", {"vision_config": SAM}),
     "sam_hq": ("sam_hq_vision_model", {"vision_config": SAM}),
     "videoprism": ("videoprism_vision_model", {"vision_config": FRAMES}),
@@ -217,7 +241,7 @@ def test_towers_of_models_for_pictures(kind, tmp_path):
         check_layers(vision)
     first = open_source(tmp_path)
     assert first.sides == vision.sides
-    if kind in ("sam", "sam_hq", "videoprism", "lw_detr", "rf_detr"):
+    if kind in ("sam", "sam_hq", "sam3_tracker", "videoprism", "lw_detr", "rf_detr"):
         assert vision.sides == ()  # there is no text in them, or none of the kinds that open
     else:
         assert len(vision.sides) == 2
