@@ -289,6 +289,10 @@ CASES = (
          adds_more=True),
     table("Kosmos2Model", "text_model.model.embed_positions", "text_model.model.embed_tokens",
           computed=True, causal=True, config={"vision_config": VISION, "text_config": KOSMOS}),
+    table("Kosmos2_5Model", "text_model.model.embed_positions", "text_model.model.embed_tokens",
+          adds_more=True,
+          computed=True, causal=True, config={"text_config": KOSMOS, "vision_config": {
+              **VISION, "head_dim": 8, "patch_embed_hidden_size": 16}}),
     table("Tipsv2Model", "text_model.embeddings.position_embedding",
           "text_model.embeddings.token_embedding", computed=True, config=TEXT),
     table("TvpModel", "embeddings.position_embeddings", "embeddings.word_embeddings",
