@@ -339,7 +339,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
-    for heads in rows:
+    for heads in rows if rotary.alike else ():
         suffix = heads.query.format(layer=0)
         if names := _ending(index, suffix):
             root = names[0].removesuffix(suffix)

@@ -21,6 +21,12 @@ from geometry.models.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_K
 SETTINGS: Mapping[str, dict[str, Any]] = {
     "deberta": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+    # By default they have heads of which no whole number fits.
+    "glm4_moe": {"head_dim": 128},
+    "glm4v_moe": {"text_config": {"head_dim": 128}},
+    "glm4v_moe_text": {"head_dim": 128},
+    "qwen3_omni_moe_text": {"head_dim": 128},
+    "qwen3_omni_moe_thinker": {"text_config": {"head_dim": 128}},
     "encoder-decoder": {"encoder": {"model_type": "bert"}, "decoder": {"model_type": "bert"}},
     "vitmatte": {
         "convstream_hidden_sizes": (48, 96, 192), "fusion_hidden_sizes": [256, 128, 64, 32],
