@@ -31,6 +31,9 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
+#: The name of XLM's table, with which those of many families end.
+AMBIGUOUS = "position_embeddings.weight"
+
 #: The name of a table that has rows and columns of patches as two axes, as in SAM.
 PICTURE = "pos_embed"
 
@@ -454,7 +457,10 @@ def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
         return 0
     stack = place.stack
     names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
-    score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    found = sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    if not stack.layers_known or (not found and stack.positions == AMBIGUOUS):
+        return 0  # the name of the table alone is that of many families
+    score = 1.0 + found
     word = kind.replace("-", "").replace("_", "")
     score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
     # Tables with rows before position 0 have two rows more than a round number.

@@ -15,7 +15,7 @@ HYBRID = "the order is known to its recurrent layers, and its attention has no p
 BY_CONVOLUTION = "its positions come from convolutions inside the layers"
 IN_TWO = "it adds a relative bias in two dimensions"
 TURNED_IN_TWO = "it turns queries and keys in two or three dimensions"
-WITHIN = "it computes relative positions within attention"
+WITHIN = "it encodes relative distance inside attention"
 BIAS = "it adds a learned bias by relative distance to the attention scores"
 SEVERAL = "its positions are a sum or a choice of several tables"
 NOT_COMPARED = "its table has not been compared with transformers' own module"
@@ -42,7 +42,10 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "slanet", "superpoint", "swiftformer", "textnet", "uvdoc", "uvdoc_backbone",
         ),
         RECURRENT: ("falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"),
-        HYBRID: ("jamba", "kimi_linear", "nemotron_h", "nemotron_h_omni", "zamba"),
+        HYBRID: (
+            "glm5_next", "glm5_next_text", "jamba", "kimi_linear", "nemotron_h", "nemotron_h_omni",
+            "zamba",
+        ),
         BY_CONVOLUTION: ("cvt", "glpn", "pvt_v2", "segformer"),
         IN_TWO: (
             "beit", "data2vec-vision", "donut-swin", "levit", "maskformer", "maskformer-swin",
@@ -61,7 +64,7 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "step3p5_vision", "video_llama_3_vision", "vjepa2",
         ),
         WITHIN: (
-            "funnel", "glm5_next", "glm5_next_text", "inkling2", "inkling2_text",
+            "funnel", "inkling2", "inkling2_text",
             "inkling_mm_model", "inkling_text", "transfo-xl", "xlnet",
         ),
         BIAS: ("cpmant",),

@@ -299,3 +299,10 @@ def test_tied_output_stands_in_for_the_token_embeddings(written):
     del tensors["transformer.wpe.weight"]
     with pytest.raises(UnknownArchitecture, match=r"stores its positions in wpe.weight, which"):
         open_source(written(tensors, config))
+
+
+@pytest.mark.parametrize("name", ["pos_embed", "x.position_embeddings.weight"])
+def test_a_name_that_many_families_have_is_no_family(written, name):
+    tensors = {name: np.ones((6, 4), np.float32), "other.weight": np.ones((4, 4), np.float32)}
+    with pytest.raises(UnknownArchitecture, match="2 tensors could be its position table"):
+        open_source(written(tensors, {}))
