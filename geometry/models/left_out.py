@@ -16,7 +16,6 @@ BY_CONVOLUTION = "its positions come from convolutions inside the layers"
 IN_TWO = "it adds a relative bias in two dimensions"
 TURNED_IN_TWO = "it turns queries and keys in two or three dimensions"
 WITHIN = "it encodes relative distance inside attention"
-BIAS = "it adds a learned bias by relative distance to the attention scores"
 SEVERAL = "its positions are a sum or a choice of several tables"
 NOT_COMPARED = "its table has not been compared with transformers' own module"
 SPACE_TIME = "its positions are those of patches in space and time"
@@ -64,10 +63,9 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "step3p5_vision", "video_llama_3_vision", "vjepa2",
         ),
         WITHIN: (
-            "funnel", "inkling2", "inkling2_text",
+            "cpmant", "funnel", "inkling2", "inkling2_text",
             "inkling_mm_model", "inkling_text", "transfo-xl", "xlnet",
         ),
-        BIAS: ("cpmant",),
         SEVERAL: (
             "depth_pro", "florence_vision", "kosmos_2_5_vision_model", "mllama_vision_model",
             "perceiver", "pix2struct_vision_model", "reformer", "sam2", "sam2_hiera_det_model",
@@ -146,6 +144,6 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
 
 #: Reasons of models that have no table: none of their tensors is offered as one.
 WITHOUT_TABLE_OF_ANY_KIND = frozenset(
-    (NONE_NEEDED, RECURRENT, HYBRID, BY_CONVOLUTION, IN_TWO, TURNED_IN_TWO, WITHIN, BIAS,
+    (NONE_NEEDED, RECURRENT, HYBRID, BY_CONVOLUTION, IN_TWO, TURNED_IN_TWO, WITHIN,
      COMPUTED_IN_TWO)
 )  # fmt: skip

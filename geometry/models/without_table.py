@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.stores import TensorInfo
-from geometry.models.left_out import BIAS, LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
-RELATIVE = BIAS
+RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 
 _ROTARY_FAMILIES = (
     "apertus", "arcee", "chatglm", "codegen", "cohere", "cohere2", "dbrx", "deepseek_v2",
