@@ -24,8 +24,11 @@ SERIES = "it reads series of numbers or points, neither text nor pictures"
 AUDIO = "it reads or makes sound"
 PART = "it is a part of other models that has no positions of its own, or is not saved alone"
 WHOLE = "its parts are models of their own, of which Helixscope does not know which to open"
-PACKAGE = "transformers needs another package for it, such as timm"
-BROKEN = "transformers cannot make its configuration without settings"
+PACKAGE = (
+    "it has not been compared with transformers' own module, which needs another package, such as "
+    "timm"
+)
+BROKEN = "transformers cannot make its configuration; models of this kind are encoder-decoders"
 
 #: Reason → transformers' ``model_type``.
 BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -85,7 +88,7 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         SERIES: (
             "autoformer", "esmfold2", "informer", "lightglue", "patchtsmixer", "patchtst",
-            "superglue", "time_series_transformer", "timesfm", "timesfm2_5",
+            "superglue", "time_series_transformer", "timesfm",
         ),
         AUDIO: (
             "audio-spectrogram-transformer", "audioflamingo3_encoder", "canary", "canary_decoder",
@@ -94,7 +97,7 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "fastspeech2_conformer_hifigan", "fastspeech2_conformer_with_hifigan",
             "fun_asr_nano_encoder", "gemma3n_audio", "gemma4_audio", "gemma4_unified_audio",
             "granite_speech5_ctc", "granite_speech5_encoder", "granite_speech_encoder",
-            "granite_speech_plus_encoder", "hubert", "inkling_audio", "lasr_ctc", "lasr_encoder",
+            "granite_speech_plus_encoder", "hubert", "inkling_audio", "lasr_ctc",
             "moonshine_streaming_encoder", "moshi_depth", "moss_transcribe_diarize_audio",
             "muse_spark_audio", "musicgen", "musicgen_decoder", "musicgen_melody",
             "musicgen_melody_decoder", "nemo_speechlm", "nemotron3_5_asr",
@@ -133,7 +136,7 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "edgetam_vision_model", "gemma3n_vision", "higgs_audio_v2_tokenizer", "layoutlmv2",
             "layoutxlm", "omdet-turbo", "table-transformer", "timm_backbone", "timm_wrapper",
         ),
-        BROKEN: ("gemma4_assistant", "nougat"),
+        BROKEN: ("nougat",),
     }
 )  # fmt: skip
 

@@ -88,6 +88,7 @@ ENCODERS = frozenset(
         "eurobert",
         "gte",
         "jina_embeddings_v3",
+        "lasr_encoder",
         "modernbert",
         "neomme",
         "nomic_bert",

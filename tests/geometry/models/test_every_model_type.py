@@ -21,6 +21,10 @@ from geometry.models.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_K
 SETTINGS: Mapping[str, dict[str, Any]] = {
     "deberta": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+    "gemma4_assistant": {"text_config": {
+        "model_type": "gemma4_text", "hidden_size_per_layer_input": 0,
+        "vocab_size_per_layer_input": 0, "enable_moe_block": False, "use_double_wide_mlp": False,
+    }},
     # By default they have heads of which no whole number fits.
     "glm4_moe": {"head_dim": 128},
     "glm4v_moe": {"text_config": {"head_dim": 128}},
