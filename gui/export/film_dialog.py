@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QHBoxLayout,
     QLayout,
     QProgressBar,
     QVBoxLayout,
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import (
 from gui.export.save_result import lay_out_options
 from gui.export.turntable import About, Turn
 from gui.style.theme import GRID, format_count
-from gui.widgets.boxes import hbox, vbox
+from gui.widgets.boxes import in_a_row, vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
@@ -167,12 +166,6 @@ class FilmProgress(QDialog):
         self.text.setText(
             writing if drawn == frames else f"{self._name}: {drawn} of {frames} frames"
         )
-
-
-def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
-    """Lay out fields and text in a row."""
-    widgets = [label(part, "muted") if isinstance(part, str) else part for part in parts]
-    return hbox(*widgets, 1, spacing=GRID)
 
 
 def number(name: str, low: float, high: float) -> QDoubleSpinBox:

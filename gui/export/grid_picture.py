@@ -19,7 +19,6 @@ from gui.export.pictures import (
     drawing_scene,
     vector_scene,
 )
-from gui.export.turntable import TurnFrames
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, resized
 from gui.style.theme import GRID, SMALL, Theme
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gui.export.timelapse_film import FilmLook
-    from gui.export.turntable import Turn
+    from gui.export.turntable import Turn, TurnFrames
     from gui.scene.scene_state import SceneState
     from gui.viewport.grid import ViewGrid
     from gui.viewport.grid_cell import GridCell
@@ -306,6 +305,8 @@ class GridFrames:
     """
 
     def __init__(self, grid: ViewGrid, look: FilmLook, turn: Turn) -> None:
+        from gui.export.turntable import TurnFrames  # a start does without
+
         self._count = turn.frames(look.fps)
         self._ground = ground_of_grid(grid, look.theme, look.size)
         self._parts: list[tuple[tuple[slice, slice], TurnFrames]] = []

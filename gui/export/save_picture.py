@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.export.canvas import LEAST_DPI, MM_PER_INCH, MOST_DPI, Canvas
-from gui.export.film_dialog import in_a_row
 from gui.export.grid_picture import (
     drawing_views,
     picture_of_grid,
@@ -38,7 +37,7 @@ from gui.services.jobs.jobs import T
 from gui.state.values import Notice
 from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
-from gui.widgets.boxes import vbox
+from gui.widgets.boxes import in_a_row, vbox
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 

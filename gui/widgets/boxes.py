@@ -7,6 +7,9 @@ from typing import TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
+from gui.style.theme import GRID
+from gui.widgets.label import label
+
 Item = QWidget | QLayout
 Part = Item | int | tuple[Item, int] | tuple[Item, int, Qt.AlignmentFlag]
 """A widget or a layout, perhaps with its stretch and its alignment; a number is a stretch alone."""
@@ -42,6 +45,12 @@ def vbox(
 ) -> QVBoxLayout:
     """Lay parts out one below the other; parameters as of :func:`hbox`."""
     return _fill(QVBoxLayout(parent) if parent else QVBoxLayout(), parts, spacing, margins)
+
+
+def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
+    """Lay out fields and text in a row."""
+    widgets = [label(part, "muted") if isinstance(part, str) else part for part in parts]
+    return hbox(*widgets, 1, spacing=GRID)
 
 
 def _fill(box: Box, parts: tuple[Part, ...], spacing: int | None, margins: Margins) -> Box:
