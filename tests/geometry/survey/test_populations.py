@@ -127,7 +127,7 @@ def test_every_checkpoint_below_a_folder(offline, tmp_path):
         ("seed-1", 1, 20), ("seed-1", 1, 100),
     ]  # fmt: skip
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match="There is no checkpoint in .*empty"):
+    with pytest.raises(SourceError, match=r"There is no checkpoint in .*empty"):
         expand([str(tmp_path / "empty")], offline)
 
 
