@@ -184,6 +184,7 @@ def test_after_an_error_the_file_is_whole(out):
     assert [one.name for one in out.parent.iterdir()] == [out.name]
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_at_each_call(tmp_path):
     """Whatever call fails, the file is the old or the new one, and no row that was told is lost."""
     counted = FailingDisk(tmp_path / "counted")
