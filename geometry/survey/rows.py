@@ -86,15 +86,16 @@ class Access:
 
     Attributes
     ----------
-    offline, whole, fresh
-        As in :class:`geometry.hub.network.Network`; offline, no request is sent.
+    offline
+        Whether to send no requests.
+    whole
+        As in :class:`geometry.hub.network.Network`.
     cache_bytes
         Limit of the cache on the worker's machine.
     """
 
     offline: bool = False
     whole: bool = False
-    fresh: bool = False
     cache_bytes: int = MAX_BYTES
 
 
@@ -220,15 +221,13 @@ def _fault(error: HelixscopeError) -> Fault | None:
 def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
     if entry.history:
         return _open_step(entry)
-    if not is_on_hub(entry.source):
-        return open_source(entry.source, network=_network(access, transfer))
     network = _network(access, transfer)
-    wait_until_kept(network.cache.root)  # so that no more than one table waits in memory
-    if entry.commit is not None and not access.offline:
+    if is_on_hub(entry.source):
+        wait_until_kept(network.cache.root)  # so that no more than one table waits in memory
         address = parse_address(entry.source)
-        assert address is not None, "it is on the Hub"
-        known = known_commit(network.cache, address)
-        network = replace(network, fresh=access.fresh or known not in (None, entry.commit))
+        if entry.commit is not None and address is not None:
+            moved = known_commit(network.cache, address) not in (None, entry.commit)
+            network = replace(network, fresh=moved and not access.offline)
     return open_source(entry.source, network=network)
 
 
@@ -243,7 +242,7 @@ def _open_step(entry: Entry) -> PositionalModel:
 
 def _network(access: Access, transfer: Transfer) -> Network:
     cache = default_cache(access.cache_bytes)
-    return Network(_hub(access.offline), cache, transfer, access.whole, access.fresh, snapshot=True)
+    return Network(_hub(access.offline), cache, transfer, access.whole, snapshot=True)
 
 
 @functools.cache
