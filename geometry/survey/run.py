@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Bound on the Hub's requests by default: it allows 3,000 in five minutes to those without a token.
+#: Bound on the Hub's requests by default. In five minutes it allows those without a token 500 to
+#: its API and 3,000 for files; of the eight for a checkpoint in torch's format, one is to the API
+#: and three are to its storage, which has no such limit.
 REQUESTS_PER_S = 8.0
 
 #: Tasks handed out for each thread of a worker: one that runs, and one that waits for it.
