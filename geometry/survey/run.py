@@ -179,6 +179,8 @@ def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
         # Of a cluster of this machine: what is lost is handed out again from here.
         "distributed.scheduler.allowed-failures": 0,
+        # Its samples of each second of the last hour would take hundreds of megabytes.
+        "distributed.worker.profile.enabled": False,
     }
     with dask.config.set(settings):
         if scheduler is None:
