@@ -42,6 +42,7 @@ from gui.commands.export_command import export
 from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
 from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.survey_command import survey
 from gui.commands.table_command import table
 from gui.commands.terminal import (
     complain,
@@ -63,7 +64,7 @@ from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 COMMANDS = (
     "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
-    "intervene",
+    "intervene", "survey",
 )  # fmt: skip
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
@@ -404,6 +405,7 @@ app.command("table")(_plain_errors()(table))
 app.command("train")(_plain_errors()(train))
 app.command("positions")(_plain_errors()(positions))
 app.command("intervene")(_plain_errors()(intervene))
+app.command("survey")(_plain_errors()(survey))
 
 
 def _version() -> str:

@@ -5,7 +5,8 @@ what each is for. They work on numpy arrays and on checkpoints, and each is impo
 used, so that ``import geometry`` takes no time. Nothing here imports Qt, VTK, pyvista or
 :mod:`gui`.
 
-The packages, each of which imports only those after it: :mod:`geometry.claims`,
+The packages, each of which imports only those after it: :mod:`geometry.survey`,
+:mod:`geometry.claims`,
 :mod:`geometry.training`, :mod:`geometry.emergent`, :mod:`geometry.history`,
 :mod:`geometry.models`, :mod:`geometry.measures`, :mod:`geometry.pca`, :mod:`geometry.hub`,
 :mod:`geometry.checkpoints`.

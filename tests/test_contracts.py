@@ -20,8 +20,8 @@ TOOLKITS = {
     "PySide6", "qtpy", "superqt", "pyqtgraph", "qtawesome", "vtk", "vtkmodules", "pyvista",
     "pyvistaqt", "psygnal", "matplotlib", "gui",
 }  # fmt: skip
-SLOW = {"torch", "transformers"}
-"""Seconds and hundreds of megabytes each: imported where a tensor needs them, not before."""
+SLOW = {"torch", "transformers", "dask", "distributed", "pyarrow"}
+"""Seconds, or hundreds of megabytes: imported where they are needed, not before."""
 
 
 def test_imports_point_the_way_the_contracts_say():
@@ -109,7 +109,8 @@ def test_declared_dependencies_are_the_imported_ones():
     known = packages_distributions()
     foreign = modules - {"main", "geometry", "gui", "resources"} - set(sys.stdlib_module_names)
     declared = {canonical(requirement) for requirement in PROJECT["dependencies"]}
-    optional = {canonical(one) for one in PROJECT["optional-dependencies"]["gguf"]}
+    extras = PROJECT["optional-dependencies"]
+    optional = {canonical(one) for extra in ("gguf", "survey") for one in extras[extra]}
     # shiboken6 and PySide6 are two distributions of one binding, installed together.
     assert {canonical(known[module][0]) for module in foreign} - {
         "shiboken6"

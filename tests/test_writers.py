@@ -26,6 +26,7 @@ ELSEWHERE = {
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/hub/whole_model.py": "parts of Hugging Face's cache, by its own layout and locks",
     "geometry/emergent/worker.py": "no file: the pipe to the window",
+    "geometry/survey/parts.py": "a damaged part, which is renamed",
     "geometry/checkpoints/folder_lock.py": "a lock, which has no content",
     "gui/commands/start_mark.py": "a mark, of which it counts that it is there",
     "gui/commands/log.py": "entries are appended; one that does not fit is left out",

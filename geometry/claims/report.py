@@ -230,22 +230,23 @@ def _model(model: PositionalModel) -> dict[str, Any]:
 
 def _scheme(model: PositionalModel) -> dict[str, Any]:
     """Describe how the model knows positions."""
-    turned = model.rotary
+    kind: dict[str, Any] = {"kind": model.scheme}
     if model.grid is not None:
         rows, columns = model.grid
-        return {"kind": "grid", "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
+        return {**kind, "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
     if model.lags is not None:
-        return _lags(model, model.lags)
+        return {**kind, **_lags(model, model.lags)}
     if model.rows is not None:
-        return {"kind": "rows", "labels": list(model.rows.labels)}
+        return {**kind, "labels": list(model.rows.labels)}
+    turned = model.rotary
     if turned is None:
-        return {"kind": "computed" if model.computed else "learned"}
+        return kind
     by_type = {
         name: {"base": base, "inv_freq": rates.tolist()}
         for name, (base, rates) in turned.by_layer_type.items()
     }
     return {
-        "kind": "rotary",
+        **kind,
         "base": turned.base,
         "d_head": turned.d_head,
         "n_pairs": turned.n_pairs,
@@ -262,9 +263,9 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
 def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
     """Describe what a model has for each lag, which is here that of the key from the query."""
     if lags.kind == "alibi":
-        return {"kind": lags.kind, "slopes": list(lags.slopes)}
+        return {"slopes": list(lags.slopes)}
     rows = [-(lags.first + row) for row in range(lags.count)]
-    described: dict[str, Any] = {"kind": lags.kind, "stack": lags.side}
+    described: dict[str, Any] = {"stack": lags.side}
     described["buckets" if lags.buckets else "lags"] = rows
     if lags.kind == "relative":
         described["bias"] = model.W_pos.T.tolist()

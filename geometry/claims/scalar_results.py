@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim import CannotTell, too_few
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.null import Outcome
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
 from geometry.measures.shape import Shapes, fit_shapes
@@ -29,6 +30,12 @@ Kind = Literal["count", "share", "number", "text"]
 """Format of a value: integer, percent, with decimals, unchanged."""
 Of = Literal["model", "range", "components"]
 """What a value depends on: all stored rows, the range, or the range in three of its components."""
+
+WEIGHED = {
+    "variance_3": "pca.three", "energy_30": "spectrum.P", "norm_cv": "norms.stable",
+    "lookback_r2": "lookback.everywhere",
+}  # fmt: skip
+"""Quantities that are the numbers of claims with a null distribution, and the claims' names."""
 
 VERDICTS = {
     "line": "line", "arc": "arc", "circle": "circle", "helix": "helix",
@@ -110,7 +117,59 @@ def scalar_results(
     RangeError
         When the range leaves the table.
     """
+    return _measure_all(_Table(model, positions, components), check)
+
+
+def weighed_scalars(
+    model: PositionalModel,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, ...] = (1, 2, 3),
+    *,
+    nulls: bool = False,
+) -> tuple[tuple[Scalar, ...], Mapping[str, Outcome]]:
+    """Measure all the single numbers, and weigh those that can be beside random curves.
+
+    Parameters
+    ----------
+    model, positions, components
+        As in :func:`scalar_results`.
+    nulls
+        Draw the null distributions, which takes seconds; else only the turning share is weighed,
+        whose distribution is known.
+
+    Returns
+    -------
+    scalars
+        As :func:`scalar_results` returns them.
+    outcomes
+        By keys of quantities: of the turning share, whether the positions turn more evenly than
+        random smooth curves; of the others, that of the claim in :data:`WEIGHED`.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
     table = _Table(model, positions, components)
+    scalars = _measure_all(table, None)
+    outcomes: dict[str, Outcome] = {"turning_share": table.turning_outcome()}
+    if nulls:
+        from geometry.claims.claims import CLAIMS, check, draw_curves
+
+        by_id = {claim.id: claim for claim in CLAIMS}
+        claims = {key: by_id[claim] for key, claim in WEIGHED.items()}
+        if table.measured.shown != model.usual_positions:
+            del claims["variance_3"]  # the claim is about all positions
+        if not model.no_claims:
+            draw_curves(claims.values(), table.measured)
+        outcomes |= {
+            key: check(claim, table.measured).outcome or "cannot tell"
+            for key, claim in claims.items()
+        }
+    return scalars, outcomes
+
+
+def _measure_all(table: _Table, check: Callable[[], None] | None) -> tuple[Scalar, ...]:
     found = []
     for quantity in QUANTITIES:
         if check is not None:
@@ -195,6 +254,14 @@ class _Table:
         evidence = self.shapes.evidence
         assert evidence is not None
         return evidence.b
+
+    def turning_outcome(self) -> Outcome:
+        """Whether the positions turn more evenly than random smooth curves."""
+        try:
+            evidence = self.shapes.evidence
+        except HelixscopeError:  # there are too few of them, or of their components
+            return "cannot tell"
+        return "cannot tell" if evidence is None else evidence.outcome
 
     def period(self) -> float:
         """Tokens per turn, from the rotation that looks back."""

@@ -180,9 +180,16 @@ class Hub:
             return read_revisions(answer)
 
     def search(
-        self, text: str, limit: int = 20, transfer: Transfer | None = None
+        self,
+        text: str,
+        limit: int = 20,
+        transfer: Transfer | None = None,
+        *,
+        author: str | None = None,
     ) -> tuple[FoundModel, ...]:
         """Find models whose id contains ``text``, the most downloaded first.
+
+        ``author`` is the only owner whose models are found.
 
         Raises
         ------
@@ -190,6 +197,8 @@ class Hub:
             As in :meth:`open_file`.
         """
         wanted: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
+        if author is not None:
+            wanted["author"] = author
         answer = self._json("/api/models", wanted, transfer or Transfer(), None)
         with _like_the_hub(self.endpoint):
             return read_found(answer, limit)

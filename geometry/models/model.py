@@ -153,6 +153,23 @@ class PositionalModel:
         return "" if self.lags is None else self.lags.why
 
     @property
+    def scheme(self) -> str:
+        """How the model knows positions, in a word or two.
+
+        "learned" or "computed", of a table; "grid", of patches; "rows", with labels; "rotary"; or
+        the kind of its :class:`geometry.models.lags.Lags`.
+        """
+        if self.grid is not None:
+            return "grid"
+        if self.lags is not None:
+            return self.lags.kind
+        if self.rows is not None:
+            return "rows"
+        if self.rotary is not None:
+            return "rotary"
+        return "computed" if self.computed else "learned"
+
+    @property
     def no_claims(self) -> str:
         """Why claims about tables of positions are not asked of it; "" if they are."""
         return self.no_table or ("" if self.rows is None else "its rows are no positions")

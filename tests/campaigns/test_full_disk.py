@@ -18,7 +18,7 @@ from tests.campaigns.writes import WRITES, Write
 
 QUICK = tuple(write for write in WRITES if write.name in (
     "work", "bookmarks", "picture", "window picture", "numbers, csv", "numbers, npz",
-    "cache entry", "tokenizer", "directions",
+    "cache entry", "tokenizer", "directions", "survey",
 ))  # fmt: skip
 
 

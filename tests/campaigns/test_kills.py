@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 QUICK = tuple(write for write in WRITES if write.name in (
-    "work", "autosave", "numbers, csv", "cache entry", "tokenizer", "directions",
+    "work", "autosave", "numbers, csv", "cache entry", "tokenizer", "directions", "survey",
 ))  # fmt: skip
 
 

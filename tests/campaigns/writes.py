@@ -363,6 +363,18 @@ def _directions(folder: Path, version: int) -> None:
         write_entry(root / "a.directions", Key("directions", "x", "y"), data, root / "incoming")
 
 
+def _survey(folder: Path, version: int) -> None:
+    from geometry.survey.parts import SurveyFile
+    from geometry.survey.populations import Entry
+    from geometry.survey.rows import RowSettings
+    from tests.geometry.survey.survey_stage import made_row
+
+    with SurveyFile(folder / "a.parquet", RowSettings()) as file:
+        for step in range(3):
+            entry = Entry(f"own/run@checkpoint-{step}", "own", step=step + 10 * version)
+            file.add(made_row(entry))
+
+
 def command(*arguments: str) -> Callable[[Path, int], None]:
     """Return a write by the command line; what it refuses is a HelixscopeError."""
 
@@ -420,6 +432,7 @@ WRITES = (
     Write("cache entry", _entry, costs_time_alone=True),
     Write("tokenizer", _kept_tokenizer, costs_time_alone=True, goes_on=True),
     Write("directions", _directions),
+    Write("survey", _survey),
 )
 COMMANDS = (
     Write("render", command("render", "sample", "--out", "{out}/a.png", *_RANGE, *_TINY)),

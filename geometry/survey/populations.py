@@ -1,0 +1,374 @@
+"""Which checkpoints a survey measures: ids, patterns, folders, lists of them, named populations."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import (
+    CHECKPOINT,
+    LOCAL_SUFFIXES,
+    NOT_WEIGHTS,
+    WEIGHTS,
+)
+from geometry.checkpoints.stores import cannot_read, open_regular
+from geometry.history import record
+from geometry.history.record import read_history
+from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.network import Network
+from geometry.models import layer_tables
+from geometry.models.catalogue import canonical, find_entry, read_catalogue
+from geometry.models.layer_tables import read_layers
+
+#: Of a text file with a list of sources.
+MOST_TEXT = 16_000_000
+
+#: Models that one pattern of ids may find; the Hub sends no more in one answer.
+MOST_FOUND = 1_000
+
+_WILD = re.compile(r"[*?\[]")
+_SEED = re.compile(r"(?:^|[-_/])(?:x|seed[-_]?)(\d{1,9})(?=$|[-_/@.])", re.IGNORECASE)
+_STEP_OF_ID = re.compile(r"[-_]step[-_]?(\d{1,12})(k?)$", re.IGNORECASE)
+_ALL_MODELS = "catalogue"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One checkpoint to measure.
+
+    Attributes
+    ----------
+    source
+        Its name, which no other entry has. Except for a step of a history, a source for
+        :func:`geometry.models.sources.open_source`; paths are absolute.
+    group
+        What it is one of: a population, a model's id, or the name of a folder.
+    seed
+        The random seed in its name; None if there is none.
+    step
+        Of its training; None if unknown.
+    layer
+        Of the network that a run of ``positions`` has measured; None for a model's own table.
+    tokens
+        Seen in training by then; None if unknown.
+    commit
+        Its commit on the Hub, as listed; None if that was not asked, or for a local one.
+    history
+        Path of ``history.safetensors``, of which it is one step; "" for other entries.
+    """
+
+    source: str
+    group: str
+    seed: int | None = None
+    step: int | None = None
+    layer: int | None = None
+    tokens: int | None = None
+    commit: str | None = None
+    history: str = ""
+
+    @property
+    def order(self) -> tuple[str, int, int, int, str]:
+        """Key to sort by: by group, seed, step and layer; unknown ones first."""
+        known = (-1 if one is None else one for one in (self.seed, self.step, self.layer))
+        return (self.group, *known, self.source)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """One entry of ``resources/populations.toml``, which describes the fields."""
+
+    name: str
+    title: str
+    note: str
+    sources: tuple[str, ...]
+    step: int | None = None
+    tokens_per_step: int | None = None
+
+
+@cache
+def read_populations() -> tuple[Population, ...]:
+    """Read ``resources/populations.toml``, in its order."""
+    text = resources.files("resources").joinpath("populations.toml").read_text("utf-8")
+    return tuple(
+        Population(**{**one, "sources": tuple(one["sources"])})
+        for one in tomllib.loads(text)["population"]
+    )
+
+
+def expand(sources: Iterable[str], network: Network) -> tuple[Entry, ...]:
+    """List the checkpoints that sources stand for, sorted, each once.
+
+    Parameters
+    ----------
+    sources
+        Each is the name of a population; a folder, for every checkpoint, training history and run
+        of ``positions`` below it; a file with weights; a text file with a source in each line; a
+        model's id, perhaps with "@revision", of which both may be patterns with ``*``, ``?`` and
+        ``[…]``; or any other source, such as "sinusoidal".
+    network
+        Access to the Hub: one request for each pattern of ids, and one for each model of which
+        the revisions are a pattern. Offline, the cache is searched.
+
+    Raises
+    ------
+    SourceError
+        A source stands for nothing, or cannot be read; HubError if the Hub cannot be asked.
+    Cancelled
+        The network's transfer was cancelled.
+    """
+    found: dict[str, Entry] = {}
+    for source in sources:
+        before = len(found)
+        named = 0
+        for entry in _expand(source, network, frozenset()):
+            named += 1
+            found.setdefault(entry.source, entry)
+        if not named and before == len(found):
+            raise SourceError(f"There is no checkpoint in {source!r}.", "Name other sources.")
+    return tuple(sorted(found.values(), key=lambda entry: entry.order))
+
+
+def _expand(source: str, network: Network, lists: frozenset[Path]) -> Iterator[Entry]:
+    """Yield what one source stands for; ``lists`` are the text files that it stands in."""
+    try:
+        path = Path(source).expanduser()
+        exists = bool(source) and path.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{source!r} is not a path: {error}.", "Check the path.") from error
+    if exists:
+        yield from _local(Path(os.path.abspath(path)), network, lists)
+        return
+    population = next((one for one in read_populations() if one.name == source), None)
+    if population is not None:
+        yield from _population(population, network)
+    elif _WILD.search(source):
+        yield from _pattern(source, network)
+    else:
+        yield _single(source)
+
+
+def _population(population: Population, network: Network) -> Iterator[Entry]:
+    for source in population.sources:
+        if source == _ALL_MODELS:
+            for model in read_catalogue():
+                yield replace(_single(model.id), group=model.group)
+            continue
+        entries = _pattern(source, network) if _WILD.search(source) else iter((_single(source),))
+        for entry in entries:
+            yield replace(entry, group=population.title) if population.title else entry
+
+
+# ---- models on the Hub -----------------------------------------------------------------
+
+
+def _single(source: str) -> Entry:
+    """Return the entry of a model's id, or of a computed or derived source."""
+    address = parse_address(source)
+    if address is None or (find_entry(source) is None and "/" not in source and "@" not in source):
+        return Entry(source, source)
+    return _of_hub(canonical(address), None)
+
+
+def _of_hub(address: HubAddress, commit: str | None) -> Entry:
+    """Describe a model's revision by its names."""
+    known = find_entry(address.repo)
+    facts = next((one for one in read_populations() if _has(one, address.repo)), None)
+    match = CHECKPOINT.fullmatch(address.revision)
+    step = int(match[1]) if match else None
+    if match is None and (told := _STEP_OF_ID.search(address.repo)):
+        step = int(told[1]) * (1000 if told[2] else 1)
+    elif match is None and facts is not None and address.revision == "main":
+        step = facts.step
+    per_step = None if facts is None else facts.tokens_per_step
+    return Entry(
+        str(address),
+        known.group if known is not None else address.repo,
+        _seed_of(str(address)),
+        step,
+        tokens=None if step is None or per_step is None else step * per_step,
+        commit=commit,
+    )
+
+
+def _has(population: Population, repo: str) -> bool:
+    """Return whether a population speaks of a model."""
+    names = (source.partition("@")[0] for source in population.sources)
+    told = population.step is not None or population.tokens_per_step is not None
+    return told and any(fnmatchcase(repo, name) for name in names)
+
+
+def _seed_of(name: str) -> int | None:
+    found = _SEED.findall(name)
+    return int(found[-1]) if found else None
+
+
+def _pattern(pattern: str, network: Network) -> Iterator[Entry]:
+    """Yield the models, or their revisions, whose names match a pattern."""
+    name, at, revisions = pattern.removeprefix("hf://").partition("@")
+    for repo in _repos(name, network) if _WILD.search(name) else (_named(name, pattern),):
+        if not at:
+            yield _of_hub(HubAddress(repo), None)
+        elif not _WILD.search(revisions):
+            yield _of_hub(HubAddress(repo, revisions), None)
+        else:
+            yield from _revisions(repo, revisions, network)
+
+
+def _named(name: str, pattern: str) -> str:
+    address = parse_address(name)
+    if address is None:
+        raise SourceError(
+            f"{pattern!r} is no pattern of models on the Hub.",
+            "Write owner/name@revision, with * in place of what differs.",
+        )
+    return canonical(address).repo
+
+
+def _repos(pattern: str, network: Network) -> Sequence[str]:
+    """Return the ids that match a pattern, sorted."""
+    if network.hub.offline:
+        known = {held.repo for held in network.cache.commits()}
+        known |= {model.id for model in read_catalogue() if "/" in model.id}
+    else:
+        owner, slash, name = pattern.rpartition("/")
+        literal = max(_WILD_PARTS.split(name), key=len).strip("-_.")
+        author = owner if slash and not _WILD.search(owner) else None
+        found = network.hub.search(literal, MOST_FOUND, network.transfer, author=author)
+        known = {one.id for one in found}
+    return sorted(repo for repo in known if fnmatchcase(repo, pattern))
+
+
+_WILD_PARTS = re.compile(r"[*?]|\[[^\]]*\]?")
+
+
+def _revisions(repo: str, pattern: str, network: Network) -> Iterator[Entry]:
+    """Yield the branches and tags that match a pattern."""
+    if network.hub.offline:
+        listed = [
+            (name, held.commit)
+            for held in network.cache.commits()
+            if held.repo == repo
+            for name in held.revisions
+        ]
+    else:
+        answered = network.hub.list_revisions(HubAddress(repo), network.transfer)
+        listed = [(one.name, one.commit) for one in answered]
+    for name, commit in listed:
+        if fnmatchcase(name, pattern):
+            yield _of_hub(HubAddress(repo, name), commit)
+
+
+# ---- on this machine -------------------------------------------------------------------
+
+
+def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Entry]:
+    if path.is_dir():
+        yield from _below(path)
+    elif path.suffix.lower() == ".txt":
+        if path in lists:
+            raise SourceError(f"{path} lists itself.", "Remove that line.")
+        for line in _lines(path):
+            yield from _expand(line, network, lists | {path})
+    elif path.name == record.FILE_NAME:
+        yield from _steps(path)
+    elif path.name == layer_tables.FILE_NAME:
+        yield from _layers(path)
+    else:
+        yield Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the sources that a text file lists; relative paths are from its folder."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(MOST_TEXT + 1)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    if len(data) > MOST_TEXT:
+        raise SourceError(f"{path} is too long for a list of sources.", "Divide it.")
+    for line in data.decode("utf-8", "replace").splitlines():
+        source = line.strip()
+        if source and not source.startswith("#"):
+            beside = path.parent / source
+            yield str(beside) if beside.exists() else source
+
+
+def _below(top: Path) -> Iterator[Entry]:
+    """Yield every checkpoint in and below a folder."""
+
+    def fail(error: OSError) -> None:
+        raise cannot_read(Path(error.filename or top), error) from error
+
+    for name, folders, files in os.walk(top, onerror=fail):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        yield from _in_folder(Path(name), sorted(files), top)
+
+
+def _in_folder(folder: Path, names: list[str], top: Path) -> Iterator[Entry]:
+    """Yield the checkpoints in a folder itself; ``top`` is the folder that was named."""
+    if record.FILE_NAME in names:
+        yield from _steps(folder / record.FILE_NAME)
+    model = "config.json" in names
+    if layer_tables.FILE_NAME in names and not model:
+        yield from _layers(folder / layer_tables.FILE_NAME)
+        return
+    weights = [
+        name
+        for name in names
+        if name.endswith(LOCAL_SUFFIXES) and not name.startswith((*NOT_WEIGHTS, "."))
+    ]
+    if (model and weights) or any(name in WEIGHTS for name in names):
+        yield _checkpoint(folder, folder, top)
+        return
+    for name in weights:
+        yield _checkpoint(folder / name, folder, top)
+
+
+def _checkpoint(path: Path, folder: Path, top: Path) -> Entry:
+    """Describe a checkpoint by the names of its folders below the one that was named."""
+    match = CHECKPOINT.fullmatch(folder.name)
+    run = folder.parent if match else folder
+    inside = run.is_relative_to(top)
+    group = run if inside and run != top else top
+    below = os.path.relpath(path, top.parent)
+    return Entry(
+        str(path),
+        group.name or str(group),
+        _seed_of(Path(below).as_posix()),
+        int(match[1]) if match else None,
+    )
+
+
+def _steps(path: Path) -> Iterator[Entry]:
+    """Yield the steps of a training history."""
+    history = read_history(path)
+    folder = path.parent
+    seed = _seed_of(folder.name)
+    for at, step in enumerate(history.steps.tolist()):
+        yield Entry(
+            f"{folder}/step {step}",
+            folder.name or str(folder),
+            seed,
+            step,
+            tokens=None if history.tokens is None else int(history.tokens[at]),
+            history=str(path),
+        )
+
+
+def _layers(path: Path) -> Iterator[Entry]:
+    """Yield the layers of a run of ``positions``."""
+    tables = read_layers(path)
+    folder = path.parent
+    for layer in range(tables.shape[0]):
+        yield Entry(
+            f"{folder}/layer {layer}", folder.name or str(folder), _seed_of(folder.name),
+            layer=layer,
+        )  # fmt: skip

@@ -1,0 +1,426 @@
+"""A survey on Dask: on processes of this machine, or on a cluster at its scheduler's address."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from geometry.models.sources import is_on_hub
+from geometry.survey.dispatch import Dispatcher, Task
+from geometry.survey.parts import SurveyError, SurveyFile
+from geometry.survey.populations import Entry
+from geometry.survey.rows import (
+    Access,
+    Measured,
+    Row,
+    RowSettings,
+    measure_entry,
+    use_one_thread,
+    version,
+)
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+log = logging.getLogger(__name__)
+
+#: Bound on the Hub's requests by default. In five minutes it allows those without a token 500 to
+#: its API and 3,000 for files; of the eight for a checkpoint in torch's format, one is to the API
+#: and three are to its storage, which has no such limit.
+REQUESTS_PER_S = 8.0
+
+#: Tasks handed out for each thread of a worker: one that runs, and one that waits for it.
+TASKS_A_THREAD = 2
+
+#: Seconds between two looks at the number of workers, and the longest wait without a look at
+#: anything.
+LOOK_S, IDLE_S = 2.0, 0.5
+
+#: Seconds in which a connection to a scheduler has to come about, also one that was lost.
+CONNECT_S = 30
+
+Measure = Callable[[Entry, RowSettings, Access], Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of a survey.
+
+    Attributes
+    ----------
+    done, total
+        Checkpoints with a row, known ones included, and all.
+    failed
+        Those of them that could not be measured.
+    workers
+        Threads of all workers.
+    requests, nbytes
+        Sent to the Hub and received from there, in this run.
+    waiting
+        Why nothing is handed out, as a sentence; else "".
+    """
+
+    done: int
+    total: int
+    failed: int
+    workers: int
+    requests: int
+    nbytes: int
+    waiting: str = ""
+
+
+def run_survey(
+    entries: Sequence[Entry],
+    file: SurveyFile,
+    access: Access,
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    requests_per_s: float = REQUESTS_PER_S,
+    tell: Callable[[Progress], None] | None = None,
+    announce: Callable[[str], None] | None = None,
+    measure: Measure = measure_entry,
+) -> Progress:
+    """Measure the checkpoints that a file does not have yet.
+
+    Parameters
+    ----------
+    entries
+        All checkpoints of the survey.
+    file
+        Where the rows go, as they come; open.
+    access
+        How workers read checkpoints.
+    scheduler
+        Address of a cluster's scheduler, such as "tcp://10.0.0.1:8786"; processes of this machine
+        if None.
+    workers
+        Number of these processes; one for each core if None.
+    requests_per_s
+        Bound on the Hub's requests, over all workers.
+    tell
+        Called with the progress, on this thread.
+    announce
+        Called with the address of the cluster's dashboard, if it has one.
+    measure
+        What a worker does.
+
+    Returns
+    -------
+    Progress
+        At the end.
+
+    Raises
+    ------
+    SurveyError
+        The cluster cannot be reached any more, or its workers cannot run
+        Helixscope.
+    HubGivesUp
+        The Hub cannot be asked for now.
+    HelixscopeError
+        The file cannot be written.
+    KeyboardInterrupt
+        Ctrl+C was pressed. As after all of these, the rows so far are in the file.
+    """
+    missing = file.missing(entries)
+    totals = _Totals(file, entries, len(missing))
+    if not missing:
+        return totals.progress(0)
+    asks = (lambda _: False) if access.offline else _asks_hub
+    dispatcher = Dispatcher(missing, requests_per_s, asks, time.monotonic())
+    with _connected(scheduler, workers) as client:
+        link = client.dashboard_link if announce is not None else ""
+        if link and announce is not None and _has_dashboard(client):
+            announce(link)
+        where = scheduler or "this machine"
+        _Run(client, dispatcher, file, access, totals, tell, measure, where).until_done()
+    return totals.progress(0)
+
+
+def check_installed() -> None:
+    """Raise SurveyError if Dask or pyarrow is not installed."""
+    lacking = [name for name in ("distributed", "pyarrow") if find_spec(name) is None]
+    if lacking:
+        raise SurveyError(
+            f"A survey needs the packages {' and '.join(lacking)}.",
+            "Install Helixscope with them: pip install “.[survey]”.",
+        )
+
+
+def measure_in_worker(
+    measure: Measure, entry: Entry, settings: RowSettings, access: Access
+) -> Measured:
+    """Measure one checkpoint with linear algebra on one thread; the task that Dask runs."""
+    use_one_thread()
+    return measure(entry, settings, access)
+
+
+def _asks_hub(entry: Entry) -> bool:
+    return not entry.history and is_on_hub(entry.source)
+
+
+# ---- the cluster -----------------------------------------------------------------------
+
+
+@contextmanager
+def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
+    """Connect to a cluster, or start one on this machine; close what was opened."""
+    import dask
+    from distributed import Client
+
+    settings = {
+        "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
+        # Of a cluster of this machine: what is lost is handed out again from here.
+        "distributed.scheduler.allowed-failures": 0,
+        # Its samples of each second of the last hour would take hundreds of megabytes.
+        "distributed.worker.profile.enabled": False,
+    }
+    with dask.config.set(settings):
+        if scheduler is None:
+            with _local(workers) as cluster, Client(cluster, set_as_default=False) as client:
+                yield client
+            return
+        try:
+            client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise SurveyError(
+                f"There is no scheduler at {scheduler}: {error}.",
+                "Check its address, such as tcp://10.0.0.1:8786, and that it runs.",
+            ) from error
+        try:
+            yield client
+        finally:
+            with suppress(OSError, TimeoutError):
+                client.close(timeout=2)
+
+
+@contextmanager
+def _local(workers: int | None) -> Iterator[Any]:
+    """Start processes on this machine, each with one thread."""
+    import tempfile
+
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
+    # scheduler could run anything.
+    with (
+        tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
+        LocalCluster(
+            n_workers=workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            security=Security.temporary(),
+            dashboard_address=_dashboard(),
+            silence_logs=logging.CRITICAL,
+            local_directory=folder,
+            preload=["geometry.survey.local_worker"],
+        ) as cluster,
+    ):
+        yield cluster
+
+
+def _dashboard() -> str | None:
+    """Return where the dashboard goes: on any free port, if there is what draws it."""
+    return "127.0.0.1:0" if find_spec("bokeh") is not None else None
+
+
+def _has_dashboard(client: Client) -> bool:
+    return "dashboard" in client.scheduler_info(n_workers=0).get("services", {})
+
+
+# ---- the run ---------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Totals:
+    file: SurveyFile
+    entries: Sequence[Entry]
+    missing: int
+    requests: int = 0
+    nbytes: int = 0
+    done: int = 0
+    failed: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = self.file.known
+        missing = {entry.source for entry in self.file.missing(self.entries)}
+        self.failed = sum(
+            known[entry.source].failed for entry in self.entries if entry.source not in missing
+        )
+
+    def count(self, row: Row) -> None:
+        self.done += 1
+        self.failed += row["error"] is not None
+
+    def progress(self, workers: int, waiting: str = "") -> Progress:
+        total = len(self.entries)
+        return Progress(
+            total - self.missing + self.done, total, self.failed, workers, self.requests,
+            self.nbytes, waiting,
+        )  # fmt: skip
+
+
+class _Run:
+    """Keeps the workers busy until all checkpoints have a row."""
+
+    def __init__(
+        self,
+        client: Client,
+        dispatcher: Dispatcher,
+        file: SurveyFile,
+        access: Access,
+        totals: _Totals,
+        tell: Callable[[Progress], None] | None,
+        measure: Measure,
+        where: str,
+    ) -> None:
+        self._client, self._dispatcher, self._file = client, dispatcher, file
+        self._access, self._totals, self._tell = access, totals, tell
+        self._measure, self._where = measure, where
+        self._tasks: dict[Future[Measured], Task] = {}
+        self._ended: queue.SimpleQueue[Future[Measured]] = queue.SimpleQueue()
+        self._threads, self._looked = 0, float("-inf")
+
+    def until_done(self) -> None:
+        """Hand out, collect and write, until nothing is left."""
+        try:
+            while self._tasks or self._dispatcher.waiting:
+                self._hand_out()
+                self._collect()
+                if self._file.due_s == 0.0:
+                    self._file.flush()
+                self._report()
+        finally:
+            self._cancel()
+
+    def _hand_out(self) -> None:
+        if self._client.status == "closed":
+            raise SurveyError(
+                f"The connection to the scheduler at {self._where} is lost.",
+                "Start the survey again when it is back; it goes on where it was.",
+            )
+        if self._client.status != "running":  # it is being connected again
+            return
+        self._look()
+        while len(self._tasks) < TASKS_A_THREAD * self._threads:
+            task = self._dispatcher.take(time.monotonic())
+            if task is None:
+                return
+            future = self._client.submit(
+                measure_in_worker, self._measure, task.entry, self._file.settings, self._access,
+                pure=False,
+            )  # fmt: skip
+            self._tasks[future] = task
+            future.add_done_callback(self._ended.put)
+
+    def _look(self) -> None:
+        """Count the workers' threads, now and then."""
+        if time.monotonic() - self._looked < LOOK_S:
+            return
+        with suppress(OSError, TimeoutError):  # the connection is just being lost
+            self._threads = sum(self._client.nthreads().values())
+        self._looked = time.monotonic()
+
+    def _collect(self) -> None:
+        """Wait for results, and do with all that are there what is to be done."""
+        ended = self._wait()
+        found = [future for future in ended if future.status == "finished"]
+        results: list[Measured | None] = [None] * len(found)
+        if found:
+            try:
+                results = self._client.gather(found)
+            except Exception:  # a worker was lost with some of them
+                log.info("Results are gathered one by one", exc_info=True)
+                results = [self._result(future) for future in found]
+        for future, measured in zip(found, results, strict=True):
+            task = self._tasks.pop(future)
+            if measured is None:
+                self._lose(task, "Its result was lost with its worker.")
+            else:
+                self._finish(task, measured)
+        for future in ended:
+            if future in self._tasks:
+                self._fail(self._tasks.pop(future), future)
+
+    def _wait(self) -> list[Future[Measured]]:
+        """Return the tasks that have ended, or none when something else is to be done."""
+        waits = [IDLE_S]
+        due = self._file.due_s
+        if due is not None:
+            waits.append(due)
+        if len(self._tasks) < TASKS_A_THREAD * self._threads:
+            next_one = self._dispatcher.wait_s(time.monotonic())
+            if next_one is not None:
+                waits.append(next_one)
+        ended = []
+        with suppress(queue.Empty):
+            ended.append(self._ended.get(timeout=min(waits)))
+            while True:
+                ended.append(self._ended.get_nowait())
+        return ended
+
+    @staticmethod
+    def _result(future: Future[Measured]) -> Measured | None:
+        try:
+            found: Measured = future.result(timeout=CONNECT_S)
+        except Exception:
+            return None
+        return found
+
+    def _finish(self, task: Task, measured: Measured) -> None:
+        if measured.version != version():
+            there, here = measured.version or "unknown", version() or "unknown"
+            raise SurveyError(
+                f"The workers of {self._where} have version {there} of Helixscope, not {here}.",
+                "Install the same version there.",
+            )
+        self._totals.requests += measured.requests
+        self._totals.nbytes += measured.nbytes
+        self._write(self._dispatcher.finish(task, measured, time.monotonic()))
+
+    def _fail(self, task: Task, future: Future[Measured]) -> None:
+        """Do what is to be done about a task that has raised, or was lost."""
+        error = future.exception(timeout=CONNECT_S) if future.status == "error" else None
+        if isinstance(error, ImportError | AttributeError):
+            raise SurveyError(
+                f"The workers of {self._where} cannot run Helixscope: {error}.",
+                "Install it there, in the same version: “helixscope[survey]”.",
+            ) from error
+        why = "Its worker was lost with it"
+        if error is not None:
+            why += f", {type(error).__name__}: it may need more memory"
+        self._lose(task, f"{why}.")
+
+    def _lose(self, task: Task, why: str) -> None:
+        self._write(self._dispatcher.lose(task, why, time.monotonic()))
+
+    def _write(self, row: Row | None) -> None:
+        if row is not None:
+            self._file.add(row)
+            self._totals.count(row)
+
+    def _report(self) -> None:
+        if self._tell is None:
+            return
+        said = self._dispatcher.said(time.monotonic())
+        if not self._threads:
+            said = said or "There is no worker yet."
+        if self._client.status == "connecting":
+            said = "The connection to the scheduler is lost; trying again."
+        self._tell(self._totals.progress(self._threads, said))
+
+    def _cancel(self) -> None:
+        """Take back what is handed out, after an error or Ctrl+C."""
+        if self._tasks and self._client.status == "running":
+            with suppress(Exception):
+                self._client.cancel(list(self._tasks), force=True)
+        self._tasks.clear()

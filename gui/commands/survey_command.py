@@ -1,0 +1,176 @@
+"""The command `survey`: thousands of checkpoints in numbers, one row each, by many processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.sizes import size_text
+from gui.commands.arguments import (
+    Offline,
+    Positions,
+    Whole,
+    check_ending,
+    parse_components,
+    parse_positions,
+)
+from gui.commands.steps import progress_bar
+from gui.commands.terminal import console, has_terminal, note, say
+from gui.style.theme import format_count
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
+    from geometry.survey.populations import Entry
+    from geometry.survey.run import Progress
+
+
+def survey(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE",
+            help="hub id[@revision], of which both may be patterns with * | folder | file | text "
+            "file with a source in each line | population",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE.parquet", help="File to write; what it has is not measured."),
+    ],
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A Dask cluster, such as tcp://10.0.0.1:8786; default: processes of this machine.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes; default: one for each core.")
+    ] = None,
+    requests: Annotated[
+        float,
+        typer.Option(min=0.01, help="Bound on requests to the Hub, a second, of all workers."),
+    ] = 8.0,
+    positions: Positions = None,
+    axes: Annotated[
+        str, typer.Option(help="Three principal components in which the curve is measured.")
+    ] = "1,2,3",
+    nulls: Annotated[
+        bool, typer.Option("--nulls", help="Also draw null distributions; takes seconds each.")
+    ] = False,
+    components: Annotated[
+        int,
+        typer.Option(min=0, help="Number of principal components to write, in half precision."),
+    ] = 0,
+    offline: Offline = False,
+    whole: Whole = False,
+) -> None:
+    """Measure thousands of checkpoints on many processes: one row each, in a Parquet file.
+
+    The rows have the numbers of `table`, and the reason where a checkpoint could not be measured.
+    They are written as they come: after Ctrl+C, or if a worker or its cluster is lost, the same
+    command goes on where it was.
+
+    Populations: stanford-gpt2, multiberts, multiberts-steps, nine-gpt2, catalogue.
+    """
+    check_ending(out, (".parquet",), "--out")
+    if scheduler is not None and workers is not None:
+        raise typer.BadParameter("a cluster has its own workers", param_hint="--workers")
+    span, three = parse_positions(positions), parse_components(axes, "--axes")
+
+    from geometry.survey.parts import SurveyFile
+    from geometry.survey.rows import Access, RowSettings
+    from geometry.survey.run import check_installed, run_survey
+    from gui.commands.headless import user_cache
+
+    check_installed()  # before a long list is asked for
+    cache = user_cache()
+    settings = RowSettings(span, three, nulls, components)
+    entries = _listed(sources, cache, offline=offline)
+    with SurveyFile(out, settings) as file:
+        for sentence in file.put_aside:
+            note(sentence)
+        with _bar() as tell:
+            done = run_survey(
+                entries,
+                file,
+                Access(offline, whole, cache.max_bytes),
+                scheduler=scheduler,
+                workers=workers,
+                requests_per_s=requests,
+                tell=tell,
+                announce=lambda link: say(f"Dashboard: {link}"),
+            )
+    if done.failed:
+        note(
+            f"{format_count(done.failed)} of {format_count(done.total)} checkpoints could not be "
+            "measured: the column error says why."
+        )
+    say(f"Wrote {out}: {_told(done)}.")
+
+
+def _listed(sources: list[str], cache: TensorCache, *, offline: bool) -> tuple[Entry, ...]:
+    """List the checkpoints, with a request for each pattern."""
+    from geometry.checkpoints.transfer import Transfer
+    from geometry.hub.client import Hub
+    from geometry.hub.network import Network
+    from geometry.survey.populations import expand
+    from gui.commands.headless import for_command_line, interruptible
+
+    with progress_bar(1) as step, for_command_line(offline=offline):
+        transfer = Transfer(step.tell)
+        network = Network(Hub(offline=offline), cache, transfer)
+
+        def work() -> tuple[Entry, ...]:
+            return expand(sources, network)
+
+        return step("Listing the checkpoints", lambda: interruptible(transfer, work))
+
+
+def _told(done: Progress) -> str:
+    """Describe a survey: "3,045 checkpoints, 9,135 requests, 9.4 GB"."""
+    text = f"{format_count(done.total)} checkpoint{'s' * (done.total != 1)}"
+    if done.requests:
+        text += f", {format_count(done.requests)} requests, {size_text(done.nbytes)}"
+    return text
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None] | None]:
+    """Yield a progress callback: a bar on standard error, if that is a terminal."""
+    if not has_terminal():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    texts = [TextColumn("{task." + name + "}", markup=False) for name in _TEXTS]
+    columns = (texts[0], BarColumn(20), MofNCompleteColumn(), Remaining(), texts[1])
+    with Bars(*columns, console=console(sys.stderr), transient=True) as bars:
+        bar = bars.add_task("Starting", said="")
+
+        def tell(now: Progress) -> None:
+            what = f"Measuring on {format_count(now.workers)} worker{'s' * (now.workers != 1)}"
+            bars.update(
+                bar, description=what, completed=now.done, total=now.total,
+                said=visible(now.waiting or _costs(now)),
+            )  # fmt: skip
+
+        yield tell
+
+
+_TEXTS = ("description", "fields[said]")
+
+
+def _costs(now: Progress) -> str:
+    parts = [f"{format_count(now.failed)} failed"] if now.failed else []
+    if now.requests:
+        parts += [f"{format_count(now.requests)} requests", size_text(now.nbytes)]
+    return ", ".join(parts)

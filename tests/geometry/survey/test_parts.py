@@ -1,0 +1,238 @@
+"""The file of a survey: whole whatever happens, the same whatever the order, gone on with later."""
+
+import random
+from contextlib import suppress
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.survey import parts
+from geometry.survey.parts import SurveyError, SurveyFile
+from geometry.survey.populations import Entry
+from geometry.survey.rows import RowSettings, schema
+from tests.campaigns.failing_disk import FailingDisk, SmallDisk, failing, largest_file
+from tests.geometry.survey.survey_stage import made_row
+
+ENTRIES = tuple(
+    Entry(f"own/run-x{seed}@checkpoint-{step}", "own", seed, step, commit="c" * 40)
+    for seed in (3, 20)
+    for step in (0, 5, 40, 300)
+)
+USUAL = RowSettings()
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "survey.parquet"
+
+
+def steps(out):
+    table = parquet.read_table(out)
+    return list(zip(*(table.column(name).to_pylist() for name in ("seed", "step")), strict=True))
+
+
+def written(out, entries, settings=USUAL, each=None):
+    """Write rows, in parts of one or all."""
+    with SurveyFile(out, settings) as file:
+        for entry in entries:
+            file.add(made_row(entry, settings.kept))
+            if each is not None:
+                file.flush()
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_the_same_rows_are_the_same_file_byte_for_byte(tmp_path, kept):
+    settings, found = RowSettings(kept=kept), set()
+    for number in range(6):
+        shuffled = list(ENTRIES)
+        random.Random(number).shuffle(shuffled)
+        out = tmp_path / f"{number}.parquet"
+        if number % 2:  # in two surveys
+            written(out, shuffled[:3], settings, each=True)
+        found.add(written(out, shuffled, settings, each=number % 3 or None))
+    assert len(found) == 1
+    table = parquet.read_table(out)
+    assert table.schema.remove_metadata() == schema(kept)
+    assert steps(out) == [(one.seed, one.step) for one in ENTRIES]
+    for entry, row in zip(ENTRIES, table.to_pylist(), strict=True):
+        assert row == made_row(entry, kept)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".parquet"] == []
+
+
+def test_what_is_known_is_not_measured_again(out):
+    with SurveyFile(out, USUAL) as file:
+        assert file.missing(ENTRIES) == ENTRIES
+        file.add(made_row(ENTRIES[0]))
+        file.add(made_row(ENTRIES[1], error="It failed.", temporary=True))
+        file.add(made_row(ENTRIES[2], error="It failed for good.", temporary=False))
+        assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
+    with SurveyFile(out, USUAL) as file:
+        assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
+        assert (file.known[ENTRIES[2].source].failed, file.put_aside) == (True, [])
+        file.add(made_row(ENTRIES[1]))
+        moved = Entry(ENTRIES[0].source, "own", commit="d" * 40)
+        assert file.missing([moved, ENTRIES[0]]) == (moved,)
+        file.add(made_row(ENTRIES[0], commit="d" * 40))
+    told = {row["source"]: row for row in parquet.read_table(out).to_pylist()}
+    assert len(told) == 3
+    assert told[ENTRIES[1].source]["error"] is None
+    assert told[ENTRIES[0].source]["commit"] == "d" * 40
+
+
+def test_rows_are_written_as_they_come(out, monkeypatch):
+    with SurveyFile(out, USUAL) as file:
+        assert file.due_s is None
+        file.add(made_row(ENTRIES[0]))
+        assert 0 < file.due_s <= parts.SECONDS_OF_A_PART
+        assert [*file.parts.glob("*.parquet")] == []
+        file.flush()
+        assert (len([*file.parts.glob("*.parquet")]), file.due_s) == (1, None)
+        monkeypatch.setattr(parts, "ROWS_OF_A_PART", 2)
+        file.add(made_row(ENTRIES[1]))
+        file.add(made_row(ENTRIES[2]))
+        assert len([*file.parts.glob("*.parquet")]) == 2
+        assert not out.exists()
+    assert steps(out) == [(3, 0), (3, 5), (3, 40)]
+
+
+def test_many_small_parts_become_one(out, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_PARTS", 4)
+    most = 0
+    with SurveyFile(out, USUAL) as file:
+        for entry in ENTRIES * 3:
+            file.add(made_row(entry))
+            file.flush()
+            most = max(most, len([*file.parts.glob("*.parquet")]))
+    assert most == 3  # of four it makes one
+    assert len(steps(out)) == len(ENTRIES)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "noise"])
+def test_a_damaged_part_is_put_aside_with_a_sentence(out, damage):
+    with SurveyFile(out, USUAL) as file:
+        for entry in ENTRIES[:3]:
+            file.add(made_row(entry))
+            file.flush()
+        path = sorted(file.parts.glob("*.parquet"))[1]
+        data = bytearray(path.read_bytes())
+        if damage == "flipped":
+            data[200] ^= 1
+        short = {"cut": data[: len(data) // 2], "empty": b"", "noise": b"no Parquet" * 9}
+        path.write_bytes(short.get(damage, data))
+        file.merge = lambda: None  # as if it was killed here
+    with SurveyFile(out, USUAL) as file:
+        (said,) = file.put_aside
+        assert said == (
+            f"{path} was damaged, and is part-000002.parquet.damaged now; its rows are measured "
+            "again."
+        )
+        assert file.missing(ENTRIES[:3]) == ENTRIES[1:2]
+        file.add(made_row(ENTRIES[1]))
+    assert steps(out) == [(3, 0), (3, 5), (3, 40)]
+    assert {one.name for one in file.parts.iterdir()} - {"lock"} == {"part-000002.parquet.damaged"}
+
+
+def test_a_damaged_file_is_put_aside_too(out):
+    whole = written(out, ENTRIES)
+    out.write_bytes(whole[:-50])
+    with SurveyFile(out, USUAL) as file:
+        assert len(file.put_aside) == 1
+        assert file.missing(ENTRIES) == ENTRIES
+        file.add(made_row(ENTRIES[0]))
+    assert steps(out) == [(3, 0)]
+    assert out.with_name("survey.parquet.damaged").read_bytes() == whole[:-50]
+
+
+def test_files_of_others_and_of_other_settings_are_left_alone(out):
+    parquet.write_table(pa.table({"a": [1]}), out)
+    before = out.read_bytes()
+    with pytest.raises(SurveyError, match="is not the file of a survey"), SurveyFile(out, USUAL):
+        pass
+    assert out.read_bytes() == before
+    assert [one.name for one in out.parent.iterdir()] == [out.name]
+    out.unlink()
+    before = written(out, ENTRIES[:2])
+    for other in (RowSettings((1, 5)), RowSettings(nulls=True), RowSettings(kept=2)):
+        with pytest.raises(SurveyError, match="with other settings"), SurveyFile(out, other):
+            pass
+    assert out.read_bytes() == before
+
+
+def test_two_surveys_into_one_file(out):
+    with (
+        SurveyFile(out, USUAL),
+        pytest.raises(SurveyError, match=r"Another run is working in .*survey\.parquet"),
+        SurveyFile(out, USUAL),
+    ):
+        pass
+    with SurveyFile(out, USUAL) as file:
+        assert file.known == {}
+
+
+def test_after_an_error_the_file_is_whole(out):
+    def stopped():
+        with SurveyFile(out, USUAL) as file:
+            file.add(made_row(ENTRIES[0]))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert steps(out) == [(3, 0)]
+    assert [one.name for one in out.parent.iterdir()] == [out.name]
+
+
+@pytest.mark.slow
+def test_a_disk_that_fails_at_each_call(tmp_path):
+    """Whatever call fails, the file is the old or the new one, and no row that was told is lost."""
+    counted = FailingDisk(tmp_path / "counted")
+    (tmp_path / "counted").mkdir()
+    written(tmp_path / "counted" / "a.parquet", ENTRIES[:2])
+    with counted:
+        written(tmp_path / "counted" / "a.parquet", ENTRIES, each=True)
+    new = (tmp_path / "counted" / "a.parquet").read_bytes()
+    assert len(counted.calls) > 40
+    for at in range(len(counted.calls)):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        old = written(folder / "a.parquet", ENTRIES[:2])
+        with (
+            suppress(HelixscopeError),
+            FailingDisk(folder, at, failing(28), lasting=at % 2 == 0),
+        ):
+            written(folder / "a.parquet", ENTRIES, each=True)
+        now = (folder / "a.parquet").read_bytes()
+        assert now in (old, new) or len(steps(folder / "a.parquet")) > 2
+        assert written(folder / "a.parquet", ENTRIES, each=True) == new
+        assert {one.name for one in folder.iterdir()} <= {"a.parquet", "a.parquet.parts"}
+
+
+def test_a_real_disk_that_is_full(tmp_path):
+    disk = SmallDisk.made(tmp_path / "disk")
+    if disk is None:
+        pytest.skip("no disk may be mounted here")
+    try:
+        out = disk.folder / "a.parquet"
+        old = written(out, ENTRIES[:2])
+        disk.fill(0)
+        with pytest.raises(HelixscopeError, match="no space is left on the disk"):
+            written(out, ENTRIES)
+        assert out.read_bytes() == old
+        disk.empty()
+        assert written(out, ENTRIES) == written(tmp_path / "b.parquet", ENTRIES)
+    finally:
+        disk.empty()
+        disk.close()
+
+
+def test_a_limit_of_size(out):
+    old = written(out, ENTRIES[:2])
+    with (
+        pytest.raises(HelixscopeError, match="exceeds the maximum file size"),
+        largest_file(1000),
+        SurveyFile(out, USUAL) as file,
+    ):
+        file.add(made_row(ENTRIES[5]))
+    assert out.read_bytes() == old

@@ -1,0 +1,236 @@
+"""Surveys on real Dask clusters: of this machine, and by a scheduler's address; killed ones too."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+from pyarrow import parquet
+
+from geometry.checkpoints.transfer import Transfer
+from geometry.hub.client import Hub
+from geometry.hub.network import Network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.survey import run
+from geometry.survey.parts import SurveyError, SurveyFile
+from geometry.survey.populations import Entry, expand
+from geometry.survey.rows import Access, RowSettings, measure_entry
+from geometry.survey.run import run_survey
+from tests.command_line import ROOT
+from tests.geometry.survey.survey_stage import (
+    always_kills,
+    kills_once,
+    of_another_version,
+    waits_for_a_file,
+    write_runs,
+)
+
+HERE, USUAL = Access(offline=True), RowSettings()
+
+
+@pytest.fixture
+def entries(tmp_path):
+    """Sixteen tiny checkpoints of four trainings."""
+    network = Network(Hub(offline=True), TensorCache(tmp_path / "cache"), Transfer())
+    return expand([str(write_runs(tmp_path / "runs", seeds=4))], network)
+
+
+def survey(out, entries, settings=USUAL, **options):
+    with SurveyFile(out, settings) as file:
+        return run_survey(entries, file, HERE, **{"workers": 2, **options})
+
+
+def rows(out):
+    return parquet.read_table(out).to_pylist()
+
+
+def test_two_processes_write_the_rows_that_one_checkpoint_after_the_other_gives(entries, tmp_path):
+    out, told = tmp_path / "a.parquet", []
+    end = survey(out, entries, tell=told.append)
+    assert (end.done, end.total, end.failed, end.requests) == (16, 16, 0, 0)
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+    assert max(one.workers for one in told) == 2
+    assert [one.done for one in told] == sorted(one.done for one in told)
+    # A second survey has nothing to do, and starts nothing.
+    before = out.read_bytes()
+    assert survey(out, entries, measure=None).done == 16
+    assert out.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_the_file_is_the_same_whatever_the_number_of_workers_and_the_order(entries, tmp_path):
+    found, settings = set(), RowSettings(kept=3)
+    for number, workers in enumerate((1, 2, 3)):
+        out, shuffled = tmp_path / f"{number}.parquet", list(entries)
+        random.Random(number).shuffle(shuffled)
+        if number == 2:  # in two surveys
+            survey(out, shuffled[:5], settings, workers=1)
+        survey(out, shuffled, settings, workers=workers)
+        found.add(out.read_bytes())
+    assert len(found) == 1
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_running_task_only(entries, tmp_path):
+    out = tmp_path / "a.parquet"
+    end = survey(out, entries, measure=kills_once)
+    assert len([*(tmp_path / "runs").glob("killed-*")]) == 4
+    assert (end.done, end.failed) == (16, 0)
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_kills_its_worker_each_time_is_recorded(entries, tmp_path):
+    out = tmp_path / "a.parquet"
+    end = survey(out, entries, measure=always_kills)
+    assert (end.done, end.failed) == (16, 1)
+    (failed,) = [row for row in rows(out) if row["error"]]
+    assert (failed["seed"], failed["step"], failed["temporary"]) == (0, 100, True)
+    assert "may need more memory" in failed["error"]
+    # The next survey tries it again.
+    assert survey(out, entries).failed == 0
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.slow
+def test_a_disk_that_becomes_full_ends_the_survey_with_a_sentence(entries, tmp_path, monkeypatch):
+    from geometry.checkpoints.errors import HelixscopeError
+    from tests.campaigns.failing_disk import FailingDisk, failing
+
+    (tmp_path / "out").mkdir()
+    out = tmp_path / "out" / "a.parquet"
+    survey(out, entries[:4])
+    before = out.read_bytes()
+    full = FailingDisk(tmp_path / "out", 8, failing(28), lasting=True)
+    with pytest.raises(HelixscopeError, match="no space is left on the disk"), full:
+        survey(out, entries)
+    assert out.read_bytes() == before
+    assert survey(out, entries).done == 16
+
+
+# ---- a scheduler of its own --------------------------------------------------------------
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.processes: list[subprocess.Popen[str]] = []
+        scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port,
+                                "--no-dashboard")  # fmt: skip
+        for line in scheduler.stderr:
+            if "Scheduler at:" in line:
+                self.address = line.split()[-1]
+                break
+        self.scheduler = scheduler
+
+    def add_worker(self, *options: str) -> subprocess.Popen[str]:
+        return self._start("worker", self.address, "--nthreads", 1, "--no-nanny", "--no-dashboard",
+                           *options)  # fmt: skip
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.communicate()
+
+    def _start(self, kind: str, *options: object) -> subprocess.Popen[str]:
+        module = f"import sys; from distributed.cli.dask_{kind} import main; sys.exit(main())"
+        process = subprocess.Popen(
+            [sys.executable, "-c", module, *map(str, options)], cwd=ROOT, text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def cluster():
+    started = Cluster()
+    yield started
+    started.close()
+
+
+@pytest.mark.slow
+def test_a_scheduler_reached_by_its_address(cluster, entries, tmp_path):
+    for _ in range(2):
+        cluster.add_worker()
+    out, told = tmp_path / "a.parquet", []
+    end = survey(out, entries, scheduler=cluster.address, workers=None, tell=told.append)
+    assert (end.done, end.failed) == (16, 0)
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+    assert cluster.scheduler.poll() is None
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_waited_for(cluster, entries, tmp_path):
+    def tell(now):
+        if now.waiting == "There is no worker yet." and len(cluster.processes) == 1:
+            cluster.add_worker()
+
+    end = survey(tmp_path / "a.parquet", entries, scheduler=cluster.address, tell=tell)
+    assert end.done == 16
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_costs_the_running_tasks_only(cluster, entries, tmp_path, monkeypatch):
+    """What was measured is in the file, and the survey goes on with another scheduler."""
+    monkeypatch.setattr(run, "CONNECT_S", 3)
+    cluster.add_worker()
+    out, told = tmp_path / "a.parquet", []
+
+    def tell(now):
+        told.append(now)
+        if now.done == 4:
+            os.kill(cluster.scheduler.pid, signal.SIGKILL)
+
+    with pytest.raises(SurveyError, match=r"The connection to the scheduler at tcp://.* is lost"):
+        survey(out, entries, scheduler=cluster.address, measure=waits_for_a_file, tell=tell)
+    assert [row["seed"] for row in rows(out)] == [0] * 4
+    another = Cluster()
+    try:
+        another.add_worker()
+        assert survey(out, entries, scheduler=another.address).done == 16
+    finally:
+        another.close()
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_comes_back_is_gone_on_with(cluster, entries, tmp_path):
+    out, again = tmp_path / "a.parquet", []
+    cluster.add_worker()
+
+    def tell(now):
+        if now.done == 4 and not again:
+            os.kill(cluster.scheduler.pid, signal.SIGKILL)
+            cluster.scheduler.wait()
+            again.append(Cluster(int(cluster.address.rpartition(":")[2])))
+            again[0].add_worker()
+            (tmp_path / "runs" / "go").touch()
+
+    try:
+        end = survey(out, entries, scheduler=cluster.address, measure=waits_for_a_file, tell=tell)
+        assert (end.done, end.failed) == (16, 0)
+    finally:
+        again[0].close()
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_do_it(cluster, tmp_path):
+    cluster.add_worker()
+    out = tmp_path / "a.parquet"
+    entries = [Entry(f"own/r@checkpoint-{step}", "own", step=step) for step in range(4)]
+    with pytest.raises(SurveyError, match=r"have version 0\.0\.1 of Helixscope, not"):
+        survey(out, entries, scheduler=cluster.address, measure=of_another_version)
+    assert not out.exists()
+
+
+def test_no_scheduler_there(tmp_path, monkeypatch, entries):
+    monkeypatch.setattr(run, "CONNECT_S", 1)
+    with pytest.raises(SurveyError, match=r"There is no scheduler at tcp://127\.0\.0\.1:9"):
+        survey(tmp_path / "a.parquet", entries, scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(SurveyError, match="There is no scheduler at nonsense"):
+        survey(tmp_path / "a.parquet", entries, scheduler="nonsense://")
