@@ -209,7 +209,8 @@ def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -
     homes
         The first area of each dock, in the order in which they follow each other.
     tabbed
-        Areas in which an additional dock is a tab of its neighbour; in others it is beside it.
+        Areas whose docks are tabs of each other, wherever they have been moved; an additional dock
+        in such an area is a tab as well. Any other is beside its neighbour.
     """
     areas = {area: kept for area, node in layout.areas.items() if (kept := _only(node, homes))}
     there = {name for node in areas.values() for name in docks_in(node)}
@@ -222,8 +223,10 @@ def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -
         node = areas.get(area)
         if node is None:
             areas[area] = Tabs((name,), name)
-        elif area in tabbed:
-            areas[area] = _as_tab(node, name, order)
+            continue
+        peers = [one for one in docks_in(node) if area in tabbed or homes[one] in tabbed]
+        if peers and (area in tabbed or homes[name] in tabbed):
+            areas[area] = _as_tab(node, name, peers, order)
         else:
             areas[area] = _beside(node, name, order, along(area))
     return Layout(
@@ -244,15 +247,15 @@ def _only(node: Node, names: Mapping[str, Area]) -> Node | None:
     return replace(node, parts=parts) if parts else None
 
 
-def _neighbour(node: Node, name: str, order: Sequence[str]) -> tuple[str, int]:
+def _neighbour(docks: Iterable[str], name: str, order: Sequence[str]) -> tuple[str, int]:
     """Return a dock's neighbour: the last one before it, 1, or the first one after it, 0."""
-    there = sorted(docks_in(node), key=order.index)
+    there = sorted(docks, key=order.index)
     before = [one for one in there if order.index(one) < order.index(name)]
     return (before[-1], 1) if before else (there[0], 0)
 
 
-def _as_tab(node: Node, name: str, order: Sequence[str]) -> Node:
-    neighbour, after = _neighbour(node, name, order)
+def _as_tab(node: Node, name: str, peers: Iterable[str], order: Sequence[str]) -> Node:
+    neighbour, after = _neighbour(peers, name, order)
 
     def insert(one: Node) -> Node:
         if isinstance(one, Split):
@@ -268,7 +271,7 @@ def _as_tab(node: Node, name: str, order: Sequence[str]) -> Node:
 def _beside(node: Node, name: str, order: Sequence[str], direction: Direction) -> Node:
     if isinstance(node, Tabs) or node.direction != direction:
         node = Split(direction, (replace(node, size=0),), node.size)
-    neighbour, after = _neighbour(node, name, order)
+    neighbour, after = _neighbour(docks_in(node), name, order)
     found = next(n for n, part in enumerate(node.parts) if neighbour in docks_in(part))
     at = found + after
     return replace(node, parts=(*node.parts[:at], Tabs((name,), name), *node.parts[at:]))

@@ -25,8 +25,9 @@ from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
 
-FIRST_SHARE = 0.36
-"""Share of the window's height that panels below the viewport get at first."""
+FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
+"""Share of the window's height that panels below the viewport get at first, and of its width beside
+it."""
 
 
 class DockTabs(QObject):
@@ -58,7 +59,8 @@ class DockTabs(QObject):
         self._open = True
         self._put_away: tuple[str, ...] = ()
         # Of the window's height that the panels below the viewport had as they were put away
-        self._share = FIRST_SHARE
+        self._shares: dict[Qt.Orientation, float] = {}
+        self.forget_shares()
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
         self._connect(self.closed_bar)
@@ -95,9 +97,9 @@ class DockTabs(QObject):
             name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
         )
         for dock in self._docks.values():
-            below = self._is_below(dock) and not dock.isFloating()
-            if below and not dock.visibleRegion().isEmpty():
-                self._share = _place_of(self._window, dock).height() / self._window.height()
+            if not dock.isFloating() and not dock.visibleRegion().isEmpty():
+                way, place = self._way(dock), _place_of(self._window, dock)
+                self._shares[way] = _along(way, place.size()) / _along(way, self._window.size())
         for name in self._put_away:
             self._docks[name].hide()
         self._settle()
@@ -119,16 +121,21 @@ class DockTabs(QObject):
             self._docks[front].show()
             self._docks[front].raise_()
         self.settle()
-        if front in self._docks and self._is_below(self._docks[front]):
-            height = round(self._share * self._window.height())
-            share(self._window, {self._docks[front]: height}, Qt.Orientation.Vertical)
+        if front in self._docks:
+            way = self._way(self._docks[front])
+            size = round(self._shares[way] * _along(way, self._window.size()))
+            share(self._window, {self._docks[front]: size}, way)
 
-    def _is_below(self, dock: QDockWidget) -> bool:
-        return self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.BottomDockWidgetArea
+    def _way(self, dock: QDockWidget) -> Qt.Orientation:
+        """Return in which direction a dock shares the window with the viewport."""
+        beside = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+        ways = Qt.Orientation
+        return ways.Horizontal if self._window.dockWidgetArea(dock) in beside else ways.Vertical
 
-    def forget_height(self) -> None:
-        """Open the panels as high as at first."""
-        self._share = FIRST_SHARE
+    def forget_shares(self) -> None:
+        """Open the panels as high, or as wide, as at first."""
+        ways = Qt.Orientation
+        self._shares = {ways.Vertical: FIRST_SHARE, ways.Horizontal: FIRST_SHARE_BESIDE}
 
     def show(self, name: str) -> None:
         """Show a dock in front of the others."""
@@ -407,6 +414,10 @@ class _Tabs(QTabBar):
         at = self.tabAt(event.pos())
         if at >= 0:
             self.menuRequested.emit(at, event)
+
+
+def _along(way: Qt.Orientation, size: QSize) -> int:
+    return size.width() if way is Qt.Orientation.Horizontal else size.height()
 
 
 def _place_of(window: QMainWindow, dock: QDockWidget) -> QRect:

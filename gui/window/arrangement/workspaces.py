@@ -165,7 +165,7 @@ class Workspaces(QObject):
         self._end_lesson()
         if self.current in WORKSPACES:
             self._layouts.pop(self.current, None)
-        self._window.results.tabs.forget_height()
+        self._window.results.tabs.forget_shares()
         self._arrange()
         if goes_on:
             self._lessons.open()

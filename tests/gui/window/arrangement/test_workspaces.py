@@ -62,6 +62,27 @@ def test_each_workspace_has_a_key_and_a_place_for_its_panels(window, workspaces,
         assert window.commands.by_name[f"workspace_{name}"].isChecked() is (name == "explore")
 
 
+def test_panels_hidden_in_a_workspace_come_back_as_tabs(window, workspaces, settle, qtbot):
+    height, shape = window.height(), window.docks["shape"]
+
+    def is_half():
+        return shape.width() == pytest.approx(window.width() / 2, rel=0.05)
+
+    press(window, 2)
+    window.focus_on("shape")
+    qtbot.waitUntil(is_half)
+    window.commands.by_name["panels_below"].trigger()
+    press(window, 1)
+    press(window, 2)
+    settle()
+    assert fronts(window) == set()
+    window.focus_on("shape")
+    settle()
+    assert fronts(window) == {"shape"}
+    assert window.height() == height
+    qtbot.waitUntil(is_half)
+
+
 @pytest.mark.slow
 def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, settle):
     press(window, 2)
