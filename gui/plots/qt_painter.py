@@ -5,6 +5,7 @@ Importing pyqtgraph is slow: panels import this module when they first have some
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,6 +36,10 @@ from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 104
 """Minimum width of a plot beside others, in pixels."""
+LEAST_ROW = 200
+"""Minimum height of one of several rows of plots, in pixels."""
+SHAPE = 1.6
+"""Width of a plot in its heights, where there is a choice."""
 LEAST_BAR, BAR_ENDS = 64, 10
 """Pixels: the least height of a colour bar, and of it what lies beyond its ends."""
 LEGEND_WIDTH = 264
@@ -495,9 +500,10 @@ Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend
 
 
 class PaintedRow(QWidget):
-    """Parts side by side; a part of the same kind keeps its widget, with its zoom.
+    """Parts side by side, in several rows where that gives each a better shape.
 
-    ``before`` is a widget of the panel left of the parts, ``stretch`` its share of the width.
+    A part of the same kind keeps its widget, with its zoom. ``before`` is a widget of the panel
+    ahead of the parts, ``stretch`` its share of the width.
     """
 
     chosen = Signal(str, object)
@@ -514,9 +520,11 @@ class PaintedRow(QWidget):
         self._session, self._theme = session, theme
         self._parts: tuple[Part, ...] = ()
         self.painted: list[Painted] = []
-        first = () if before is None else ((before, stretch),)
-        # The stretch is what an image alone, with its square cells, leaves over.
-        self._row = hbox(*first, 0, parent=self, spacing=GRID)
+        self._before = () if before is None else ((before, stretch),)
+        self._column = vbox(parent=self, spacing=GRID)
+        self._rows: list[QHBoxLayout] = []
+        self._placed: list[list[tuple[QWidget, int]]] = []
+        self._place([list(self._before)])
 
     def draw(self, parts: Sequence[Part]) -> None:
         """Show parts."""
@@ -549,6 +557,11 @@ class PaintedRow(QWidget):
             widget.forget()
         self._parts = tuple(widget.part for widget in self.painted)
 
+    def minimumSizeHint(self) -> QSize:
+        """Return the size that one row needs: several stay only while there is room."""
+        high = max((row.minimumSize().height() for row in self._rows), default=0)
+        return QSize(super().minimumSizeHint().width(), high)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
@@ -556,8 +569,7 @@ class PaintedRow(QWidget):
     def _make(self, *, keep: bool) -> None:
         """Create a widget for each part that has none yet."""
         before = self.painted
-        for widget in before:
-            self._row.removeWidget(widget)
+        self._take_out()
         self.painted = [
             before[at] if keep and before[at].takes(part) else self._made(part)
             for at, part in enumerate(self._parts)
@@ -566,11 +578,10 @@ class PaintedRow(QWidget):
             if widget not in self.painted:
                 widget.hide()
                 widget.deleteLater()
-        for widget, part in zip(self.painted, self._parts, strict=True):
-            stretch = part.stretch if isinstance(part, Plot | Image) else 0
-            self._row.insertWidget(self._row.count() - 1, widget, stretch)
+        for widget in self.painted:
             if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
                 widget.widget.setMinimumWidth(LEAST_PLOT)
+        self._place([self._stretched()])  # before new ones are shown, at a size of their own
 
     def _made(self, part: Part) -> Painted:
         from gui.plots.position_gestures import PositionGestures
@@ -600,6 +611,53 @@ class PaintedRow(QWidget):
                 widget.fit(self.width())
             elif isinstance(part, Plot | Image):
                 widget.setVisible(self.width() >= part.least_width)
+        self._arrange()
+
+    def _stretched(self) -> list[tuple[QWidget, int]]:
+        """Return all parts with their shares of the width."""
+        drawn = zip(self.painted, self._parts, strict=True)
+        return [
+            *self._before,
+            *((one, part.stretch if isinstance(part, Plot | Image) else 0) for one, part in drawn),
+        ]
+
+    def _arrange(self) -> None:
+        """Choose the rows in which the parts stand."""
+        parts = self._stretched()
+        across = columns(sum(not one.isHidden() for one, _ in parts), self.size())
+        rows: list[list[tuple[QWidget, int]]] = [[]]
+        shown = 0
+        for one in parts:
+            if shown == across:
+                rows.append([])
+                shown = 0
+            rows[-1].append(one)
+            shown += not one[0].isHidden()
+        if rows != self._placed:
+            self._take_out()
+            self._place(rows)
+
+    def _place(self, rows: list[list[tuple[QWidget, int]]]) -> None:
+        """Put parts into rows; none is in one now."""
+        self._placed = rows
+        for _ in rows[len(self._rows) :]:
+            # The stretch is what an image alone, with its square cells, leaves over.
+            self._rows.append(hbox(0, spacing=GRID))
+            self._column.addLayout(self._rows[-1])
+        for at, row in enumerate(self._rows):
+            placed = rows[at] if at < len(rows) else []
+            self._column.setStretchFactor(row, 1 if placed else 0)
+            for place, (part, stretch) in enumerate(placed):
+                row.insertWidget(place, part, stretch)
+        self.updateGeometry()
+        self._column.activate()
+
+    def _take_out(self) -> None:
+        """Take all parts out of the rows, which stay."""
+        for row, placed in zip(self._rows, self._placed, strict=False):
+            for one, _ in placed:
+                row.removeWidget(one)
+        self._placed = []
 
     def _on_hovered(self, position: int | None) -> None:
         if position != self._session.hover:
@@ -614,6 +672,28 @@ class PaintedRow(QWidget):
         plot = next((one for one in self.painted if isinstance(one, PaintedPlot)), None)
         if plot is not None:
             plot.show_point(index)
+
+
+def columns(count: int, room: QSize) -> int:
+    """Return how many of some parts stand side by side, so that each is about as wide as `SHAPE`.
+
+    Parameters
+    ----------
+    count
+        Number of parts.
+    room
+        Width and height of all, in pixels; a row has at least :data:`LEAST_ROW`.
+    """
+
+    def misfit(across: int) -> float:
+        rows = -(-count // across)
+        return abs(math.log(room.width() * rows / (across * room.height() * SHAPE)))
+
+    if room.isEmpty():
+        return max(count, 1)
+    most = min(max(room.height() // LEAST_ROW, 1), count)
+    even = {-(-count // rows) for rows in range(1, most + 1)}
+    return min(even, key=misfit, default=1)
 
 
 def _kind(plot: Plot) -> tuple[object, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QBoxLayout,
     QCheckBox,
     QFrame,
     QPushButton,
@@ -33,7 +34,7 @@ from gui.panels.effects.spec import (
     amount,
 )
 from gui.panels.panel import PanelBody
-from gui.plots.qt_painter import PaintedRow
+from gui.plots.qt_painter import PaintedRow, columns
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox
@@ -111,7 +112,7 @@ class EffectsBody(PanelBody):
         left = QWidget()
         left.setMinimumWidth(TABLE_WIDTH)
         vbox((self.table, 1), self.helix, self.said, parent=left, spacing=GRID // 2)
-        hbox((left, 1), (self.plots, 1), parent=self, spacing=2 * GRID)
+        self._parts = hbox((left, 1), (self.plots, 1), parent=self, spacing=2 * GRID)
         self.focus_widget = self.table
 
     def controls(self) -> tuple[QWidget, ...]:
@@ -150,6 +151,11 @@ class EffectsBody(PanelBody):
             slider.set_theme(theme)
         rows = self.table.verticalHeader()
         rows.setDefaultSectionSize(theme.px(ROW_HEIGHT))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        below, ways = columns(2, self.size()) == 1, QBoxLayout.Direction
+        self._parts.setDirection(ways.TopToBottom if below else ways.LeftToRight)
 
     def _open_settings(self) -> None:
         self.settings.move(self.texts.mapToGlobal(QPoint(0, self.texts.height())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Null, strictest
@@ -24,7 +24,7 @@ from gui.panels.shape.spec import (
     rough_parts,
     verdict_name,
 )
-from gui.plots.qt_painter import PaintedRow
+from gui.plots.qt_painter import LEAST_ROW, PaintedRow, columns
 from gui.plots.spec import EDGE, TINT
 from gui.state.session import Session
 from gui.style.theme import GRID, LIGHT, SMALL, Theme, format_number
@@ -169,7 +169,7 @@ def null_text(shape: Shape) -> str:
 
 
 class ShapeBody(PanelBody):
-    """The numbers, and the plot beside them if there is room."""
+    """The numbers, and the plot below or beside them if there is room."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -182,7 +182,7 @@ class ShapeBody(PanelBody):
         self.plots = PaintedRow(session, theme)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)
-        hbox(self._area, (self.plots, 1), parent=self, spacing=2 * GRID)
+        self._parts = hbox(self._area, (self.plots, 1), parent=self, spacing=2 * GRID)
 
     def draw(self, view: ShapeView) -> None:
         self.numbers.show_shape(view.result)
@@ -207,8 +207,14 @@ class ShapeBody(PanelBody):
     def _fit(self) -> None:
         room = self.width()
         needed = self.numbers.fit(room - SCROLL_BAR) + SCROLL_BAR
-        beside = room - needed - 2 * GRID >= LEAST_PLOT
-        self.plots.setVisible(beside)
+        high = self.numbers.heightForWidth(room - SCROLL_BAR) + GRID
+        below = columns(2, self.size()) == 1 and self.height() - high - 2 * GRID >= LEAST_ROW
+        beside = not below and room - needed - 2 * GRID >= LEAST_PLOT
+        ways = QBoxLayout.Direction
+        self._parts.setDirection(ways.TopToBottom if below else ways.LeftToRight)
+        self.plots.setVisible(below or beside)
+        self._area.setMinimumHeight(high if below else 0)
+        self._area.setMaximumHeight(high if below else self.height())
         self._area.setMaximumWidth(needed if beside else room)
         self._area.setMinimumWidth(min(needed, room))
 
