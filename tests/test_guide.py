@@ -75,13 +75,14 @@ def test_the_page_of_panels_tells_of_every_panel():
     assert [dock.title for dock in DOCKS if f"\n## {dock.title}\n" not in page] == []
 
 
-def test_the_page_of_keys_is_what_its_script_writes():
-    path = ROOT / "docs" / "make_keys.py"
-    spec = importlib.util.spec_from_file_location("make_keys", path)
+@pytest.mark.parametrize("name", ["keys", "families"])
+def test_a_page_that_a_script_writes_is_what_it_writes(name):
+    path = ROOT / "docs" / f"make_{name}.py"
+    spec = importlib.util.spec_from_file_location(f"make_{name}", path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
 
-    assert (GUIDE / "keys.md").read_text("utf-8") == made.keys_page()
+    assert (GUIDE / f"{name}.md").read_text("utf-8") == getattr(made, f"{name}_page")()
 
 
 def test_the_page_of_the_command_line_tells_of_every_option_and_of_no_other():
@@ -132,7 +133,7 @@ def test_the_contents_lead_to_every_page():
     listed = set(LINK.findall((GUIDE / "README.md").read_text("utf-8")))
 
     assert listed >= {page.name for page in PAGES} - {"README.md"}
-    assert len(PAGES) == 16
+    assert len(PAGES) == 17
 
 
 def test_the_lesson_of_the_guide_is_one():

@@ -16,9 +16,10 @@ from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
 from geometry.models.lags import Lags, find_alibi, find_lags
+from geometry.models.left_out import LEFT_OUT
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
-from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, why_no_table
+from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE, why_no_table
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
@@ -30,8 +31,11 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
-#: transformers' default where a RoBERTa-like configuration has none.
-DEFAULT_PADDING = 1
+#: The name of XLM's table, with which those of many families end.
+AMBIGUOUS = "position_embeddings.weight"
+
+#: The name of a table that has rows and columns of patches as two axes, as in SAM.
+PICTURE = "pos_embed"
 
 
 class UnknownArchitecture(SourceError):
@@ -127,11 +131,25 @@ class Architecture:
         """The row of the table for position 0."""
         if self.stack is None:
             return 0
+        if self.stack.rows_before is not None:
+            return self._rows(self.stack.rows_before)
         if self.stack.row_of_position_0 is not None:
             return self.stack.row_of_position_0
         padding = first_int(self.config, ("pad_token_id",))
         # A model without padding starts at row 0.
-        return max(0, (DEFAULT_PADDING if padding is None else padding) + 1)
+        return max(0, (self.stack.padding if padding is None else padding) + 1)
+
+    @property
+    def rows_after(self) -> int:
+        """The rows of the table after that of the last position."""
+        return self._rows(self.stack.rows_after if self.stack is not None else None)
+
+    def _rows(self, setting: tuple[str, int] | None) -> int:
+        if setting is None:
+            return 0
+        key, default = setting
+        count = first_int(self.config, (key,))
+        return max(0, default if count is None else count)
 
     def setting(self, *keys: str) -> int | None:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
@@ -228,7 +246,9 @@ def _unknown(
 ) -> UnknownArchitecture:
     kind = config.get("model_type")
     what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
-    if isinstance(kind, str) and kind in FAMILIES:
+    if isinstance(kind, str) and kind in LEFT_OUT:
+        what = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
+    elif isinstance(kind, str) and kind in FAMILIES:
         name = FAMILIES[kind][0].positions
         what = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
     if not options:
@@ -254,8 +274,11 @@ def _instead(index: Index) -> str:
 
 
 def table_shape(info: TensorInfo) -> tuple[int, ...]:
-    """Return the shape without a leading batch axis of size 1, as in vision models."""
-    return info.shape[1:] if len(info.shape) == 3 and info.shape[0] == 1 else info.shape
+    """Return the shape as rows and columns, without a leading batch axis, as in vision models."""
+    shape = info.shape
+    if len(shape) == 4 and shape[0] == 1 and info.name.endswith(PICTURE):
+        return (shape[1] * shape[2], shape[3])  # rows and columns of patches
+    return shape[1:] if len(shape) == 3 and shape[0] == 1 else shape
 
 
 def candidates(index: Index) -> tuple[TensorInfo, ...]:
@@ -280,6 +303,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
         if POSITIONS not in index:
             return _without_table(index, config)
         return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
+    if isinstance(kind, str) and kind in LEFT_OUT:
+        return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
         if why_no_table(index, config):
             return _without_table(index, config)
@@ -293,7 +318,8 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
         return [tower for tower in towers if tower is not None], ""
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
-        return _parts(index, config, ("text_config",))  # of a model for pictures and text
+        found, reason = _parts(index, config, ("text_config",))  # of one for pictures and text
+        return found + _pictures(index, config), reason
     return _without_table(index, config)
 
 
@@ -316,7 +342,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
-    for heads in rows:
+    for heads in rows if rotary.alike else ():
         suffix = heads.query.format(layer=0)
         if names := _ending(index, suffix):
             root = names[0].removesuffix(suffix)
@@ -333,18 +359,34 @@ def _parts(
     for key in keys:
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
-        word = {"text_config": "text_model.", "vision_config": "vision_model."}.get(key, f"{key}.")
+        word = PLACES.get(key, f"{key}.")
         inside = tuple(name for name in index if f".{word}" in f".{name}")
         # In many models for pictures the text's tensors have no such part in their names.
-        everything = tuple(index) if key == "text_config" else ()
-        names = _Subset(index, inside or everything)
-        kind = str(config.get("model_type"))
+        others = tuple(index) if key in ("text_config", "vlm_config") else ()
+        if key == "vision_config":
+            others = tuple(name for name in index if "vision" in name)
+        names = _Subset(index, inside or others)
+        kind = str(config.get("model_type")).replace("-", "_")
         other = f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
         settings = {"model_type": other, **part}
         towers, reason = _towers(names, settings)
         found += towers
         reasons.append(reason)
     return found, "" if found else "".join(reasons[:1])
+
+
+#: What the names of a part's tensors have in common, by the key of its configuration.
+PLACES = {"text_config": "text_model.", "vision_config": "vision_model.",
+          "image_config": "image_model.", "backbone_config": "backbone."}  # fmt: skip
+
+
+def _pictures(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
+    """Return the tower for pictures of a model that reads text as well, if it has a table."""
+    part = config.get("vision_config")
+    kind = part.get("model_type") if isinstance(part, dict) else None
+    if not isinstance(kind, str) or kind not in FAMILIES or not FAMILIES[kind][0].patches:
+        return []
+    return _parts(index, config, ("vision_config",))[0]
 
 
 class _Subset(Mapping[str, TensorInfo]):
@@ -415,7 +457,10 @@ def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
         return 0
     stack = place.stack
     names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
-    score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    found = sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    if not stack.layers_known or (not found and stack.positions == AMBIGUOUS):
+        return 0  # the name of the table alone is that of many families
+    score = 1.0 + found
     word = kind.replace("-", "").replace("_", "")
     score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
     # Tables with rows before position 0 have two rows more than a round number.

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from geometry.models.stack import Side, Stack
+from geometry.models.picture_families import OF_PICTURES
+from geometry.models.stack import Side, Stack, only_table
 
 _GPT2 = Stack(
     positions="wpe.weight",
@@ -108,6 +109,56 @@ _ESM = replace(
     sum_norm="embeddings.layer_norm.weight",
     sum_norm_if=("emb_layer_norm_before", False),
 )
+_PRELAYERNORM = replace(
+    _ESM,
+    mlp_norm="encoder.layer.{layer}.intermediate.LayerNorm.weight",
+    sum_norm="embeddings.LayerNorm.weight",
+    sum_norm_if=None,
+)
+_ROBERTA_XL = replace(
+    _ESM,
+    attention_norm="encoder.layer.{layer}.attention.self_attn_layer_norm.weight",
+    sum_norm="",
+    sum_norm_if=None,
+    epsilon=("layer_norm_eps", 1e-5),
+)
+_MEGATRON = replace(
+    _ROBERTA_XL,
+    attention_norm="encoder.layer.{layer}.attention.ln.weight",
+    mlp_norm="encoder.layer.{layer}.ln.weight",
+    row_of_position_0=0,
+    epsilon=("layer_norm_eps", 1e-12),
+)
+# In transformers these start at row 2, as RoBERTa with its padding does.
+_SHIFTED = replace(_BERT, row_of_position_0=2)
+_XLM = Stack(
+    positions="position_embeddings.weight",
+    tokens=("embeddings.weight",),
+    query="attentions.{layer}.q_lin.weight",
+    key="attentions.{layer}.k_lin.weight",
+    value="attentions.{layer}.v_lin.weight",
+    out="attentions.{layer}.out_lin.weight",
+    fan_out="ffns.{layer}.lin1.weight",
+    attention_norm="layer_norm2.{before}.weight",
+    mlp_norm="layer_norm1.{layer}.weight",
+    embedding_norm="layer_norm_emb.weight",
+    sum_norm="layer_norm_emb.weight",
+    epsilon=("layer_norm_eps", 1e-12),
+    side="encoder",
+    causal=False,
+)
+_FLAUBERT = replace(
+    _XLM,
+    variants=(
+        ("pre_norm", True, replace(
+            _XLM, attention_norm="layer_norm1.{layer}.weight", embedding_norm="",
+            mlp_norm="layer_norm2.{layer}.weight",
+        )),
+    ),
+)  # fmt: skip
+
+
+_JOINED = "its tokens are put together from several tables"
 
 
 def _tower(side: Side, root: str) -> Stack:
@@ -199,55 +250,102 @@ _M2M100 = tuple(
     for row in _PRE_NORM
 )
 _XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
-_CLIP = Stack(
-    positions="embeddings.position_embedding.weight",
-    tokens=("embeddings.token_embedding.weight",),
-    query="encoder.layers.{layer}.self_attn.q_proj.weight",
-    key="encoder.layers.{layer}.self_attn.k_proj.weight",
-    value="encoder.layers.{layer}.self_attn.v_proj.weight",
-    out="encoder.layers.{layer}.self_attn.out_proj.weight",
-    fan_out="encoder.layers.{layer}.mlp.fc1.weight",
-    attention_norm="encoder.layers.{layer}.layer_norm1.weight",
-    mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
-    epsilon=("layer_norm_eps", 1e-5),
-    side="text",
+_PLBART = tuple(replace(row, scaled_tokens=True) for row in _BART)
+_BIGBIRD_PEGASUS = tuple(
+    replace(row, row_of_position_0=0, scaled_tokens=True, sum_norm="") for row in _MBART
 )
-_SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
-
-_CLIP_VISION = replace(
-    _CLIP,
-    tokens=(),
-    sum_norm="pre_layrnorm.weight",
-    side="vision",
-    causal=False,
-    row_of_position_0=1,  # after the class token
-    patches=True,
+_BIGBIRD_PEGASUS = (
+    _BIGBIRD_PEGASUS[0],
+    replace(
+        _BIGBIRD_PEGASUS[1],
+        query="encoder.layers.{layer}.self_attn.self.query.weight",
+        key="encoder.layers.{layer}.self_attn.self.key.weight",
+        value="encoder.layers.{layer}.self_attn.self.value.weight",
+        out="encoder.layers.{layer}.self_attn.output.weight",
+    ),
 )
-_SIGLIP_VISION = replace(
-    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
+_BLENDERBOT_SMALL = (
+    replace(
+        _BART[0],
+        row_of_position_0=0,
+        tokens=(),
+        no_tokens="its tokens pass a LayerNorm before positions are added to them",
+        embedding_norm="",
+        sum_norm="",
+    ),
+    replace(_BART[1], row_of_position_0=0),
 )
-_VIT = Stack(
-    positions="embeddings.position_embeddings",
-    tokens=(),
+_FSMT = tuple(
+    replace(row, computed="tensor2tensor", scaled_tokens=True, embedding_norm="", sum_norm="")
+    for row in _BART
+)
+_NLLB_MOE = tuple(
+    replace(
+        row,
+        fan_out=row.fan_out.replace("fc1", "ffn.fc1"),
+        mlp_norm=row.mlp_norm.replace("final_layer_norm", "ff_layer_norm"),
+    )
+    for row in _M2M100
+)
+_PEGASUS_X = tuple(
+    replace(row, row_of_position_0=0, without_bias=("W_Q", "W_K")) for row in _M2M100
+)
+_PROPHETNET = tuple(
+    replace(
+        row,
+        positions=f"{row.side}.position_embeddings.weight",
+        tokens=(f"{row.side}.word_embeddings.weight", "word_embeddings.weight"),
+        query=row.query.replace("q_proj", "query_proj"),
+        key=row.key.replace("k_proj", "key_proj"),
+        value=row.value.replace("v_proj", "value_proj"),
+        fan_out=row.fan_out.replace("fc1", "feed_forward.intermediate"),
+        attention_norm=row.attention_norm.replace("final", "feed_forward"),
+        mlp_norm=row.mlp_norm.replace("encoder_attn", "cross_attn"),
+        embedding_norm=f"{row.side}.embeddings_layer_norm.weight",
+        sum_norm=f"{row.side}.embeddings_layer_norm.weight",
+        row_of_position_0=None,
+        padding=0,
+        scaled_tokens=None,
+    )
+    for row in _BART
+)
+_CTRL = replace(
+    _GPT2,
+    positions="",
+    tokens=("w.weight",),
+    query="h.{layer}.multi_head_attention.Wq.weight",
+    key="h.{layer}.multi_head_attention.Wk.weight",
+    value="h.{layer}.multi_head_attention.Wv.weight",
+    out="h.{layer}.multi_head_attention.dense.weight",
+    fan_out="h.{layer}.ffn.0.weight",
+    attention_norm="h.{layer}.layernorm1.weight",
+    mlp_norm="h.{layer}.layernorm2.weight",
+    conv1d=False,
+    fused=None,
+    computed="marian",
+    scaled_tokens=True,
+    begin=False,
+)
+_BERT_TEXT = replace(_BERT, side="text")
+_ALTCLIP_TEXT = replace(_ROBERTA, side="text", epsilon=("layer_norm_eps", 1e-5))
+_FLAVA_TEXT = replace(
+    _BERT_TEXT,
     query="encoder.layer.{layer}.attention.attention.query.weight",
     key="encoder.layer.{layer}.attention.attention.key.weight",
     value="encoder.layer.{layer}.attention.attention.value.weight",
-    out="encoder.layer.{layer}.attention.output.dense.weight",
-    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
     attention_norm="encoder.layer.{layer}.layernorm_before.weight",
     mlp_norm="encoder.layer.{layer}.layernorm_after.weight",
-    epsilon=("layer_norm_eps", 1e-12),
-    side="vision",
-    causal=False,
-    row_of_position_0=1,
-    patches=True,
+    embedding_norm="",
 )
-_DINOV2 = replace(
-    _VIT,
-    fan_out="encoder.layer.{layer}.mlp.fc1.weight",
-    attention_norm="encoder.layer.{layer}.norm1.weight",
-    mlp_norm="encoder.layer.{layer}.norm2.weight",
-    epsilon=("layer_norm_eps", 1e-6),
+_TIPS_TEXT = only_table(
+    _BERT_TEXT,
+    positions="",
+    tokens=("token_embedding.weight",),
+    computed="tensor2tensor",
+    scaled_tokens=True,
+)
+_KOSMOS_TEXT = only_table(
+    _XGLM, tokens=("embed_tokens.weight",), row_of_position_0=None, side="text"
 )
 
 #: The output matrix, which equals E where the two are tied; some files store only this one.
@@ -288,20 +386,85 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "whisper": _WHISPER,
         "pegasus": _PEGASUS,
         "marian": _MARIAN,
-        "clip_text_model": (_CLIP,),
-        "siglip_text_model": (_SIGLIP,),
-        "clip_vision_model": (_CLIP_VISION,),
-        "siglip_vision_model": (_SIGLIP_VISION,),
-        "vit": (_VIT,),
-        "vit_mae": (_VIT,),
-        "vit_msn": (_VIT,),
-        "dpt": (_VIT,),
-        "deit": (replace(_VIT, row_of_position_0=2),),
-        "ijepa": (replace(_VIT, row_of_position_0=0),),
-        "dinov2": (_DINOV2,),
-        "dinov2_with_registers": (_DINOV2,),
         "xglm": (_XGLM,),
         "m2m_100": _M2M100,
+        "bert-generation": (_BERT,),
+        "ernie": (_BERT,),
+        "splinter": (_BERT,),
+        "visual_bert": (_BERT,),
+        "lxmert": (_BERT,),
+        "dpr": (_BERT,),
+        "layoutlm": (_BERT,),
+        "tapas": (_BERT,),
+        "git": (replace(_BERT, causal=True),),
+        "rembert": (
+            replace(
+                _BERT,
+                map_in="encoder.embedding_hidden_mapping_in.weight",
+                embedding_norm="",
+                map_positions=True,
+            ),
+        ),
+        "nystromformer": (_SHIFTED,),
+        "yoso": (_SHIFTED,),
+        "mra": (_SHIFTED,),
+        "data2vec-text": (_ROBERTA,),
+        "luke": (_ROBERTA,),
+        "xmod": (_ROBERTA,),
+        "ibert": (_ROBERTA,),
+        "layoutlmv3": (replace(_ROBERTA, epsilon=("layer_norm_eps", 1e-5)),),
+        "lilt": (replace(_ROBERTA, padding=0),),
+        "markuplm": (replace(_ROBERTA, padding=0),),
+        "roberta-prelayernorm": (_PRELAYERNORM,),
+        "xlm-roberta-xl": (_ROBERTA_XL,),
+        "megatron-bert": (_MEGATRON,),
+        "xlm": (_XLM,),
+        "flaubert": (_FLAUBERT,),
+        "roc_bert": (replace(_BERT, tokens=(), no_tokens=_JOINED),),
+        "canine": (
+            replace(
+                only_table(_BERT),
+                positions="char_embeddings.char_position_embeddings.weight",
+                tokens=(),
+                no_tokens=_JOINED,
+            ),
+        ),
+        "mobilebert": (replace(only_table(_BERT), tokens=(), no_tokens=_JOINED),),
+        "convbert": (only_table(_ELECTRA),),
+        "fnet": (only_table(_BERT),),
+        "squeezebert": (only_table(_BERT),),
+        "mvp": _BART,
+        "plbart": _PLBART,
+        "bigbird_pegasus": _BIGBIRD_PEGASUS,
+        "blenderbot-small": _BLENDERBOT_SMALL,
+        "fsmt": _FSMT,
+        "nllb-moe": _NLLB_MOE,
+        "pegasus_x": _PEGASUS_X,
+        "prophetnet": _PROPHETNET,
+        "speech_to_text": (replace(_M2M100[0], tokens=("decoder.embed_tokens.weight",)),),
+        "ctrl": (_CTRL,),
+        **OF_PICTURES,
+        **dict.fromkeys(
+            ("align_text_model", "blip_text_model", "chinese_clip_text_model"), (_BERT_TEXT,)
+        ),
+        **dict.fromkeys(
+            ("clap_text_model", "bridgetower_text_model"),
+            (replace(_ROBERTA, side="text"),),
+        ),
+        "altclip_text_model": (_ALTCLIP_TEXT,),
+        "flava_text_model": (_FLAVA_TEXT,),
+        "tipsv2_text_model": (_TIPS_TEXT,),
+        **dict.fromkeys(("kosmos_2_text_model", "kosmos_2_5_text_model"), (_KOSMOS_TEXT,)),
+        "bros": (_BERT,),
+        "tvp": (only_table(_BERT),),
+        "bark": (
+            replace(
+                only_table(_GPT2),
+                positions="semantic.position_embeds_layer.weight",
+                tokens=("semantic.input_embeds_layer.weight",),
+                begin=False,
+            ),
+        ),
     }
 )
 
@@ -357,10 +520,26 @@ def turned_stack(family: str | None) -> Stack:
 #: Composite models: the key of their text model's configuration.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "clip": ("text_config", "vision_config"),
-        "siglip": ("text_config", "vision_config"),
+        **dict.fromkeys(
+            ("aimv2", "altclip", "blip", "bridgetower", "chinese_clip", "clip", "clipseg",
+             "groupvit", "kosmos-2", "metaclip_2", "ovis2", "owlv2", "owlvit", "paligemma",
+             "siglip", "siglip2", "tipsv2", "xclip"),
+            ("text_config", "vision_config"),
+        ),
+        **dict.fromkeys(
+            ("align", "clap", "kosmos-2.5", "voxtral", "voxtral_realtime"), ("text_config",)
+        ),
+        **dict.fromkeys(("colmodernvbert", "colpali", "colqwen2", "pi0"), ("vlm_config",)),
+        **dict.fromkeys(("t5gemma", "t5gemma2"), ("decoder",)),
+        "flava": ("text_config", "image_config"),
+        **dict.fromkeys(("sam", "sam3_tracker", "sam3_tracker_video", "sam_hq", "videoprism"),
+                        ("vision_config",)),
+        **dict.fromkeys(
+            ("depth_anything", "lw_detr", "prompt_depth_anything", "rf_detr", "vitmatte"),
+            ("backbone_config",),
+        ),
         "vision-encoder-decoder": ("decoder",),
         "speech-encoder-decoder": ("decoder",),
         "encoder-decoder": ("decoder", "encoder"),
     }
-)
+)  # fmt: skip

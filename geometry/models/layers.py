@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import TensorStore
 from geometry.models.architecture import Architecture
 from geometry.models.matrices import WEIGHTS, WeightName, orient
-from geometry.models.stack import NOT_ADDED, Stack
+from geometry.models.stack import NOT_ADDED, TABLE_ALONE, Stack
 
 #: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
 #: have a row or a curve for each.
@@ -20,6 +20,7 @@ MAX_HEADS = 2_000
 
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."
+OTHER = "Open a model of another family."
 
 
 class Layers:
@@ -42,7 +43,7 @@ class Layers:
         """Number of layers from the configuration, or None; also where no model has as many."""
         count = self.architecture.setting(
             "{side}_layers", "num_{side}_layers", "n_layer", "num_hidden_layers", "n_layers",
-            "num_layers",
+            "num_layers", "l_layers",
         )  # fmt: skip
         return count if count is None or 0 <= count <= MAX_LAYERS else None
 
@@ -51,7 +52,7 @@ class Layers:
         """Attention heads per layer from the configuration, or None; as :attr:`count`."""
         heads = self.architecture.setting(
             "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
-            "attention_heads",
+            "attention_heads", "num_{side}_attention_heads",
         )  # fmt: skip
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
@@ -63,6 +64,8 @@ class Layers:
         if stack.alone:
             computed = "these positions are computed, without a model"
             return dict.fromkeys(WEIGHTS, NOT_ADDED if stack.inside else computed)
+        if not stack.layers_known:
+            return dict.fromkeys(WEIGHTS, TABLE_ALONE)
         if self.count is not None and self.count < 1:
             return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
         names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
@@ -153,6 +156,8 @@ class Layers:
         if stack.alone:
             raise TensorUnavailable("These positions are computed: there are no layers.",
                                     "Open a model.")  # fmt: skip
+        if not stack.layers_known:
+            raise TensorUnavailable(f"{TABLE_ALONE[0].upper()}{TABLE_ALONE[1:]}.", OTHER)
         if layer < 0 or (count is not None and layer >= count):
             last = "none" if count is None or count < 1 else f"0–{count - 1}"
             raise TensorUnavailable(f"Layer {layer} does not exist; the layers are {last}.")

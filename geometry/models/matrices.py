@@ -46,7 +46,7 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
             )
         _check_shape(place, shape)
         table = store.read(place.table).reshape(shape)
-    table = table[place.row_of_position_0 :]
+    table = table[place.row_of_position_0 : len(table) - place.rows_after]
     if 0 in table.shape:
         raise SourceError(
             f"{place.table} has no positions: its shape is {store.tensors[place.table].shape}.",
@@ -71,8 +71,9 @@ def _check_finite(place: Architecture, table: FloatArray) -> None:
 
 
 def _computed(place: Architecture) -> npt.NDArray[np.float64]:
-    n_positions = place.setting("max_position_embeddings")
-    d_model = place.setting("d_model", "hidden_size")
+    of_speech = "max_target_positions" if place.family == "speech_to_text" else ""
+    n_positions = place.setting("max_position_embeddings", "n_positions", of_speech)
+    d_model = place.setting("d_model", "hidden_size", "n_embd", "embed_dim")
     if place.stack is None or place.stack.computed is None or not n_positions or not d_model:
         raise SourceError(
             f"{place.family} computes its positions, and its configuration does not give "
@@ -92,8 +93,10 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
     """Check the table's shape against the configuration, as transformers does."""
     if place.stack is None:
         return
-    factorised = ("embedding_size",) if place.stack.map_positions else ()
+    factorised = ("embedding_size", "input_embedding_size") if place.stack.map_positions else ()
     keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
+    if place.stack.patches:
+        keys = ("embed_dim", *keys)  # of the first stage, where there are several
     lengths = (
         "max_{side}_position_embeddings",
         "max_target_positions" if place.stack.side == "decoder" else "max_source_positions",
@@ -101,7 +104,9 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
         "max_position_embeddings",
     )
     rows, width = place.setting(*lengths), place.setting(*keys)
-    if rows is not None and place.stack.row_of_position_0 == 2:
+    if place.stack.patches:
+        rows = None  # that setting is of the text beside the picture
+    elif rows is not None and place.stack.row_of_position_0 == 2:
         rows += 2
     expected = (shape[0] if rows is None else rows, shape[1] if width is None else width)
     if expected != shape:

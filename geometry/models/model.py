@@ -397,7 +397,7 @@ class PositionalModel:
             computed = "these positions are computed: there are no tokens"
             absent["W_E"] = NOT_ADDED if stack.inside else computed
         elif stack is not None and not stack.tokens:
-            absent["W_E"] = "this part of the model reads no tokens"
+            absent["W_E"] = stack.no_tokens
         elif self._tokens_name() is None:
             absent["W_E"] = "no token embeddings in this checkpoint"
         return MappingProxyType(absent)

@@ -81,7 +81,24 @@ class RotaryFamily:
 
 #: Families in which each position attends to all others.
 ENCODERS = frozenset(
-    ("esm", "eurobert", "gte", "jina_embeddings_v3", "modernbert", "nomic_bert", "roformer")
+    (
+        "embedding_gemma2_text",
+        "esm",
+        "esmc",
+        "eurobert",
+        "gte",
+        "jina_embeddings_v3",
+        "lasr_encoder",
+        "modernbert",
+        "neomme",
+        "nomic_bert",
+        "openai_privacy_filter",
+        "pe_audio_encoder",
+        "roformer",
+        "t5gemma2_encoder",
+        "t5gemma2_text",
+        "ultrabert",
+    )
 )
 
 _INTERLEAVED = RotaryFamily(pairing="interleaved")
@@ -114,6 +131,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "glm": _HALF_INTERLEAVED,
         "glm4": _HALF_INTERLEAVED,
         "glm4_moe": _HALF,
+        "glm4v_moe_text": _HALF,
         "gpt_neox": RotaryFamily(share=0.25),
         "gpt_oss": RotaryFamily(base=150_000.0),
         "gptj": _GPTJ,
@@ -192,6 +210,11 @@ class Rotary:
     causal: bool = True
 
     @property
+    def alike(self) -> bool:
+        """Whether as many pairs are turned in all kinds of layers."""
+        return all(len(rates) == self.n_pairs for _, rates in self.by_layer_type.values())
+
+    @property
     def n_pairs(self) -> int:
         """Number of pairs that are turned in each head."""
         return len(self.rates)
@@ -220,14 +243,15 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
     row = ROTARY_FAMILIES.get(kind, RotaryFamily())
     own = config.get("rope_parameters") or config.get("rope_scaling")
     parameters = own if isinstance(own, dict) else {}
-    kinds_of_layers = ("full_attention", "sliding_attention")
-    by_type = {name: parameters[name] for name in kinds_of_layers
-               if isinstance(parameters.get(name), dict)}  # fmt: skip
-    full = by_type.get("full_attention", parameters)
+    by_type = {name: one for name, one in parameters.items() if isinstance(one, dict)}
+    # Most have full and sliding attention; Dots3 and DeepSeek-V4 have others.
+    main = next((name for name in ("full_attention", *by_type) if name in by_type), "")
+    full = by_type.get(main, parameters)
     d_head = _head_width(config, row)
     context = _context(config, row)
-    base, rates, unscaled, scaling, factor, note = _rates(config, row, full, d_head, context)
-    kinds = {name: one for name, one in by_type.items() if name != "full_attention"}
+    own_width = (_wide_heads(config) if by_type else None) or d_head
+    base, rates, unscaled, scaling, factor, note = _rates(config, row, full, own_width, context)
+    kinds = {name: one for name, one in by_type.items() if name != main}
     if not kinds and (row.sliding_base or "rope_local_base_freq" in config):
         local = _number(config, "rope_local_base_freq", "local_rope_theta") or row.sliding_base
         kinds = {"sliding_attention": {"rope_theta": local}}
@@ -236,9 +260,9 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
         found = _rates(config, row, one, d_head, context)
         types[name] = found[0], found[1]
     if types:
-        types = {"full_attention": (base, rates), **types}
+        types = {main or "full_attention": (base, rates), **types}
     return Rotary(
-        base, d_head, rates, _pairing(config, row), scaling, factor, context, unscaled,
+        base, own_width, rates, _pairing(config, row), scaling, factor, context, unscaled,
         MappingProxyType(types), _layers_without(config, row), note, kind not in ENCODERS,
     )  # fmt: skip
 
@@ -343,8 +367,10 @@ def _head_width(config: Mapping[str, Any], row: RotaryFamily) -> int:
         width = latent
     else:
         hidden = first_int(config, ("hidden_size", "n_embd", "d_model"))
-        heads = first_int(config, ("num_attention_heads", "n_head", "n_heads"))
-        given = first_int(config, ("head_dim", "attention_head_dim"))
+        heads = first_int(
+            config, ("num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads")
+        )
+        given = first_int(config, ("head_dim", "attention_head_dim", "kv_channels"))
         if given is None and row.d_head:
             given = row.d_head
         if given is None:
@@ -367,11 +393,22 @@ def _head_width(config: Mapping[str, Any], row: RotaryFamily) -> int:
     return width
 
 
+def _wide_heads(config: Mapping[str, Any]) -> int | None:
+    """Return the entries of a head in layers of full attention, where Gemma 4 has more there."""
+    width, layers = first_int(config, ("global_head_dim",)), config.get("per_layer_config")
+    if width is None and isinstance(layers, dict):
+        own = [first_int(one, ("head_dim",)) for one in layers.values() if isinstance(one, dict)]
+        width = next((one for one in own if one is not None), None)
+    return width if width is not None and 2 <= width <= MAX_WIDTH else None
+
+
 def _turned(
     config: Mapping[str, Any], row: RotaryFamily, given: Mapping[str, Any], d_head: int
 ) -> int:
     """Return how many entries of a head are turned."""
     width = first_int(config, ("rotary_dim", "rotary_ndims"))
+    if width is None and first_int(config, ("qk_rope_head_dim",)) is not None:
+        width = d_head  # a share is that of the whole head, of which this is the turned part
     if width is None:
         share = _number(given, "partial_rotary_factor") or _number(
             config, "partial_rotary_factor", "rotary_pct", "rope_pct"

@@ -31,9 +31,12 @@ class Stack:
         Suffix of P; "" where a family never stores it.
     tokens
         Suffixes of E; the first one present counts.
+    no_tokens
+        Why there are none, where ``tokens`` is empty.
     query, key, value, out, fan_out
         Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}``
-        ALBERT's shared group. With ``fused``, ``query`` names the matrix that holds all three.
+        ALBERT's shared group. With ``fused``, ``query`` names the matrix that holds all three. All
+        are "" where only the table of a family is read.
     attention_norm, mlp_norm
         The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
         layer.
@@ -55,6 +58,11 @@ class Stack:
         Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
     row_of_position_0
         Row of P that belongs to position 0; None for padding_idx + 1.
+    padding
+        padding_idx, if the configuration has none.
+    rows_before, rows_after
+        The setting with the number of rows before position 0, or after the last one, and its
+        default; None where the configuration does not give it.
     computed
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     patches
@@ -97,6 +105,9 @@ class Stack:
     conv1d: bool = False
     fused: Fused | None = None
     row_of_position_0: int | None = 0
+    padding: int = 1
+    rows_before: tuple[str, int] | None = None
+    rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
     alone: bool = False
@@ -106,7 +117,13 @@ class Stack:
     map_positions: bool = False
     scaled_tokens: bool | None = None
     begin: bool = False
+    no_tokens: str = "this part of the model reads no tokens"
     variants: tuple[tuple[str, bool, Stack], ...] = ()
+
+    @property
+    def layers_known(self) -> bool:
+        """Whether the names of the layers' tensors are known, and not only that of the table."""
+        return bool(self.query)
 
     def for_config(self, config: Mapping[str, Any]) -> Stack:
         """Return the row for this configuration."""
@@ -115,6 +132,18 @@ class Stack:
                 return row
         return self
 
+
+def only_table(row: Stack, **changes: Any) -> Stack:
+    """Return a row without the names of its layers, for families that arrange theirs otherwise."""
+    bare = replace(
+        row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
+        embedding_norm="", sum_norm="", fused=None,
+    )  # fmt: skip
+    return replace(bare, **changes)
+
+
+#: Why a family of which only the table is read has no matrices.
+TABLE_ALONE = "of this family only the table of positions is read, and not its layers"
 
 #: The row of a computed table that is opened by itself.
 ALONE = Stack(

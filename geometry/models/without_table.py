@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.stores import TensorInfo
+from geometry.models.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
@@ -31,10 +32,7 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(_ROTARY_FAMILIES, ROTARY),
         **dict.fromkeys(("bloom", "mpt"), ALIBI),
         **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
-        **dict.fromkeys(("xlnet", "transfo-xl"), "it encodes relative distance inside attention"),
-        **dict.fromkeys(
-            ("mamba", "mamba2", "falcon_mamba", "rwkv"), "it is recurrent and needs no positions"
-        ),
+        **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )
 

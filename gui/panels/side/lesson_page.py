@@ -16,12 +16,12 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
 )
-from PySide6.QtWidgets import QTextBrowser
 
 from geometry.checkpoints.plain_text import visible
 from gui.state.lessons import OPEN_LINK, PANEL_LINK, Section
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.links import is_web_page
+from gui.widgets.markdown_page import MarkdownPage, blocks, runs
 from gui.widgets.tooltips import wrapped
 
 ANSWER = "answer:"
@@ -37,21 +37,20 @@ _LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
 _PICTURE = re.compile(r"(?<!\\)((?:\\\\)*)!(?=\[)")
 
 
-class LessonPage(QTextBrowser):
+class LessonPage(MarkdownPage):
     """Shows a text by sections; most keys are left to the window."""
 
     linked = Signal(QUrl)
     """A link was clicked."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(0)
         self._theme = theme
         self._text: dict[Section, str] = {}
         self._answered = False
         self.setAccessibleName("Text of the lesson")
         self.setProperty("ring", True)
         self.setOpenLinks(False)
-        self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
         self.anchorClicked.connect(self.linked)
 
@@ -71,7 +70,7 @@ class LessonPage(QTextBrowser):
         """
         self._text, self._answered = dict(text), answered
         at = self.verticalScrollBar().value() if keep else 0
-        self._write()
+        self.write("\n\n".join(self._parts()), _LIKE_HTML)
         self.verticalScrollBar().setValue(at)
 
     def set_theme(self, theme: Theme) -> None:
@@ -85,11 +84,8 @@ class LessonPage(QTextBrowser):
         else:
             event.ignore()
 
-    def _write(self) -> None:
-        self.setHtml("")
-        document = self.document()
-        document.setMarkdown("\n\n".join(self._parts()), _LIKE_HTML)
-        for block in _blocks(document):
+    def dress(self, document: QTextDocument) -> None:
+        for block in blocks(document):
             self._dress(block)
 
     def _parts(self) -> Iterator[str]:
@@ -113,7 +109,8 @@ class LessonPage(QTextBrowser):
         space.setBottomMargin(0 if heading else GRID)
         space.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.mergeBlockFormat(space)
-        for start, length, target in _runs(block):
+        for start, length, there in runs(block):
+            target = there.anchorHref()
             link = _leads_somewhere(target)
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
@@ -132,24 +129,7 @@ class LessonPage(QTextBrowser):
                 cursor.mergeCharFormat(look)
 
 
-def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
-    block = document.begin()
-    while block.isValid():
-        yield block
-        block = block.next()
-
-
 def _leads_somewhere(target: str) -> bool:
     """Return whether a link does something: other ones, and what is no link, are shown as text."""
     within = (f"{PANEL_LINK}:", f"{OPEN_LINK}:")
     return target == ANSWER or target.startswith(within) or is_web_page(target)
-
-
-def _runs(block: QTextBlock) -> list[tuple[int, int, str]]:
-    """Return position and length of each text fragment of a block, and the target of a link."""
-    found, runs = [], block.begin()
-    while not runs.atEnd():
-        run = runs.fragment()
-        found.append((run.position(), run.length(), run.charFormat().anchorHref()))
-        runs += 1
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QUrl, Signal
@@ -22,10 +22,11 @@ from PySide6.QtGui import (
     QTextLength,
     QTextTable,
 )
-from PySide6.QtWidgets import QTextBrowser, QTextEdit
+from PySide6.QtWidgets import QTextEdit
 
 from gui.style.theme import GRID, TEXT, TITLE, Theme
 from gui.widgets.links import is_web_page, open_web_page
+from gui.widgets.markdown_page import MarkdownPage, blocks, runs
 from gui.widgets.tooltips import wrapped
 from gui.window.guide.pages import Page, UserGuide, anchor
 
@@ -39,14 +40,14 @@ _FEATURES = (
 _FENCED = QTextFormat.Property.BlockCodeFence
 
 
-class GuidePage(QTextBrowser):
+class GuidePage(MarkdownPage):
     """Shows a page, scaled pictures included; links lead within the guide or to the browser."""
 
     followed = Signal(str)
     """A link to another place of the guide, by its address."""
 
     def __init__(self, guide: UserGuide, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(MARGIN)
         self._guide, self._theme = guide, theme
         self._page: Page | None = None
         self._words: Sequence[str] = ()
@@ -54,7 +55,6 @@ class GuidePage(QTextBrowser):
         self.setAccessibleName("Page of the guide")
         self.setProperty("ring", True)
         self.setOpenLinks(False)
-        self.document().setDocumentMargin(MARGIN)
         self.anchorClicked.connect(self._on_link)
 
     def show_page(self, page: Page) -> None:
@@ -68,7 +68,7 @@ class GuidePage(QTextBrowser):
 
     def go_to(self, part: str) -> None:
         """Scroll to the section whose heading has an anchor."""
-        for block in _blocks(self.document()):
+        for block in blocks(self.document()):
             if block.blockFormat().headingLevel() and anchor(block.text()) == part:
                 self._scroll_to(block.blockNumber())
                 return
@@ -165,18 +165,15 @@ class GuidePage(QTextBrowser):
 
     def _write(self) -> None:
         assert self._page is not None
-        self.setHtml("")
-        document = self.document()
-        document.setMarkdown(self._page.markdown, _FEATURES)
-        whole = QTextCursor(document)
-        whole.beginEditBlock()  # so that it is laid out once
-        for block in _blocks(document):
+        self.write(self._page.markdown, _FEATURES)
+        self.highlight(self._words)
+
+    def dress(self, document: QTextDocument) -> None:
+        for block in blocks(document):
             self._dress(block)
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
-        whole.endEditBlock()
-        self.highlight(self._words)
 
     def _dress(self, block: QTextBlock) -> None:
         """Format a paragraph, a heading, or a line of code."""
@@ -190,14 +187,14 @@ class GuidePage(QTextBrowser):
         goes_on = code and after.isValid() and after.blockFormat().hasProperty(_FENCED)
         in_list = item and after.isValid() and after.textList() is not None
         look.setBottomMargin(0 if in_table or goes_on else GRID // 2 if in_list else GRID)
-        picture = any(format_.isImageFormat() for _, _, format_ in _runs(block))
+        picture = any(format_.isImageFormat() for _, _, format_ in runs(block))
         height = 100 if picture else LINE_HEIGHT
         look.setLineHeight(height, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         if code:
             look.setBackground(QColor(self._theme.panel))
             look.setNonBreakableLines(False)
         cursor.mergeBlockFormat(look)
-        for start, length, format_ in list(_runs(block)):
+        for start, length, format_ in runs(block):
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
             self._dress_run(cursor, format_, level)
@@ -236,19 +233,3 @@ class GuidePage(QTextBrowser):
         look.setBottomMargin(GRID)
         look.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
         table.setFormat(look)
-
-
-def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
-    block = document.begin()
-    while block.isValid():
-        yield block
-        block = block.next()
-
-
-def _runs(block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
-    """Yield position, length and format of each text fragment of a block."""
-    runs = block.begin()
-    while not runs.atEnd():
-        run = runs.fragment()
-        yield run.position(), run.length(), run.charFormat()
-        runs += 1

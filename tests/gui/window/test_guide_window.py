@@ -163,6 +163,7 @@ def test_f1_in_it_shows_the_keys(shown):
 def test_pictures_are_of_the_guide_alone_and_fit_the_page(shown, qtbot):
     shown.go("panels.md")
     page, kind = shown.page, int(QTextDocument.ResourceType.ImageResource.value)
+    page.document().size()  # lays all of it out
     assert len(page._images) > 10
     for width in (1000, 700):
         shown.resize(width, 600)

@@ -1,0 +1,168 @@
+"""Towers for pictures, and the text models that CLIP and its kin have: rows of the family table.
+
+The table of a tower for pictures has rows of class tokens first, then the patches, row by row. Of
+some towers only the table is read, since their layers are arranged in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from geometry.models.stack import Stack, only_table
+
+_CLIP = Stack(
+    positions="embeddings.position_embedding.weight",
+    tokens=("embeddings.token_embedding.weight",),
+    query="encoder.layers.{layer}.self_attn.q_proj.weight",
+    key="encoder.layers.{layer}.self_attn.k_proj.weight",
+    value="encoder.layers.{layer}.self_attn.v_proj.weight",
+    out="encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="encoder.layers.{layer}.mlp.fc1.weight",
+    attention_norm="encoder.layers.{layer}.layer_norm1.weight",
+    mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
+    epsilon=("layer_norm_eps", 1e-5),
+    side="text",
+)
+_SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
+
+_CLIP_VISION = replace(
+    _CLIP,
+    tokens=(),
+    sum_norm="pre_layrnorm.weight",
+    side="vision",
+    causal=False,
+    row_of_position_0=1,  # after the class token
+    patches=True,
+)
+_SIGLIP_VISION = replace(
+    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
+)
+_VIT = Stack(
+    positions="embeddings.position_embeddings",
+    tokens=(),
+    query="encoder.layer.{layer}.attention.attention.query.weight",
+    key="encoder.layer.{layer}.attention.attention.key.weight",
+    value="encoder.layer.{layer}.attention.attention.value.weight",
+    out="encoder.layer.{layer}.attention.output.dense.weight",
+    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
+    attention_norm="encoder.layer.{layer}.layernorm_before.weight",
+    mlp_norm="encoder.layer.{layer}.layernorm_after.weight",
+    epsilon=("layer_norm_eps", 1e-12),
+    side="vision",
+    causal=False,
+    row_of_position_0=1,
+    patches=True,
+)
+_DINOV2 = replace(
+    _VIT,
+    fan_out="encoder.layer.{layer}.mlp.fc1.weight",
+    attention_norm="encoder.layer.{layer}.norm1.weight",
+    mlp_norm="encoder.layer.{layer}.norm2.weight",
+    epsilon=("layer_norm_eps", 1e-6),
+)
+_OWLVIT = replace(_CLIP_VISION, sum_norm="pre_layernorm.weight")
+_AIMV2 = replace(
+    _CLIP,
+    query="encoder.layers.{layer}.attention.q_proj.weight",
+    key="encoder.layers.{layer}.attention.k_proj.weight",
+    value="encoder.layers.{layer}.attention.v_proj.weight",
+    out="encoder.layers.{layer}.attention.out_proj.weight",
+    fan_out="encoder.layers.{layer}.ffn.up_proj.weight",
+    attention_norm="encoder.layers.{layer}.rms_norm1.weight",
+    mlp_norm="encoder.layers.{layer}.rms_norm2.weight",
+    epsilon=("rms_norm_eps", 1e-5),
+    root_mean_square=True,
+    without_bias=("W_Q", "W_K"),
+)
+_AIMV2_VISION = replace(_AIMV2, tokens=(), side="vision", causal=False, patches=True)
+_YOLOS = replace(_VIT, rows_after=("num_detection_tokens", 100))
+_VILT = replace(
+    _VIT,
+    positions="embeddings.text_embeddings.position_embeddings.weight",
+    tokens=("embeddings.text_embeddings.word_embeddings.weight",),
+    sum_norm="embeddings.text_embeddings.LayerNorm.weight",
+    side="text",
+    row_of_position_0=0,
+    patches=False,
+)
+
+# Tables alone.
+_CLIP_TABLE = only_table(_CLIP_VISION)
+_SIGLIP_TABLE = only_table(_SIGLIP_VISION)
+_VIT_TABLE = only_table(_VIT)
+_WITHOUT_CLASS = replace(_VIT_TABLE, row_of_position_0=0)
+_BLIP = replace(_CLIP_TABLE, positions="embeddings.position_embedding")
+_SAM = replace(_WITHOUT_CLASS, positions="pos_embed")
+_MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed")
+
+#: ``model_type`` → its stacks, as in :data:`geometry.models.families.FAMILIES`.
+OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("clip_text_model", "clipseg_text_model", "groupvit_text_model",
+             "metaclip_2_text_model", "owlv2_text_model", "owlvit_text_model", "xclip_text_model"),
+            (_CLIP,),
+        ),
+        **dict.fromkeys(("siglip_text_model", "siglip2_text_model"), (_SIGLIP,)),
+        "aimv2_text_model": (_AIMV2,),
+        **dict.fromkeys(
+            ("clip_vision_model", "altclip_vision_model", "chinese_clip_vision_model",
+             "clipseg_vision_model", "kosmos_2_vision_model",
+             "metaclip_2_vision_model"),
+            (_CLIP_VISION,),
+        ),
+        **dict.fromkeys(("owlv2_vision_model", "owlvit_vision_model"), (_OWLVIT,)),
+        **dict.fromkeys(
+            ("siglip_vision_model", "cosmos3_edge_vision", "granite_docling_vision",
+             "idefics2_vision", "idefics3_vision", "minicpm_ocr_vision", "minicpmv4_6_vision",
+             "minicpmv4_7_vision", "siglip2_vision_model", "smolvlm_vision"),
+            (_SIGLIP_VISION,),
+        ),
+        "aimv2_vision_model": (_AIMV2_VISION,),
+        **dict.fromkeys(("vit", "vit_mae", "vit_msn", "dpt", "flava_image_model"), (_VIT,)),
+        "deit": (replace(_VIT, row_of_position_0=2),),
+        "ijepa": (replace(_VIT, row_of_position_0=0),),
+        "yolos": (_YOLOS,),
+        "vilt": (_VILT, _VIT),
+        **dict.fromkeys(("dinov2", "dinov2_with_registers"), (_DINOV2,)),
+        **dict.fromkeys(
+            ("bridgetower_vision_model", "hunyuan_vl_vision", "xclip_vision_model"), (_CLIP_TABLE,)
+        ),
+        **dict.fromkeys(
+            ("glm_image_vision", "janus_vision_model", "ovis2_vision"), (_SIGLIP_TABLE,)
+        ),
+        **dict.fromkeys(
+            ("blip_vision_model", "blip_2_vision_model", "instructblip_vision_model",
+             "instructblipvideo_vision_model"),
+            (_BLIP,),
+        ),
+        "radio": (replace(_WITHOUT_CLASS, positions="patch_generator.pos_embed"),),
+        "tipsv2_vision_model": (replace(_VIT_TABLE, positions="pos_embed"),),
+        **dict.fromkeys(
+            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "rf_detr_dinov2", "seggpt",
+             "timesformer", "vitdet"),
+            (_VIT_TABLE,),
+        ),
+        "pixio": (replace(_VIT_TABLE, rows_before=("n_cls_tokens", 8)),),
+        "mgp-str": (
+            replace(
+                _MGP_STR,
+                variants=(("distilled", True, replace(_MGP_STR, row_of_position_0=2)),),
+            ),
+        ),
+        **dict.fromkeys(
+            ("groupvit_vision_model", "hiera", "sam3_vision_model", "sam3_vit_model"),
+            (_WITHOUT_CLASS,),
+        ),
+        "pvt": (
+            # The first of its four stages.
+            replace(_WITHOUT_CLASS, positions="patch_embeddings.0.position_embeddings"),
+        ),
+        "videoprism_vision_model": (
+            replace(_WITHOUT_CLASS, positions="spatial_embeddings.position_embeddings"),
+        ),
+        **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
+    }
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""Markdown on a page, dressed in the application's style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument
+from PySide6.QtWidgets import QTextBrowser, QWidget
+
+
+class MarkdownPage(QTextBrowser):
+    """Shows a text of Markdown.
+
+    Each text is a new document. To clear one is not safe while it is shown: Qt sets the cursors
+    of a document aside meanwhile, and lays it out. If that hides a scroll bar which has the focus,
+    the page moves its cursor to a link, and the memory of the old one stays among those set aside.
+    """
+
+    def __init__(self, margin: float, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._margin = margin
+        self._written: QTextDocument | None = None
+        self.document().setDocumentMargin(margin)
+
+    def write(self, markdown: str, features: QTextDocument.MarkdownFeature) -> None:
+        """Show another text."""
+        document = QTextDocument(self)  # which it asks for its pictures
+        document.setUndoRedoEnabled(False)
+        document.setDefaultFont(self.font())
+        document.setDocumentMargin(self._margin)
+        document.setMarkdown(markdown, features)
+        self.dress(document)
+        self.setDocument(document)
+        if self._written is not None:
+            self._written.deleteLater()
+        self._written = document
+
+    def dress(self, document: QTextDocument) -> None:
+        """Format a text that is not shown yet."""
+        raise NotImplementedError
+
+
+def blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+    """Yield the paragraphs of a document."""
+    block = document.begin()
+    while block.isValid():
+        yield block
+        block = block.next()
+
+
+def runs(block: QTextBlock) -> list[tuple[int, int, QTextCharFormat]]:
+    """Return position, length and format of each text fragment of a block."""
+    found, fragments = [], block.begin()
+    while not fragments.atEnd():
+        run = fragments.fragment()
+        found.append((run.position(), run.length(), run.charFormat()))
+        fragments += 1
+    return found

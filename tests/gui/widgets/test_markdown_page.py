@@ -1,0 +1,55 @@
+"""Pages of Markdown: another text while a cursor of the old one is in use."""
+
+import pytest
+from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtWidgets import QApplication
+
+from gui.widgets.markdown_page import MarkdownPage, blocks, runs
+
+FEATURES = QTextDocument.MarkdownFeature.MarkdownNoHTML
+LONG = "\n\n".join(f"Paragraph {number} with [a link](somewhere)." for number in range(60))
+
+
+class Plain(MarkdownPage):
+    def dress(self, document):
+        self.dressed = [block.text() for block in blocks(document)]
+
+
+@pytest.fixture
+def page(qtbot):
+    made = Plain(8)
+    qtbot.addWidget(made)
+    made.resize(300, 200)
+    made.write(LONG, FEATURES)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
+    return made
+
+
+def test_a_text_is_dressed_before_it_is_shown(page):
+    page.write("One.\n\nTwo.", FEATURES)
+    assert page.dressed == ["One.", "Two."]
+    assert page.document().documentMargin() == 8
+    assert not page.document().isUndoRedoEnabled()
+    first = next(blocks(page.document()))
+    assert [(start, length) for start, length, _ in runs(first)] == [(0, 4)]
+
+
+def test_the_page_keeps_its_cursor_where_its_scroll_bar_has_the_focus_and_hides(page, qtbot):
+    """A screen reader may focus the bar; as it hides, Qt moves the cursor of the page to a link."""
+    bar = page.verticalScrollBar()
+    bar.setFocus()
+    assert QApplication.focusWidget() is bar
+    page.write("Short.", FEATURES)
+    qtbot.waitUntil(lambda: not bar.isVisible())
+    at = page.textCursor().position()
+    QTextCursor(page.document()).insertText("before ")
+    assert page.textCursor().position() == at + len("before ")
+
+
+def test_old_texts_are_deleted(page, qtbot):
+    for text in ("One.", "Two.", "Three."):
+        page.write(text, FEATURES)
+    qtbot.waitUntil(lambda: len(page.findChildren(QTextDocument)) == 1)
+    assert page.toPlainText() == "Three."
