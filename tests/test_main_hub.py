@@ -167,7 +167,7 @@ def test_no_command_loads_what_it_does_not_need(
     report = ["--out", str(tmp_path / "report of a table"), "--rank", "3", "--no-figures"]
     heavy = {
         "matplotlib", "pyvista", "vtkmodules", "PySide6", "torch", "transformers",
-        "huggingface_hub", "httpx2",
+        "huggingface_hub", "httpx2", "dask", "distributed", "pyarrow",
     }  # fmt: skip
     commands = [
         (["--help"], heavy | {"numpy", "scipy"}),

@@ -125,7 +125,9 @@ def test_a_survey_that_is_stopped_goes_on(command, environment, many, out, tmp_p
 def test_ctrl_c_before_there_is_a_row(interrupted, many, out):
     parts = out.with_name(out.name + ".parts")
     assert_ended(interrupted(parts.exists, "survey", many, "--out", out, "--workers", 2))
-    assert not parts.exists()
+    assert not out.exists()
+    # What is left, if it was just being made, is in no later survey's way.
+    assert {path.name for path in parts.glob("*")} <= {"lock"}
 
 
 @pytest.mark.slow

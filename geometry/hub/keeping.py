@@ -98,11 +98,12 @@ def _next(root: Path) -> _Work:
         return work
 
 
-def wait_until_kept(root: Path, repo: str | None = None) -> None:
-    """Wait until pending writes of a model, or of all models, are done."""
+def wait_until_kept(root: Path, repo: str | None = None, *, but_for: int = 0) -> None:
+    """Wait until pending writes of a model, or of all models, are done, but for the last ones."""
     with _changed:
         queue = list(_queues.get(root, ()))
         wanted = [number for number, work in enumerate(queue) if repo in (None, work.repo)]
+        wanted = wanted[: len(wanted) - but_for] if but_for < len(wanted) else []
         for work in queue[: wanted[-1] + 1] if wanted else ():
             work.urgent = True
         _changed.notify_all()

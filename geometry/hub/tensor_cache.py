@@ -77,11 +77,15 @@ class TensorCache:
         The folder; created on the first write.
     max_bytes
         Limit on the size of all files; may be changed later, see :meth:`trim`.
+    looks_after
+        Bytes that are written between two looks at the size, which take longer the more there is:
+        by so much the limit may be exceeded meanwhile. If 0, it is looked at with each entry.
     """
 
-    def __init__(self, root: Path, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, root: Path, max_bytes: int = MAX_BYTES, *, looks_after: int = 0) -> None:
         self.root = root
         self.max_bytes = max_bytes
+        self._looks_after, self._unseen = looks_after, looks_after
         self._incoming = root / INCOMING
 
     # ---- entries -------------------------------------------------------------------------
@@ -138,7 +142,10 @@ class TensorCache:
         self._write(path, key, data)
         with _logged("remove", other):
             other.unlink(missing_ok=True)
-        self._make_room(path)
+        self._unseen += entry_size(key, len(data))
+        if self._unseen > self._looks_after:
+            self._unseen = 0
+            self._make_room(path)
 
     def has(self, repo: str, commit: str, name: str) -> bool:
         """Return whether there is an entry, without reading it; it may be damaged."""

@@ -33,7 +33,7 @@ LONGEST_RETRY_AFTER_S = 3600.0
 MOST_WAITS = 8
 
 #: Requests for a checkpoint, before the first ones have shown how many there are.
-USUAL_REQUESTS = 4.0
+USUAL_REQUESTS = 5.0
 
 #: A wait that is as good as over.
 ROUNDING_S = 1e-6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from geometry.hub.client import Hub, Retries
 from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
-from geometry.hub.tensor_cache import MAX_BYTES, default_cache
+from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
 from geometry.models.computed import model_of_table
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub, open_source
@@ -48,6 +49,8 @@ _OF_FAILURE: tuple[tuple[str, str], ...] = (("error", "text"), ("temporary", "ye
 _OF_COMPONENTS: tuple[tuple[str, str], ...] = (
     ("coordinates", "bytes"), ("directions", "bytes"), ("mean", "bytes"),
 )  # fmt: skip
+WRITES_BEHIND = 8
+"""Entries of the cache that may be written while the next checkpoint is fetched."""
 OUTCOMES = ("turning_share", *WEIGHED)
 """Keys of the quantities that have an outcome."""
 
@@ -223,7 +226,8 @@ def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
         return _open_step(entry)
     network = _network(access, transfer)
     if is_on_hub(entry.source):
-        wait_until_kept(network.cache.root)  # so that no more than one table waits in memory
+        # So that a slow disk does not leave more and more tables in memory.
+        wait_until_kept(network.cache.root, but_for=WRITES_BEHIND)
         address = parse_address(entry.source)
         if entry.commit is not None and address is not None:
             moved = known_commit(network.cache, address) not in (None, entry.commit)
@@ -241,8 +245,20 @@ def _open_step(entry: Entry) -> PositionalModel:
 
 
 def _network(access: Access, transfer: Transfer) -> Network:
-    cache = default_cache(access.cache_bytes)
+    cache = _cache(default_cache().root, access.cache_bytes)
     return Network(_hub(access.offline), cache, transfer, access.whole, snapshot=True)
+
+
+@functools.cache
+def _cache(root: Path, max_bytes: int) -> TensorCache:
+    """Return this process's access to the machine's cache.
+
+    Looking through thousands of checkpoints for the size of the cache takes longer than to measure
+    one, so it is done now and then: all processes of a machine together may exceed the limit by a
+    twentieth.
+    """
+    looks_after = max_bytes // (20 * (os.cpu_count() or 1))
+    return TensorCache(root, max_bytes, looks_after=looks_after)
 
 
 @functools.cache

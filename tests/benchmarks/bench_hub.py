@@ -15,7 +15,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
@@ -56,11 +56,11 @@ class Counted:
 
 
 @contextmanager
-def served(folder: Path, latency_s: float = 0.0) -> Iterator[Counted]:
-    """Serve a folder under nine names until the block ends, as the Hub of this process."""
+def served(folder: Path, latency_s: float = 0.0, names: Sequence[str] = NAMES) -> Iterator[Counted]:
+    """Serve a folder under some names until the block ends, as the Hub of this process."""
     script = Path(__file__).with_name("child_hub.py")
     with subprocess.Popen(
-        [sys.executable, str(script), str(latency_s), str(folder), *NAMES],
+        [sys.executable, str(script), str(latency_s), str(folder), *names],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         hub = Counted(process)

@@ -125,6 +125,27 @@ def test_waiting_is_for_one_model_or_for_all(tmp_path):
 # ---- who waits for whom ----------------------------------------------------------------------
 
 
+def test_waiting_but_for_the_last_writes(tmp_path):
+    gates, done = [threading.Event() for _ in range(4)], []
+
+    def write(number):
+        gates[number].wait(10)
+        done.append(number)
+
+    for number in range(4):
+        keep_soon(tmp_path, "a", lambda number=number: write(number))
+    gates[0].set()
+    gates[1].set()
+    wait_until_kept(tmp_path, but_for=2)
+    assert done == [0, 1]
+    wait_until_kept(tmp_path, but_for=2)
+    wait_until_kept(tmp_path, but_for=8)
+    for gate in gates:
+        gate.set()
+    wait_until_kept(tmp_path)
+    assert done == [0, 1, 2, 3]
+
+
 def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path):
     written = threading.Event()
     with opening():

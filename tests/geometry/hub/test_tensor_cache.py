@@ -401,6 +401,21 @@ def test_a_single_tensor_does_not_cost_what_its_own_model_opens_with(tmp_path):
         assert [cache.has("a", COMMIT, name) for name in ("wpe", "w_q", "wte")] == there
 
 
+def test_the_size_is_looked_at_as_seldom_as_asked_for(tmp_path, monkeypatch):
+    """By what is written between two looks the bound may be exceeded, and by no more."""
+    looks = []
+    cache = TensorCache(tmp_path / "cache", 50_000, looks_after=20_000)
+    make_room = cache._make_room
+    monkeypatch.setattr(cache, "_make_room", lambda path: looks.append(path) or make_room(path))
+    for number in range(60):
+        cache.put(REPO, f"{number:040x}", "wpe.weight", bytes(5_000), core=True)
+        assert cache.usage() <= 50_000 + 20_000 + 6_000
+    assert 10 < len(looks) < 20
+    assert cache.has(REPO, f"{59:040x}", "wpe.weight")
+    cache.trim()
+    assert cache.usage() <= 50_000
+
+
 def test_a_lower_bound_holds_once_trimmed(tmp_path):
     cache = TensorCache(tmp_path)
     for repo in ("a", "b", "c"):

@@ -77,7 +77,7 @@ def test_checkpoints_that_need_no_request_are_not_held_back():
 
 def test_the_price_follows_what_tasks_need():
     allowance = Allowance(10.0, 0.0)
-    assert (allowance.price, allowance.wait_s(0.0)) == (4.0, 0.0)
+    assert (allowance.price, allowance.wait_s(0.0)) == (5.0, 0.0)
     for _ in range(200):
         allowance.settle(allowance.take(0.0), 2)
     assert allowance.price == pytest.approx(2.0, abs=1e-3)

@@ -20,6 +20,7 @@ GPT2 = "openai-community/gpt2"
 SLOW = {
     "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "scipy.linalg", "scipy.fft",
     "matplotlib.pyplot", "pooch", "geometry.claims.claims", "gui.services.lessons.text",
+    "dask", "distributed", "pyarrow", "geometry.survey.run",
 }  # fmt: skip
 """What a start that has come to rest has not imported, with what is made after the first frame."""
 
