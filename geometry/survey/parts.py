@@ -308,7 +308,7 @@ class SurveyFile:
         if not tables:
             return
         rows = pa.concat_tables(tables).combine_chunks()
-        self._write(rows.take(_sorted(rows)).combine_chunks(), self.out)
+        self._write(rows.take(in_order(rows)).combine_chunks(), self.out)
         for path in parts:
             with suppress(FileNotFoundError), writing(path):
                 path.unlink()
@@ -342,7 +342,7 @@ def told_of(metadata: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _sorted(rows: pa.Table) -> list[int]:
+def in_order(rows: pa.Table) -> list[int]:
     """Return the places of the rows in the file's order; of each checkpoint the last one."""
     last = {source: at for at, source in enumerate(rows.column("source").to_pylist())}
     told = [rows.column(name).to_pylist() for name in _ORDER]

@@ -16,7 +16,7 @@ import numpy as np
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import reading_file
 from geometry.claims.scalar_results import QUANTITIES
-from geometry.survey.parts import RUNNING, VERSION, SurveyError, numbered_parts, told_of
+from geometry.survey.parts import RUNNING, VERSION, SurveyError, in_order, numbered_parts, told_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -284,10 +284,7 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     table = pa.concat_tables(tables, promote_options="default")
     if len(tables) == 1:
         return table
-    last = {source: at for at, source in enumerate(table.column("source").to_pylist())}
-    order = [(name, "ascending") for name in ("group", "seed", "step", "layer", "source")]
-    kept = table.take(sorted(last.values()))
-    return kept.sort_by(order, null_placement="at_start")
+    return table.take(in_order(table))
 
 
 def _columns(table: pa.Table) -> dict[str, SurveyColumn]:

@@ -47,11 +47,14 @@ def survey_script(
     log = [f'axes.set_{side}scale("log")' for side, one in (("x", x), ("y", y)) if one.log]
     drawn = _categories(x, y, color) if color.text else _numbers(x, y, color, colormap)
     positive = [f"shown = shown[shown[{one.name!r}] > 0]" for one in (x, y) if one.log]
-    parts_of = [
+    needed = ["source", "group", "seed", "step", "layer"] if lines or parts else []
+    names = list(dict.fromkeys([*needed, x.name, y.name, color.name]))
+    lines_of_code = [
         *(["from pathlib import Path", ""] if parts else []),
         "import matplotlib.pyplot as plt",
         "import pandas as pd",
         "",
+        f"columns = {names!r}",
         *_reading(path, parts=parts),
         f"shown = rows.dropna(subset={sorted({x.name, y.name})!r})",
         *positive,
@@ -63,17 +66,18 @@ def survey_script(
         f"axes.set_ylabel({y.title!r})",
         "plt.show()",
     ]
-    return "\n".join(parts_of) + "\n"
+    return "\n".join(lines_of_code) + "\n"
 
 
 def _reading(path: Path, *, parts: bool) -> list[str]:
     if not parts:
-        return [f"rows = pd.read_parquet({str(path)!r})"]
+        return [f"rows = pd.read_parquet({str(path)!r}, columns=columns)"]
     return [
         f"file = Path({str(path)!r})",
         'parts = sorted(Path(f"{file}.parts").glob("part-*.parquet"))',
         "files = [*([file] if file.exists() else []), *parts]",
-        "rows = pd.concat([pd.read_parquet(one) for one in files], ignore_index=True)",
+        "tables = [pd.read_parquet(one, columns=columns) for one in files]",
+        "rows = pd.concat(tables, ignore_index=True)",
         'rows = rows.drop_duplicates("source", keep="last")',
     ]
 

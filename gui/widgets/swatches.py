@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QEvent, QRect, QSize, Qt
@@ -13,6 +13,10 @@ from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
+Rows = Sequence[tuple[str, np.ndarray]]
+"""Names, each with its colour, (4,) uint8."""
+MOST = 64
+"""Names of which the width is measured."""
 SQUARE, LINE, WIDTH = 10, 18, 120
 """Side of a square, height of a line and width of the legend, in pixels."""
 
@@ -23,13 +27,13 @@ class Swatches(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._rows: tuple[tuple[str, np.ndarray], ...] = ()
+        self._rows_of: Callable[[int], Rows] = lambda _: ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
 
-    def show_rows(self, rows: Sequence[tuple[str, np.ndarray]]) -> None:
-        """Set the names, each with its colour, (4,) uint8."""
-        self._rows = tuple(rows)
-        self.setAccessibleName(f"Colours of {', '.join(name for name, _ in rows)}")
+    def show_rows(self, rows_of: Callable[[int], Rows]) -> None:
+        """Set what returns the names that fit into so many lines, with their colours."""
+        self._rows_of = rows_of
+        self.setAccessibleName(f"Colours of {', '.join(name for name, _ in rows_of(MOST))}")
         self.updateGeometry()
         self.update()
 
@@ -38,20 +42,21 @@ class Swatches(QWidget):
         self._theme = theme
         self.update()
 
-    def room(self) -> int:
-        """Return the number of lines for which there is room."""
-        return max(1, self.height() // self._theme.px(LINE))
+    def rows(self) -> Rows:
+        """Return the names for which there is room, with their colours."""
+        return self._rows_of(max(2, self.height() // self._theme.px(LINE)))
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._font())
-        named = (metrics.horizontalAdvance(name) for name, _ in self._rows)
+        named = (metrics.horizontalAdvance(name) for name, _ in self._rows_of(MOST))
         needed = SQUARE + GRID + max(named, default=0) + GRID
         return QSize(min(needed, self._theme.px(WIDTH)), 0)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             at = event.pos().y() // self._theme.px(LINE)
-            name = self._rows[at][0] if at < len(self._rows) else ""
+            rows = self.rows()
+            name = rows[at][0] if at < len(rows) else ""
             QToolTip.showText(event.globalPos(), wrapped(name), self)
             return True
         return super().event(event)
@@ -60,7 +65,7 @@ class Swatches(QWidget):
         painter = QPainter(self)
         painter.setFont(self._font())
         line, left = self._theme.px(LINE), SQUARE + GRID
-        for at, (name, color) in enumerate(self._rows):
+        for at, (name, color) in enumerate(self.rows()):
             top = at * line
             square = QRect(0, top + (line - SQUARE) // 2, SQUARE, SQUARE)
             painter.fillRect(square, QColor(*map(int, color)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -129,7 +129,8 @@ class SurveyWindow(QWidget):
         self.lines = QCheckBox("Join steps")
         self.lines.setToolTip(wrapped("Draw a line along the steps of each training"))
         for part, name in (
-            (self.x_box, "Column along x"), (self.y_box, "Column along y"), (self.color_box, "Colour by"),
+            (self.x_box, "Column along x"), (self.y_box, "Column along y"),
+            (self.color_box, "Colour by"),
             (self.log_x, "Logarithmic x axis"), (self.log_y, "Logarithmic y axis"),
         ):  # fmt: skip
             part.setAccessibleName(name)
@@ -138,7 +139,7 @@ class SurveyWindow(QWidget):
             box.setMaxVisibleItems(24)
             box.setMinimumContentsLength(13)
         self.selection = label(role="muted")
-        self.open = _button("Open", "Open the checkpoint in the main window (Enter)")
+        self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
         self.beside = _button(
             "Side by side", f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"
         )
@@ -165,7 +166,8 @@ class SurveyWindow(QWidget):
         controls = QHBoxLayout()
         controls.setSpacing(GRID)
         for name, box, *more in (
-            ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y), ("Colour", self.color_box),
+            ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
+            ("Colour", self.color_box),
         ):  # fmt: skip
             controls.addWidget(label(name, "muted"))
             controls.addWidget(box)
@@ -182,8 +184,9 @@ class SurveyWindow(QWidget):
         self._parted.addWidget(above)
         self._parted.addWidget(self.table)
         self._parted.setChildrenCollapsible(False)
-        self._parted.setStretchFactor(0, 3)
-        self._parted.setStretchFactor(1, 2)
+        self._parted.setStretchFactor(0, 1)
+        self._parted.setStretchFactor(1, 1)
+        self._parted.setSizes([SIZE.height() // 2] * 2)
         vbox(
             top, controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
             margins=(GRID, GRID, GRID, GRID),
@@ -207,11 +210,8 @@ class SurveyWindow(QWidget):
 
     def _fill_columns(self) -> None:
         choices = self.choices
-        for box, name in (
-            (self.x_box, choices.x),
-            (self.y_box, choices.y),
-            (self.color_box, choices.color),
-        ):
+        boxes = self.x_box, self.y_box, self.color_box
+        for box, name in zip(boxes, (choices.x, choices.y, choices.color), strict=True):
             with QSignalBlocker(box):
                 box.clear()
                 for column in self.survey.columns.values():
@@ -267,8 +267,7 @@ class SurveyWindow(QWidget):
         self.bar.setVisible(not scale.categories)
         self.swatches.setVisible(bool(scale.categories))
         if scale.categories:
-            room = max(2, self.swatches.room())
-            self.swatches.show_rows(scale.legend(self._theme.viewport, room))
+            self.swatches.show_rows(partial(scale.legend, self._theme.viewport))
         else:
             self.bar.set_title(scale.title)
             self.bar.show_scale(scale.colormap, self._shown_scale().limits, scale.limits)
@@ -276,11 +275,6 @@ class SurveyWindow(QWidget):
     def _shown_scale(self) -> ColorScale:
         scale, levels = self._scatter.scale, self.plot.levels
         return scale if levels is None or scale.categories else replace(scale, limits=levels)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the legend to its height."""
-        super().resizeEvent(event)
-        self._show_scale()
 
     # ---- selection ---------------------------------------------------------------------
 
