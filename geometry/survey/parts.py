@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.stores import cannot_read
-from geometry.checkpoints.whole_files import write_bytes, writing
+from geometry.checkpoints.whole_files import write_bytes, write_text, writing
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Row, RowSettings, schema
 
@@ -40,6 +40,9 @@ MOST_PARTS = 64
 
 #: Rows of a group in the file, which a reader may skip as a whole.
 ROWS_OF_A_GROUP = 16_384
+
+#: In the folder of parts while a survey runs: how many checkpoints it has, for those who watch it.
+RUNNING = "running.json"
 
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _OF_KNOWN = ("source", "commit", "temporary", "error")
@@ -155,11 +158,7 @@ class SurveyFile:
     def _files(self) -> tuple[Path, ...]:
         """Return the file and its parts, oldest first: of two rows the later one counts."""
         with writing(self.parts):
-            numbered = sorted(
-                (int(match[1]), path)
-                for path in self.parts.iterdir()
-                if (match := _PART.fullmatch(path.name))
-            )
+            numbered = numbered_parts(self.parts)
         self._last = max([self._last, *(number for number, _ in numbered)])
         parts = tuple(path for _, path in numbered)
         return (self.out, *parts) if self.out.is_file() else parts
@@ -171,7 +170,7 @@ class SurveyFile:
 
         try:
             with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-                told = _told(file.schema_arrow.metadata or {})
+                told = told_of(file.schema_arrow.metadata or {})
                 if told is not None:
                     self._check(path, told)
                     return file.read()
@@ -201,6 +200,19 @@ class SurveyFile:
         self.put_aside.append(
             f"{path} was damaged, and is {aside.name} now; its rows are measured again."
         )
+
+    def announce(self, entries: Sequence[Entry], dashboard: str = "") -> None:
+        """Note for those who watch that a survey of these checkpoints runs.
+
+        ``dashboard`` is the address of its cluster's dashboard; "" if it has none.
+
+        Raises HelixscopeError: it cannot be written.
+        """
+        named = {entry.source for entry in entries}
+        others = sum(source not in named for source in self.known)
+        told = {"total": len(named), "others": others, "dashboard": dashboard}
+        with writing(self.parts / RUNNING):
+            write_text(json.dumps(told), self.parts / RUNNING)
 
     # ---- new rows ----------------------------------------------------------------------
 
@@ -296,7 +308,7 @@ class SurveyFile:
         if not tables:
             return
         rows = pa.concat_tables(tables).combine_chunks()
-        self._write(rows.take(_sorted(rows)).combine_chunks(), self.out)
+        self._write(rows.take(in_order(rows)).combine_chunks(), self.out)
         for path in parts:
             with suppress(FileNotFoundError), writing(path):
                 path.unlink()
@@ -305,12 +317,23 @@ class SurveyFile:
     def _remove_folder(self) -> None:
         """Remove the folder of parts, if there is nothing in it but the lock."""
         with suppress(OSError):
+            (self.parts / RUNNING).unlink(missing_ok=True)
             if {path.name for path in self.parts.iterdir()} <= {"lock"}:
                 (self.parts / "lock").unlink(missing_ok=True)
                 self.parts.rmdir()
 
 
-def _told(metadata: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
+def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
+    """Return the parts in a folder with their numbers, oldest first.
+
+    Raises OSError: it cannot be read.
+    """
+    return sorted(
+        (int(match[1]), path) for path in folder.iterdir() if (match := _PART.fullmatch(path.name))
+    )
+
+
+def told_of(metadata: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
     """Return what a file says of its survey; None if it is none of one."""
     try:
         told = json.loads(metadata[FORMAT.encode()])
@@ -319,7 +342,7 @@ def _told(metadata: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _sorted(rows: pa.Table) -> list[int]:
+def in_order(rows: pa.Table) -> list[int]:
     """Return the places of the rows in the file's order; of each checkpoint the last one."""
     last = {source: at for at, source in enumerate(rows.column("source").to_pylist())}
     told = [rows.column(name).to_pylist() for name in _ORDER]

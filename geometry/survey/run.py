@@ -135,9 +135,11 @@ def run_survey(
         return totals.progress(0)
     asks = (lambda _: False) if access.offline else _asks_hub
     dispatcher = Dispatcher(missing, requests_per_s, asks, time.monotonic())
+    file.announce(entries)
     with _connected(scheduler, workers) as client:
         link = client.dashboard_link if announce is not None else ""
         if link and announce is not None and _has_dashboard(client):
+            file.announce(entries, link)
             announce(link)
         where = scheduler or "this machine"
         _Run(client, dispatcher, file, access, totals, tell, measure, where).until_done()

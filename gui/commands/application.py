@@ -16,6 +16,7 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
+from gui.services.surveys import is_survey
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
@@ -80,7 +81,9 @@ class Application(QObject):
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # The model loads while the window is being built.
         self._notices = [settings.put_damaged_aside()]
-        left = None
+        left, survey = None, source if source is not None and is_survey(source) else None
+        if survey is not None:  # shown beside the model that would be shown without it
+            source = None
         if source is not None or not safely:
             left = self._open_first(source, positions)
         if safely:
@@ -96,6 +99,8 @@ class Application(QObject):
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.ready.connect(self._unsaved.keep_restored)
+        if survey is not None:
+            self.ready.connect(lambda: self.window.surveys.open(survey))
         if greets:
             self.ready.connect(self.window.viewport.camera.go_round)
         self.window.set_theme(self.theme)

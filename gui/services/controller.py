@@ -41,6 +41,7 @@ from gui.services.opening import Opening
 from gui.services.pair_measuring import Measuring, PairMeasuring
 from gui.services.prompt_running import PromptRunning
 from gui.services.prompting import Prompting
+from gui.services.surveys import is_survey
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.reopening import Reopening, is_work
 from gui.state.guides import NO_GUIDES, Guide, with_guide
@@ -97,6 +98,8 @@ class Controller:
         self._reopening = Reopening(
             session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
         )
+        # Set by the window, which has a window of its own for them.
+        self.open_survey: Callable[[str], None] = lambda _: None
         self._aligner = CurveAligner(session, jobs)
         self.gatherer = CheckpointDownload(session, jobs, self._fetching)
         events = session.events
@@ -152,7 +155,7 @@ class Controller:
         ----------
         source
             Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
-            has its own table and range.
+            has its own table and range; or the file of a survey, which is shown beside.
         table
             Tensor to use as the position table, for an unknown architecture.
         positions
@@ -164,6 +167,8 @@ class Controller:
         """
         if is_work(source):
             self._reopening.open(Path(source).expanduser())
+        elif is_survey(source):
+            self.open_survey(source)
         else:
             self._opening.open(OpenRequest(source, table, positions, whole, fresh))
 

@@ -235,16 +235,16 @@ def own_scale(session: Session) -> ColorScale:
         return _periodic(n_positions, session.color_period, session.cyclic_colormap)
     if session.color_by == "token":
         if session.model.rows is not None:
-            return _categorical("Label", session.model.rows.labels, n_positions)
+            return categorical("Label", session.model.rows.labels, n_positions)
         tokens = [token_label(text) for text in session.texts[:n_positions]]
-        return _categorical("Token", tokens, n_positions)
+        return categorical("Token", tokens, n_positions)
     if column is not None and column.numeric:
         numbers = column.numbers(n_positions)
-        return _measured(column.name, numbers, spanned, session.colormap, whole=True)
+        return measured(column.name, numbers, spanned, session.colormap, whole=True)
     if column is not None:
         # Ranked over the whole column: so models of any length agree in the colours.
         names = ["" if value is None else str(value) for value in column.values]
-        return _categorical(column.name, names, n_positions)
+        return categorical(column.name, names, n_positions)
     if session.color_by in ("position", "column") or (
         session.color_by == "norm" and session.norms is None
     ):
@@ -259,10 +259,10 @@ def own_scale(session: Session) -> ColorScale:
     if session.color_by == "norm":
         assert session.norms is not None
         title = "Norm, centred" if session.norms.centred else "Norm"
-        return _measured(title + now, session.norms.values, spanned, session.colormap)
+        return measured(title + now, session.norms.values, spanned, session.colormap)
     if session.color_by == "residual":
         title = f"Off-subspace residual{now}"
-        return _measured(title, session.curve.residual, spanned, session.colormap)
+        return measured(title, session.curve.residual, spanned, session.colormap)
     k = session.color_component
     pca = session.curve.pca
     along = np.zeros(n_positions)
@@ -270,7 +270,7 @@ def own_scale(session: Session) -> ColorScale:
         # As in `PositionPCA.project`: no copy of a large table.
         direction = pca.components[k - 1]
         along = session.model.W_pos @ direction - pca.mean @ direction
-    return _measured(f"PC {k}{now}", along, spanned, session.colormap)
+    return measured(f"PC {k}{now}", along, spanned, session.colormap)
 
 
 def _periodic(n_positions: int, period: float, colormap: str) -> ColorScale:
@@ -280,7 +280,7 @@ def _periodic(n_positions: int, period: float, colormap: str) -> ColorScale:
     return ColorScale(f"Position mod {end}", values, (0.0, period), ("0", end), colormap)
 
 
-def _categorical(title: str, names: Sequence[str], n_positions: int) -> ColorScale:
+def categorical(title: str, names: Sequence[str], n_positions: int) -> ColorScale:
     """Colour positions by names, "" for none; the most frequent ones come first.
 
     There may be names of more positions: they count as well.
@@ -297,7 +297,7 @@ def _categorical(title: str, names: Sequence[str], n_positions: int) -> ColorSca
     return ColorScale(title, values, limits, ("", ""), "glasbey", tuple(ranked))
 
 
-def _measured(
+def measured(
     title: str, values: np.ndarray, spanned: slice, colormap: str, *, whole: bool = False
 ) -> ColorScale:
     """Colour positions by numbers; ``whole`` is whether whole limits have no decimals."""

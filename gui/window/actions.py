@@ -82,6 +82,8 @@ COMMANDS = (
             "texts"),
     Command("open_work", "File-", "Open project…", "Ctrl+Alt+O",
             "Open a saved project: a model with its view, panels and selection"),
+    Command("open_survey", "File", "Open survey…", "Ctrl+Alt+V",
+            "Open the table of a survey of many checkpoints, also while it runs (.parquet)"),
     Command("save_work", "File", "Save project", "Ctrl+Alt+S",
             "Save the model's source with the view, panels and selection", needs_model=True),
     Command("save_work_as", "File", "Save project as…", "Ctrl+Alt+Shift+S",

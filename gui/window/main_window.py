@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gui.window.settings.settings import Settings
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary
+    from gui.window.survey.opener import SurveyOpener
     from gui.window.toolbar import ToolBar
     from gui.window.work.recent_menu import RecentMenu
     from gui.window.work.save_work import WorkSaver
@@ -91,6 +92,7 @@ class MainWindow(HostWindow):
     inside: InsideMeasurer
     bookmarks: BookmarkKeeper
     guide: GuideOpener
+    surveys: SurveyOpener
     keys: KeyChanger
     lesson_player: LessonPlayer
     workspaces: Workspaces
@@ -167,6 +169,7 @@ class MainWindow(HostWindow):
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
         self.guide.set_theme(theme)
+        self.surveys.set_theme()
         for panel in self._themed():
             panel.set_theme(theme)
         self._set_minimum_widths()
@@ -264,6 +267,7 @@ class MainWindow(HostWindow):
         if activation and self.is_built:
             # Another program, such as a training run, may have been at work.
             self.controller.changed_files.look()
+            self.surveys.look()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Run the commands of plain keys that the focused widget did not use."""
@@ -309,6 +313,7 @@ class MainWindow(HostWindow):
         self.workspaces.maximized.stop()
         self.listening.stop()
         self.guide.close()
+        self.surveys.close()
         self.summary.release()
         self.results.stop()
         self.films.close()

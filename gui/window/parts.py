@@ -41,6 +41,7 @@ from gui.window.save_turntable import TurntableSaver
 from gui.window.settings.key_changer import KeyChanger
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
+from gui.window.survey.opener import SurveyOpener
 from gui.window.toolbar import ToolBar
 from gui.window.work.recent_menu import RecentMenu
 from gui.window.work.save_work import WorkSaver
@@ -121,6 +122,8 @@ def build_parts(
         session, lambda: camera.place, camera.return_to, comparing=controller.comparing
     )
     window.guide = GuideOpener(window)
+    window.surveys = SurveyOpener(window, window.side_by_side)
+    controller.open_survey = window.surveys.open
     window.commands = Actions(window, handlers(window))
     window.keys = KeyChanger(window)
     window.lesson_player = LessonPlayer(window, (SHIPPED, settings.lessons))
@@ -254,6 +257,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "measure_inside": lambda: window.inside.ask(),
         "copy_window": partial(exports.copy_window, window),
         "open_work": window.work.open,
+        "open_survey": window.surveys.ask,
         "save_work": window.work.save,
         "save_work_as": window.work.save_as,
         "settings": window.settingsRequested.emit,

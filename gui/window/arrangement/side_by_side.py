@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ class SideBySide:
         self._window = window
         self._comparing = window.controller.comparing
         self._others: tuple[str, list[str]] = "", []
+        self._name = NINE
         self._waiting = Listening()
         self.grid = ViewGrid(window.viewport, window.session, self._comparing, theme, self.choose)
 
@@ -111,7 +112,7 @@ class SideBySide:
 
     def show_nine(self) -> None:
         """Show the nine models of the article, downloading those that are not local."""
-        session, controller = self._window.session, self._window.controller
+        session = self._window.session
         nine = [row for row in session.models if row.entry.group in ARTICLE]
         here = [row.entry.id for row in nine if row.state != "online" or not session.offline]
         if not here:
@@ -120,29 +121,38 @@ class SideBySide:
                 "Turn off “Work offline” in the File menu and try again.",
             )
             return
+        self._show(NINE, here)
+
+    def show_several(self, sources: Sequence[str]) -> None:
+        """Show models side by side, such as checkpoints of a survey, in place of those shown."""
+        self._show("checkpoints of a survey", list(sources))
+
+    def _show(self, name: str, sources: list[str]) -> None:
+        session, controller = self._window.session, self._window.controller
+        self._name = name
         opened = "" if session.model is None else remembered_name(session.model.source)
         self._waiting.stop()
-        if opened in map(remembered_name, here):
-            self._show_nine(here)
+        if opened in map(remembered_name, sources):
+            self._add_all(sources)
             return
         # The others wait for the first one: a grid needs an open model, and what is shown stays if
         # that cannot be opened.
-        self._others = here[0], here
+        self._others = sources[0], sources
         self._waiting.to(session.events.shown, self._on_first_shown)
         self._waiting.to(session.events.opening, self._on_opening_changed)
         self._waiting.to(session.events.notice, self._on_notice)
-        controller.open(here[0])
+        controller.open(sources[0])
 
-    def _show_nine(self, nine: list[str]) -> None:
-        with self._comparing.step(NINE, renames=True):
+    def _add_all(self, sources: list[str]) -> None:
+        with self._comparing.step(self._name, renames=True):
             self._comparing.clear()
-            self._comparing.add_all(nine)
+            self._comparing.add_all(sources)
 
     def _on_first_shown(self) -> None:
         self._waiting.stop()
-        model, (first, nine) = self._window.session.model, self._others
+        model, (first, sources) = self._window.session.model, self._others
         if model is not None and remembered_name(model.source) == remembered_name(first):
-            self._show_nine(nine)
+            self._add_all(sources)
 
     def _on_opening_changed(self, opening: str) -> None:
         model, (first, _) = self._window.session.model, self._others

@@ -1,0 +1,318 @@
+"""The rows of a survey for who looks at them: from its file, and from its parts while it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import reading_file
+from geometry.claims.scalar_results import QUANTITIES
+from geometry.survey.parts import RUNNING, VERSION, SurveyError, in_order, numbered_parts, told_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["count", "share", "number", "text"]
+Stamp = tuple[tuple[str, int, int, int], ...]
+"""Names, sizes, times and numbers of the files that a survey consists of; equal if none changed."""
+
+ENDING, PARTS = ".parquet", ".parquet.parts"
+
+#: Rows and columns that are read at most; the largest population has some thousand rows.
+MAX_ROWS, MAX_COLUMNS = 1_000_000, 1_000
+
+#: So often the parts of a running survey may be replaced by a larger one while they are read.
+TRIES = 5
+
+_NEEDED = ("source", "group", "seed", "step", "layer", "error")
+_TITLES = {
+    "source": "Checkpoint", "tokens": "Tokens seen", "first_position": "First position",
+    "last_position": "Last position",
+}  # fmt: skip
+_MEANINGS = {
+    "source": "What was measured.",
+    "group": "Its population, its model or its folder.",
+    "seed": "The random seed in its name.",
+    "step": "Step of its training.",
+    "layer": "Layer of a network of which the positions inside were measured.",
+    "tokens": "Tokens seen in training by then.",
+    "commit": "Its commit on the Hub.",
+    "fingerprint": "The same for the same table.",
+    "scheme": "Where its positions come from.",
+    "first_position": "First position of the range.",
+    "last_position": "Last position of the range.",
+    "error": "Why it could not be measured.",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SurveyColumn:
+    """A column of a survey.
+
+    Attributes
+    ----------
+    name
+        In the file.
+    title, unit
+        For display; "" for no unit.
+    kind
+        The format of its values.
+    meaning
+        A sentence.
+    decimals
+        Of a share or a number.
+    values
+        (n,): float64, NaN where there is none; of a "text" an object array of str, "" for none.
+    """
+
+    name: str
+    title: str
+    unit: str
+    kind: Kind
+    meaning: str
+    decimals: int
+    values: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """(n,) bool: whether a row has a value."""
+        found: np.ndarray = self.values != "" if self.kind == "text" else ~np.isnan(self.values)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Rows of a survey, in columns.
+
+    Attributes
+    ----------
+    path
+        Its file, which need not be there yet.
+    columns
+        By their names, in the file's order.
+    total
+        Checkpoints of the survey that writes it now, or was killed; None if there is none.
+    others
+        Rows of checkpoints that this survey does not name.
+    dashboard
+        Address of the dashboard of its cluster; "" if it has none.
+    stamp
+        Of the files that were read, see :func:`stamp_of`.
+    """
+
+    path: Path
+    columns: Mapping[str, SurveyColumn]
+    total: int | None
+    others: int
+    dashboard: str
+    stamp: Stamp
+
+    def __len__(self) -> int:
+        return len(self.columns["source"].values)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether some of its rows are in parts beside the file."""
+        return any(name.startswith("part-") for name, *_ in self.stamp)
+
+    @cached_property
+    def failed(self) -> int:
+        """Number of checkpoints that could not be measured."""
+        return int(self.columns["error"].known.sum())
+
+    @cached_property
+    def runs(self) -> tuple[np.ndarray, ...]:
+        """Rows of each training with at least two steps, by their step."""
+        step = self.columns["step"]
+        names = ("group", "seed", "layer")
+        keys = [np.unique(self.columns[name].values, return_inverse=True)[1] for name in names]
+        rows = np.flatnonzero(step.known)
+        if not rows.size:
+            return ()
+        rows = rows[np.lexsort((step.values[rows], *(key[rows] for key in reversed(keys))))]
+        of = np.stack([key[rows] for key in keys])
+        begins = np.flatnonzero((of[:, 1:] != of[:, :-1]).any(axis=0)) + 1
+        return tuple(run for run in np.split(rows, begins) if run.size > 1)
+
+    def opens(self, row: int) -> str:
+        """Return what to open for a row: its source, or the folder of a training history."""
+        source = str(self.columns["source"].values[row])
+        step = self.columns["step"].values[row]
+        folder = source.removesuffix("" if np.isnan(step) else f"/step {step:.0f}")
+        return folder if folder != source and not os.path.exists(source) else source
+
+
+def survey_path(path: Path) -> Path:
+    """Return the file of a survey by itself, by its folder of parts, or by one of these."""
+    for folder in (path, path.parent):
+        if folder.name.lower().endswith(PARTS):
+            return folder.with_name(folder.name.removesuffix(".parts"))
+    return path
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Return what differs after a change of a survey's files; never raises."""
+    return tuple(_stamps(path))
+
+
+def _stamps(path: Path) -> Iterator[tuple[str, int, int, int]]:
+    for file in (path, *_parts(path), _folder(path) / RUNNING):
+        try:
+            found = file.stat()
+        except OSError:
+            continue
+        yield file.name, found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def read_survey(path: Path) -> Survey:
+    """Read the rows of a survey; of several rows of a checkpoint the last one counts.
+
+    Raises
+    ------
+    SurveyError
+        There is no such file, it is none of a survey, or pyarrow is not installed.
+    SourceError
+        It is damaged, or cannot be read.
+    """
+    if find_spec("pyarrow") is None:
+        raise SurveyError(
+            "To open a survey, Helixscope needs the package pyarrow.",
+            "Install “helixscope[survey]”.",
+        )
+    for again in reversed(range(TRIES)):
+        stamp, files = stamp_of(path), _files(path)
+        if not files:
+            raise SurveyError(f"{path} does not exist.", "Check the path.")
+        try:
+            tables = [_read(file) for file in files]
+        except SourceError:  # several parts may just have become one
+            if not again or _files(path) == files:
+                raise
+        else:
+            break
+    total, others, dashboard = _running(path)
+    return Survey(path, _columns(_joined(tables)), total, others, dashboard, stamp)
+
+
+def _folder(path: Path) -> Path:
+    return path.with_name(path.name + ".parts")
+
+
+def _parts(path: Path) -> list[Path]:
+    try:
+        return [part for _, part in numbered_parts(_folder(path))]
+    except OSError:  # mostly there is no such folder
+        return []
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    parts = _parts(path)
+    return (path, *parts) if path.exists() else tuple(parts)
+
+
+def _running(path: Path) -> tuple[int | None, int, str]:
+    """Return number of checkpoints, other rows and dashboard of the survey that writes a file."""
+    try:
+        told = json.loads((_folder(path) / RUNNING).read_text("utf-8"))
+        total, others, dashboard = int(told["total"]), int(told["others"]), str(told["dashboard"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, 0, ""
+    return total, others, dashboard if dashboard.startswith(("http://", "https://")) else ""
+
+
+def _read(path: Path) -> pa.Table:
+    """Read a file's columns of numbers and texts.
+
+    Raises SourceError: it is damaged, or not there any more.
+    """
+    with reading_file(path, "Run the survey again: it measures what is missing."):
+        try:
+            return _table(path)
+        except OSError as error:
+            if error.errno:
+                raise
+            raise ValueError(str(error)) from error  # damaged: no fault of the system
+
+
+def _table(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        found = file.schema_arrow
+        told = told_of(found.metadata or {})
+        if told is None or any(name not in found.names for name in _NEEDED):
+            raise SurveyError(
+                f"{path} is not the file of a survey.", "“helixscope survey” writes such files."
+            )
+        if told.get("version") != VERSION:
+            raise SurveyError(
+                f"{path} is of another version of Helixscope.", "Open it with that version."
+            )
+        if file.metadata.num_rows > MAX_ROWS or len(found.names) > MAX_COLUMNS:
+            raise SurveyError(f"{path} has too many rows or columns.", "Survey fewer checkpoints.")
+        names = [field.name for field in found if _kind(field.type) is not None]
+        table = file.read(columns=names)
+    texts = [pa.field(f.name, f.type).with_nullable(True) for f in table.schema]
+    return table.cast(pa.schema(texts))
+
+
+def _kind(of: pa.DataType) -> Kind | None:
+    """Return the kind of a column by its type; None if it is not shown."""
+    import pyarrow as pa
+
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return "text"
+    if pa.types.is_integer(of):
+        return "count"
+    return "number" if pa.types.is_floating(of) else None
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all files, the last one of each checkpoint, in the file's order."""
+    import pyarrow as pa
+
+    table = pa.concat_tables(tables, promote_options="default")
+    if len(tables) == 1:
+        return table
+    return table.take(in_order(table))
+
+
+def _columns(table: pa.Table) -> dict[str, SurveyColumn]:
+    return {
+        field.name: _column(field.name, _kind(field.type) or "text", table.column(field.name))
+        for field in table.schema
+    }
+
+
+def _column(name: str, kind: Kind, stored: Any) -> SurveyColumn:
+    if kind == "text":
+        values = np.array([one or "" for one in stored.to_pylist()], dtype=object)
+    else:
+        values = stored.to_numpy().astype(np.float64)
+    quantity = _quantities().get(name)
+    if quantity is not None and (quantity.kind == "text") == (kind == "text"):
+        return SurveyColumn(
+            name, quantity.title, quantity.unit, quantity.kind, quantity.meaning,
+            quantity.decimals, values,
+        )  # fmt: skip
+    of = _quantities().get(name.removesuffix("_outcome"))
+    if of is not None and kind == "text":
+        meaning = f"The outcome of the claim about “{of.title}”."
+        return SurveyColumn(name, f"{of.title}: outcome", "", kind, meaning, 2, values)
+    title = _TITLES.get(name, name[:1].upper() + name[1:].replace("_", " "))
+    return SurveyColumn(name, title, "", kind, _MEANINGS.get(name, ""), 2, values)
+
+
+@cache
+def _quantities() -> Mapping[str, Any]:
+    return {quantity.key: quantity for quantity in QUANTITIES}

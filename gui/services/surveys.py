@@ -1,0 +1,10 @@
+"""Which sources are surveys of many checkpoints, by their name alone."""
+
+from __future__ import annotations
+
+ENDINGS = (".parquet", ".parquet.parts")
+
+
+def is_survey(source: str) -> bool:
+    """Return whether a source is the file of a survey, or a running one's folder of parts."""
+    return source.rstrip("/\\").lower().endswith(ENDINGS)

@@ -1,0 +1,132 @@
+"""Opens surveys, and follows one that runs."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QFileDialog
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.services.save_folders import folder_for, remember_folder
+
+if TYPE_CHECKING:
+    from geometry.survey.read import Survey
+    from gui.window.arrangement.side_by_side import SideBySide
+    from gui.window.host import HostWindow
+    from gui.window.survey.window import SurveyWindow
+
+log = logging.getLogger(__name__)
+LOOK_MS = 1000
+"""How often the files of a running survey are looked at."""
+KINDS = "Surveys (*.parquet);;All files (*)"
+SLOT, KIND = "survey", "survey"
+FAILED = "The survey could not be opened"
+
+
+class SurveyOpener:
+    """The window of a survey, created on first use: nothing of a survey is imported before."""
+
+    def __init__(self, window: HostWindow, side_by_side: SideBySide) -> None:
+        self._window, self._side_by_side = window, side_by_side
+        self.shown: SurveyWindow | None = None
+        self._timer = QTimer(window, interval=LOOK_MS, singleShot=True)
+        self._timer.timeout.connect(self.look)
+
+    def ask(self) -> None:
+        """Ask for the file of a survey, and open it."""
+        session = self._window.session
+        file, _ = QFileDialog.getOpenFileName(
+            self._window, "Open a survey", folder_for(session, KIND), KINDS
+        )
+        if file:
+            remember_folder(session, KIND, Path(file))
+            self.open(file)
+
+    def open(self, source: str) -> None:
+        """Read a survey, and show it in place of the one that is shown."""
+        path = Path(source).expanduser()
+
+        def read() -> Survey:
+            from geometry.survey.read import read_survey, survey_path
+
+            return read_survey(survey_path(path.absolute()))
+
+        self._timer.stop()
+        self._window.controller.in_background(SLOT, read, self._show, FAILED)
+
+    def look(self) -> None:
+        """Read the rows that are new, if there are any."""
+        if self.shown is None or not self.shown.isVisible():
+            return
+        from geometry.survey.read import read_survey, stamp_of
+
+        shown = self.shown.survey
+
+        def read() -> Survey | HelixscopeError | None:
+            if stamp_of(shown.path) == shown.stamp:
+                return None
+            try:
+                return read_survey(shown.path)
+            except HelixscopeError as error:  # it is said where the survey is shown
+                log.warning("%s could not be read", shown.path, exc_info=True)
+                return error
+
+        # With a way to stop it, it has a thread of its own: a disk on the network may not answer.
+        self._window.controller.in_background(SLOT, read, self._follow, FAILED, stop=lambda: None)
+
+    def set_theme(self) -> None:
+        """Set the colours of the main window."""
+        if self.shown is not None:
+            self.shown.set_theme(self._window.viewport.scene.theme)
+
+    def close(self) -> None:
+        """Close it with the main window."""
+        self._timer.stop()
+        self._window.controller.give_up(SLOT)
+        if self.shown is not None:
+            self.shown.close()
+
+    def _show(self, survey: Survey) -> None:
+        from gui.export.save_result import ResultSaver
+        from gui.window.survey.window import SurveyWindow
+
+        before = self.shown
+        if before is not None and before.survey.path == survey.path:
+            before.show_survey(survey)
+        else:
+            made = SurveyWindow(
+                survey,
+                self._window.viewport.scene.theme,
+                ResultSaver(self._window.controller),
+                self._window,
+            )
+            made.openRequested.connect(self._window.controller.open)
+            made.besideRequested.connect(self._side_by_side.show_several)
+            self.shown = made
+            if before is not None:
+                made.setGeometry(before.geometry())
+                before.close()
+                before.deleteLater()
+        window = self.shown
+        assert window is not None
+        window.showNormal() if window.isMinimized() else window.show()
+        window.raise_()
+        window.activateWindow()
+        self._wait(survey)
+
+    def _follow(self, found: Survey | HelixscopeError | None) -> None:
+        if self.shown is None:
+            return
+        if isinstance(found, HelixscopeError):
+            self.shown.say(" ".join(filter(None, (str(found), found.advice))))
+        elif found is not None:
+            self.shown.show_survey(found)
+        self._wait(self.shown.survey)
+
+    def _wait(self, survey: Survey) -> None:
+        """Look again soon while a survey runs; else when the window comes to the front."""
+        if survey.total is not None:
+            self._timer.start()

@@ -1,0 +1,421 @@
+"""The window of a survey: a scatter of its columns above the table of its checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QWidget,
+)
+
+from geometry.survey.read import Survey
+from gui.export.survey_script import survey_script
+from gui.plots.color_bar import ColorBar
+from gui.plots.scatter_plot import ScatterPlot
+from gui.state.colors import ColorScale
+from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.boxes import hbox, vbox
+from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
+from gui.widgets.swatches import Swatches
+from gui.widgets.tooltips import wrapped
+from gui.window.survey.scatter import (
+    COLORMAP,
+    drawn_column,
+    is_wide,
+    make_scatter,
+    point_text,
+    usual_choices,
+)
+from gui.window.survey.table import SurveyTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gui.export.save_result import ResultSaver
+
+SIZE = QSize(1100, 760)
+MOST = 9
+"""Checkpoints that are shown side by side at most."""
+EMPTY = "There are no rows yet. They appear here as they are measured."
+
+
+class SurveyWindow(QWidget):
+    """Shows a survey beside the main window.
+
+    Signals
+    -------
+    openRequested(str), besideRequested(object)
+        A checkpoint is to be opened; up to nine are to be shown side by side, in their order.
+    """
+
+    openRequested = Signal(str)
+    besideRequested = Signal(object)
+
+    def __init__(self, survey: Survey, theme: Theme, saver: ResultSaver, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self._theme, self._saver = theme, saver
+        self.choices = usual_choices(survey)
+        self._names: list[str] = []
+        self._parted = QSplitter(Qt.Orientation.Vertical)
+        self.table = SurveyTable(survey, theme)
+        self.plot = ScatterPlot(theme)
+        self.plot.setAccessibleName("Scatter of two columns")
+        self.bar = ColorBar(theme, "the points")
+        self.swatches = Swatches(theme)
+        self.progress = label()
+        self.note = label(role="muted", selectable=True)
+        self.empty = label(EMPTY, "muted")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._build_controls()
+        self._arrange()
+        self._connect()
+        self.show_survey(survey)
+        self.resize(SIZE.boundedTo(self.screen().availableSize()))
+        self.table.setFocus()
+
+    # ---- content -----------------------------------------------------------------------
+
+    @property
+    def survey(self) -> Survey:
+        """The survey that is shown."""
+        return self.table.survey
+
+    def show_survey(self, survey: Survey) -> None:
+        """Show a survey, or newer rows of this one; choices and selection stay."""
+        fresh = list(survey.columns) != self._names
+        if survey is not self.survey:
+            self.table.show_survey(survey)
+        if fresh:
+            self._names = list(survey.columns)
+            self._fill_columns()
+        self.setWindowTitle(f"{survey.path.name} – Survey – Helixscope")
+        self.progress.setText(progress_text(survey))
+        self.say(f"Dashboard: {survey.dashboard}" if survey.dashboard else "")
+        self.empty.setVisible(not len(survey))
+        self._parted.setVisible(len(survey) > 0)
+        self._draw()
+
+    def say(self, text: str) -> None:
+        """Show a sentence beside the progress."""
+        self.note.setText(text)
+        self.note.setToolTip(wrapped(text))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
+        self._theme = theme
+        self.plot.set_theme(theme)
+        self.bar.set_theme(theme)
+        self.swatches.set_theme(theme)
+        self.table.set_theme(theme)
+        self._show_scale()
+
+    # ---- building ----------------------------------------------------------------------
+
+    def _build_controls(self) -> None:
+        self.x_box, self.y_box, self.color_box = DropDown(), DropDown(), DropDown()
+        self.log_x, self.log_y = QCheckBox("Log"), QCheckBox("Log")
+        self.lines = QCheckBox("Join steps")
+        self.lines.setToolTip(wrapped("Draw a line along the steps of each training"))
+        for part, name in (
+            (self.x_box, "Column along x"), (self.y_box, "Column along y"),
+            (self.color_box, "Colour by"),
+            (self.log_x, "Logarithmic x axis"), (self.log_y, "Logarithmic y axis"),
+        ):  # fmt: skip
+            part.setAccessibleName(name)
+            part.setToolTip(wrapped(name))
+        for box in (self.x_box, self.y_box, self.color_box):
+            box.setMaxVisibleItems(24)
+            box.setMinimumContentsLength(13)
+        self.selection = label(role="muted")
+        self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
+        self.beside = _button(
+            "Side by side", f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"
+        )
+        self.columns = _button("Columns", "Choose which columns the table has")
+        self.export = _button("Export", "Save the figure or the table, or copy a script")
+        self.export.setMenu(self._make_export_menu())
+
+    def _make_export_menu(self) -> QMenu:
+        menu = QMenu(self)
+        for text, act in (
+            ("Save figure…", self.save_figure),
+            ("Copy figure", self.copy_figure),
+            ("Save table…", self.save_table),
+            ("Copy as Python", self.copy_script),
+        ):
+            menu.addAction(text).triggered.connect(partial(_without_argument, act))
+        return menu
+
+    def _arrange(self) -> None:
+        top = hbox(
+            self.progress, self.note, 1, self.selection, self.open, self.beside,
+            spacing=GRID,
+        )  # fmt: skip
+        controls = QHBoxLayout()
+        controls.setSpacing(GRID)
+        for name, box, *more in (
+            ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
+            ("Colour", self.color_box),
+        ):  # fmt: skip
+            controls.addWidget(label(name, "muted"))
+            controls.addWidget(box)
+            for part in more:
+                controls.addWidget(part)
+            controls.addSpacing(GRID)
+        controls.addWidget(self.lines)
+        controls.addStretch(1)
+        controls.addWidget(self.columns)
+        controls.addWidget(self.export)
+        above = QWidget()
+        hbox((self.plot, 1), self.bar, self.swatches, parent=above, spacing=GRID)
+        self._parted.setHandleWidth(GRID)
+        self._parted.addWidget(above)
+        self._parted.addWidget(self.table)
+        self._parted.setChildrenCollapsible(False)
+        self._parted.setStretchFactor(0, 1)
+        self._parted.setStretchFactor(1, 1)
+        self._parted.setSizes([SIZE.height() // 2] * 2)
+        vbox(
+            top, controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
+            margins=(GRID, GRID, GRID, GRID),
+        )  # fmt: skip
+
+    def _connect(self) -> None:
+        for box in (self.x_box, self.y_box, self.color_box):
+            box.activated.connect(self._on_column)
+        for check in (self.log_x, self.log_y, self.lines):
+            check.clicked.connect(self._on_checked)
+        self.table.chosen.connect(self._on_chosen)
+        self.table.opened.connect(self._open_row)
+        self.plot.clicked.connect(self._on_clicked)
+        self.plot.encircled.connect(self._on_encircled)
+        self.plot.opened.connect(self._open_row)
+        self.plot.stepped.connect(self._step)
+        self.bar.levelsRequested.connect(self._on_levels)
+        self.open.clicked.connect(self.open_current)
+        self.beside.clicked.connect(self.open_beside)
+        self.columns.clicked.connect(self._show_columns_menu)
+
+    def _fill_columns(self) -> None:
+        choices = self.choices
+        boxes = self.x_box, self.y_box, self.color_box
+        for box, name in zip(boxes, (choices.x, choices.y, choices.color), strict=True):
+            with QSignalBlocker(box):
+                box.clear()
+                for column in self.survey.columns.values():
+                    if column.name in (choices.x, choices.y, choices.color) or column.known.any():
+                        box.addItem(column.title, column.name)
+                box.setCurrentIndex(box.findData(name))
+
+    # ---- choices -----------------------------------------------------------------------
+
+    def _on_column(self) -> None:
+        columns = self.survey.columns
+        x, y, color = (box.currentData() for box in (self.x_box, self.y_box, self.color_box))
+        before = self.choices
+        log_x = before.log_x if x == before.x else is_wide(columns[x])
+        log_y = before.log_y if y == before.y else is_wide(columns[y])
+        if color != before.color:
+            self.plot.levels = None
+        self.choices = replace(before, x=x, y=y, color=color, log_x=log_x, log_y=log_y)
+        self._draw()
+
+    def _on_checked(self) -> None:
+        self.choices = replace(
+            self.choices,
+            log_x=self.log_x.isChecked(),
+            log_y=self.log_y.isChecked(),
+            lines=self.lines.isChecked(),
+        )
+        self._draw()
+
+    def _on_levels(self, low: float, high: float) -> None:
+        home = self._scatter.scale.limits
+        self.plot.set_levels(None if (low, high) == home else (low, high))
+        self._show_scale()
+
+    # ---- drawing -----------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        survey, choices = self.survey, self.choices
+        self._scatter = make_scatter(survey, choices)
+        self.plot.show_scatter(self._scatter, lambda row: point_text(survey, choices, row))
+        for check, on, column in (
+            (self.log_x, choices.log_x, choices.x), (self.log_y, choices.log_y, choices.y),
+        ):  # fmt: skip
+            check.setChecked(on)
+            check.setEnabled(survey.columns[column].kind != "text")
+        self.lines.setChecked(choices.lines)
+        self.lines.setEnabled(bool(survey.runs))
+        self._show_scale()
+        self._show_selection()
+
+    def _show_scale(self) -> None:
+        scale = self._scatter.scale
+        self.bar.setVisible(not scale.categories)
+        self.swatches.setVisible(bool(scale.categories))
+        if scale.categories:
+            self.swatches.show_rows(partial(scale.legend, self._theme.viewport))
+        else:
+            self.bar.set_title(scale.title)
+            self.bar.show_scale(scale.colormap, self._shown_scale().limits, scale.limits)
+
+    def _shown_scale(self) -> ColorScale:
+        scale, levels = self._scatter.scale, self.plot.levels
+        return scale if levels is None or scale.categories else replace(scale, limits=levels)
+
+    # ---- selection ---------------------------------------------------------------------
+
+    def _on_chosen(self, rows: np.ndarray) -> None:
+        self._show_selection()
+
+    def _show_selection(self) -> None:
+        rows = self.table.selected
+        self.plot.select(rows)
+        count = len(rows)
+        self.selection.setText(f"{format_count(count)} selected" if count else "")
+        self.open.setEnabled(self.table.current is not None)
+        self.beside.setEnabled(2 <= count <= MOST)
+
+    def _on_clicked(self, row: int, modifiers: Qt.KeyboardModifier) -> None:
+        rows = [row]
+        if modifiers & Qt.KeyboardModifier.ShiftModifier:
+            before = [int(one) for one in self.table.selected]
+            rows = [one for one in before if one != row] if row in before else [*before, row]
+        self.table.select_rows(np.array(rows, dtype=np.intp), row if row in rows else None)
+
+    def _on_encircled(self, rows: np.ndarray, modifiers: Qt.KeyboardModifier) -> None:
+        if modifiers & Qt.KeyboardModifier.ControlModifier:
+            rows = np.union1d(self.table.selected, rows)
+        self.table.select_rows(rows)
+
+    def _step(self, way: int, _: object) -> None:
+        """Select the next row of the table, or the previous one."""
+        current, last = self.table.current, len(self.survey) - 1
+        place = 0 if current is None else self.table.rows.place_of(current) + way
+        row = int(self.table.rows.order[min(max(place, 0), last)])
+        self.table.select_rows(np.array([row]))
+
+    # ---- opening -----------------------------------------------------------------------
+
+    def open_current(self) -> None:
+        """Open the current checkpoint in the main window."""
+        if self.table.current is not None:
+            self._open_row(self.table.current)
+
+    def _open_row(self, row: int) -> None:
+        self.openRequested.emit(self.survey.opens(row))
+
+    def open_beside(self) -> None:
+        """Show the selected checkpoints side by side."""
+        rows = self.table.selected
+        if 2 <= len(rows) <= MOST:
+            opened = dict.fromkeys(self.survey.opens(int(row)) for row in rows)
+            self.besideRequested.emit(tuple(opened))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Open with Enter, several with Ctrl+Enter; close with Esc."""
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                beside = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+                self.open_beside() if beside else self.open_current()
+            case Qt.Key.Key_Escape:
+                self.close()
+            case _:
+                super().keyPressEvent(event)
+
+    # ---- menus and files ---------------------------------------------------------------
+
+    def _show_columns_menu(self) -> None:
+        below = self.columns.mapToGlobal(self.columns.rect().bottomLeft())
+        self.table.make_columns_menu().popup(below)
+
+    def save_figure(self) -> None:
+        """Ask for a file, and draw the scatter into it."""
+        self._saver.save_figure(self, self._file_name, self._figure())
+
+    def copy_figure(self) -> None:
+        """Copy the scatter as a picture."""
+        self._saver.copy_figure(self._figure())
+
+    def _figure(self) -> Callable[[], Figure]:
+        survey, scatter, scale = self.survey, self._scatter, self._shown_scale()
+        title, detail = survey.path.name, progress_text(survey)
+
+        def draw() -> Figure:
+            from gui.export.scatter_figure import scatter_figure
+
+            return scatter_figure(title, detail, scatter, scale)
+
+        return draw
+
+    def save_table(self) -> None:
+        """Ask for a file, and write the shown columns of all rows, in the table's order."""
+        numbers = self.table_numbers()
+        self._saver.save_numbers(self, self._file_name, numbers, {"": numbers})
+
+    def table_numbers(self) -> dict[str, np.ndarray]:
+        """Return the shown columns in the table's order, as the file has them."""
+        order, found = self.table.rows.order, {}
+        for name in self.table.shown_columns:
+            column = self.survey.columns[name]
+            values = column.values[order]
+            if column.kind == "text":
+                values = values.astype(str)
+            elif column.kind == "count" and not np.isnan(values).any():
+                values = values.astype(np.int64)
+            found[name] = values
+        return found
+
+    def copy_script(self) -> None:
+        """Copy a script that draws the same scatter."""
+        self._saver.copy_text(self.script())
+
+    def script(self) -> str:
+        """Return a script that draws the same scatter."""
+        columns, choices, path = self.survey.columns, self.choices, self.survey.path
+        x = drawn_column(columns[choices.x], log=choices.log_x)
+        y = drawn_column(columns[choices.y], log=choices.log_y)
+        return survey_script(
+            path, x, y, drawn_column(columns[choices.color]),
+            lines=choices.lines and bool(self.survey.runs),
+            parts=self.survey.in_parts,
+            colormap=COLORMAP,
+        )  # fmt: skip
+
+    @property
+    def _file_name(self) -> str:
+        return self.survey.path.stem
+
+
+def progress_text(survey: Survey) -> str:
+    """Describe how far a survey is: "310 of 609 checkpoints, 2 failed"."""
+    rows = len(survey)
+    if survey.total is None:
+        text = f"{format_count(rows)} checkpoint{'s' * (rows != 1)}"
+    else:
+        done = max(rows - survey.others, 0)
+        text = f"{format_count(done)} of {format_count(survey.total)} checkpoints"
+    return f"{text}, {format_count(survey.failed)} failed" if survey.failed else text
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    made = QPushButton(text)
+    made.setToolTip(wrapped(tip))
+    return made
+
+
+def _without_argument(act: Callable[[], None], *_: object) -> None:
+    act()
