@@ -271,7 +271,7 @@ def test_docks_that_are_new_go_to_their_neighbours_and_unknown_ones_are_left_out
 
 def test_hidden_tabs_stay_tabs_of_each_other_where_they_have_been_moved():
     homes = {"a": "left", "x": "bottom", "y": "bottom", "z": "bottom"}
-    hidden = {name: "right" for name in "xyz"}
+    hidden = dict.fromkeys("xyz", "right")
     found = settled(Layout({}, hidden), homes, ("bottom",))
     assert found.areas["right"] == Tabs(("x", "y", "z"), "x")
     beside = Layout({"right": Tabs(("a",), "a", 30)}, {"y": "right", "z": "right"})
