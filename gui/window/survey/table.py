@@ -95,7 +95,7 @@ class SurveyTable(QTableView):
         return tuple(self.rows.columns[at].name for at in order if not self.isColumnHidden(at))
 
     def show_survey(self, survey: Survey) -> None:
-        """Show newer rows; order, selection and place stay."""
+        """Show newer rows; order, selection and place stay, and nothing is emitted."""
         fresh = list(survey.columns) != list(self.survey.columns)
         here = self.verticalScrollBar().value()
         sources = self.survey.columns["source"].values
@@ -110,13 +110,15 @@ class SurveyTable(QTableView):
         sources = survey.columns["source"].values
         again = [at for at, source in enumerate(sources) if source in kept] if kept else []
         at = next((row for row in again if sources[row] == current), None)
-        self.select_rows(np.array(again, dtype=np.intp), at, reveal=False)
+        self._select(np.array(again, dtype=np.intp), at, reveal=False)
         self.verticalScrollBar().setValue(here)
 
-    def select_rows(
-        self, rows: np.ndarray, current: int | None = None, *, reveal: bool = True
-    ) -> None:
-        """Select rows of the survey; the current one is scrolled to."""
+    def select_rows(self, rows: np.ndarray, current: int | None = None) -> None:
+        """Select rows of the survey; the current one, or the last, is scrolled to."""
+        self._select(rows, current, reveal=True)
+        self.chosen.emit(self.selected)
+
+    def _select(self, rows: np.ndarray, current: int | None, *, reveal: bool) -> None:
         places = np.sort([self.rows.place_of(row) for row in rows]).astype(int)
         picked = QItemSelection()
         last = self.rows.columnCount() - 1
@@ -135,7 +137,6 @@ class SurveyTable(QTableView):
                 self.scrollTo(index)
         model.select(picked, flag.ClearAndSelect)
         self._quiet = False
-        self.chosen.emit(self.selected)
 
     def set_theme(self, theme: Theme) -> None:
         """Set the sizes; the style sheet has the colours."""
