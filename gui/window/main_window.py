@@ -267,7 +267,6 @@ class MainWindow(HostWindow):
         if activation and self.is_built:
             # Another program, such as a training run, may have been at work.
             self.controller.changed_files.look()
-            self.surveys.look()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Run the commands of plain keys that the focused widget did not use."""

@@ -105,6 +105,7 @@ class SurveyOpener:
             )
             made.openRequested.connect(self._window.controller.open)
             made.besideRequested.connect(self._side_by_side.show_several)
+            made.activated.connect(self.look)
             self.shown = made
             if before is not None:
                 made.setGeometry(before.geometry())

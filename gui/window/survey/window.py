@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -58,10 +58,13 @@ class SurveyWindow(QWidget):
     -------
     openRequested(str), besideRequested(object)
         A checkpoint is to be opened; up to nine are to be shown side by side, in their order.
+    activated
+        The user has come back to this window: the files may have changed.
     """
 
     openRequested = Signal(str)
     besideRequested = Signal(object)
+    activated = Signal()
 
     def __init__(self, survey: Survey, theme: Theme, saver: ResultSaver, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -335,6 +338,11 @@ class SurveyWindow(QWidget):
                 self.close()
             case _:
                 super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.activated.emit()
 
     # ---- menus and files ---------------------------------------------------------------
 

@@ -1,0 +1,183 @@
+"""Surveys in the application: how they are opened, followed, and what they open."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from geometry.survey.parts import SurveyFile
+from geometry.survey.populations import Entry
+from geometry.survey.rows import RowSettings
+from gui.services.surveys import is_survey
+from gui.window.survey import opener
+from tests.gui.dialogs import press_key
+from tests.gui.window.survey.survey_table import entries, row, write_survey
+
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def checkpoints(write_gpt2, helix):
+    """Two checkpoints on the disk, with their rows' sources."""
+    return [
+        Entry(str(write_gpt2(f"run-{step}", helix(seed=step))), "run", 3, step) for step in (5, 10)
+    ]
+
+
+@pytest.fixture
+def path(tmp_path, checkpoints):
+    return write_survey(tmp_path / "own.parquet", checkpoints)
+
+
+@pytest.fixture
+def shown(application, path, qtbot):
+    """The survey's window beside the main window."""
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    return surveys.shown
+
+
+def test_a_survey_is_known_by_its_name():
+    for name in ("a.parquet", "/b/A.PARQUET", "a.parquet.parts", "a.parquet.parts/"):
+        assert is_survey(name)
+    for name in ("a.npy", "parquet", "a.parquet/x", "owner/model"):
+        assert not is_survey(name)
+
+
+def test_the_command_asks_for_a_file_and_the_model_stays(
+    application, window, path, qtbot, monkeypatch, settle
+):
+    model = application.session.model
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    press_key(qtbot, window, Qt.Key.Key_V, CONTROL_ALT)
+    qtbot.waitUntil(lambda: window.surveys.shown is not None and window.surveys.shown.isVisible())
+    assert window.surveys.shown.windowTitle() == "own.parquet – Survey – Helixscope"
+    assert application.session.model is model
+    assert str(path) not in application.session.recent
+    settle()
+
+
+def test_a_dropped_part_of_a_running_survey_opens_it(application, window, tmp_path, qtbot):
+    path = tmp_path / "running.parquet"
+    with SurveyFile(path, RowSettings()) as file:
+        file.add(row(entries()[0], 0))
+        file.flush()
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(next(file.parts.glob("part-*"))))])
+        at = QPoint(400, 300)
+        how = (
+            Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(window, QDragEnterEvent(at, *how))
+        QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
+        qtbot.waitUntil(
+            lambda: window.surveys.shown is not None and window.surveys.shown.survey.path == path
+        )
+
+
+def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_path, qtbot):
+    path = tmp_path / "other.parquet"
+    path.write_bytes(b"PAR1 and nothing else")
+    before = application.window.surveys.shown
+    application.controller.open(str(path))
+    qtbot.waitUntil(lambda: application.session.notice is not None)
+    assert application.session.notice.text == "other.parquet is damaged."
+    assert application.window.surveys.shown is before
+
+
+def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
+    shown.table.select_rows(np.array([1]))
+    QTest.keyClick(shown.table, Qt.Key.Key_Return)
+    settle()
+    assert application.session.model.source == checkpoints[1].source
+
+
+def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
+    application, shown, checkpoints, qtbot, settle
+):
+    session = application.session
+    shown.table.select_rows(np.array([0, 1]))
+    QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(session.compared) == 1)
+    settle()
+    assert session.model.source == checkpoints[0].source
+    (other,) = session.compared
+    assert other.session.model.source == checkpoints[1].source
+
+
+def test_a_running_survey_is_followed_until_it_ends(
+    application, tmp_path, qtbot, monkeypatch, settle
+):
+    surveys, path, found = application.window.surveys, tmp_path / "running.parquet", entries()
+    surveys._timer.setInterval(20)
+    with SurveyFile(path, RowSettings()) as file:
+        file.announce(found)
+        file.add(row(found[0], 0))
+        file.flush()
+        application.controller.open(str(path))
+        qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+        assert surveys.shown.progress.text() == "1 of 15 checkpoints"
+        for at, entry in enumerate(found[1:], start=1):
+            file.add(row(entry, at))
+        file.flush()
+        qtbot.waitUntil(lambda: surveys.shown.progress.text() == "15 of 15 checkpoints, 1 failed")
+        (part,) = [one for one in file.parts.glob("part-*") if one.name.endswith("2.parquet")]
+        whole = part.read_bytes()
+        part.write_bytes(whole[:100])
+        qtbot.waitUntil(lambda: "is damaged" in surveys.shown.note.text())
+        part.write_bytes(whole)
+        qtbot.waitUntil(lambda: surveys.shown.note.text() == "")
+    qtbot.waitUntil(lambda: surveys.shown.progress.text() == "15 checkpoints, 1 failed")
+    qtbot.waitUntil(lambda: not surveys._timer.isActive())
+    assert application.session.notice is None
+    surveys._timer.setInterval(opener.LOOK_MS)
+    settle()
+
+
+def test_a_file_that_has_changed_is_read_again_when_its_window_comes_to_the_front(
+    application, shown, path, checkpoints, qtbot
+):
+    application.window.activateWindow()
+    qtbot.waitUntil(lambda: not shown.isActiveWindow())
+    write_survey(path, [Entry("own/new", "own", 1, 2)])
+    shown.activateWindow()
+    qtbot.waitUntil(lambda: len(shown.survey) == len(checkpoints) + 1)
+
+
+@pytest.mark.slow
+def test_a_start_with_a_survey_shows_it_beside_the_last_model(start_application, path, qtbot):
+    application = start_application(path, wait=False)
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.isVisible())
+    assert surveys.shown.survey.path == path
+    assert application.session.notice is None
+    application.window.close()
+    assert not surveys.shown.isVisible()
+
+
+@pytest.mark.slow
+def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, run_python):
+    heavy = "{'pyarrow', 'dask', 'distributed', 'geometry.survey.read'}"
+    printed = run_python(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gui.commands.application import Application\n"
+        "from gui.commands.qt_start import prepare_qt\n"
+        "from gui.window.settings.settings import Settings\n"
+        "qt = prepare_qt()\n"
+        f"settings = Settings(Path({str(tmp_path / 'settings.ini')!r}))\n"
+        "application = Application(qt, settings, 'sample')\n"
+        "while application.session.model is None or not application.idle:\n"
+        "    qt.processEvents()\n"
+        f"print(sorted({heavy} & set(sys.modules)))\n"
+        f"application.controller.open({str(path)!r})\n"
+        "while application.window.surveys.shown is None:\n"
+        "    qt.processEvents()\n"
+        f"print(sorted({heavy} & set(sys.modules)))\n"
+        "application.close()\n"
+    )
+    assert printed.splitlines() == ["[]", "['geometry.survey.read', 'pyarrow']"]
