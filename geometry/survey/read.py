@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import reading_file
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.survey.parts import RUNNING, VERSION, SurveyError, in_order, numbered_parts, told_of
+from geometry.survey.rows import schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,7 +191,8 @@ def read_survey(path: Path) -> Survey:
         )
     for again in reversed(range(TRIES)):
         stamp, files = stamp_of(path), _files(path)
-        if not files:
+        running = _running(path)
+        if not files and running[0] is None:
             raise SurveyError(f"{path} does not exist.", "Check the path.")
         try:
             tables = [_read(file) for file in files]
@@ -199,8 +201,7 @@ def read_survey(path: Path) -> Survey:
                 raise
         else:
             break
-    total, others, dashboard = _running(path)
-    return Survey(path, _columns(_joined(tables)), total, others, dashboard, stamp)
+    return Survey(path, _columns(_joined(tables)), *running, stamp)
 
 
 def _folder(path: Path) -> Path:
@@ -244,7 +245,6 @@ def _read(path: Path) -> pa.Table:
 
 
 def _table(path: Path) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
@@ -260,10 +260,13 @@ def _table(path: Path) -> pa.Table:
             )
         if file.metadata.num_rows > MAX_ROWS or len(found.names) > MAX_COLUMNS:
             raise SurveyError(f"{path} has too many rows or columns.", "Survey fewer checkpoints.")
-        names = [field.name for field in found if _kind(field.type) is not None]
-        table = file.read(columns=names)
-    texts = [pa.field(f.name, f.type).with_nullable(True) for f in table.schema]
-    return table.cast(pa.schema(texts))
+        return _shown(file.read(columns=[one.name for one in found if _kind(one.type)]))
+
+
+def _shown(table: pa.Table) -> pa.Table:
+    """Return the columns of a table that are shown, without its metadata."""
+    kept = table.select([one.name for one in table.schema if _kind(one.type)])
+    return kept.replace_schema_metadata(None)
 
 
 def _kind(of: pa.DataType) -> Kind | None:
@@ -281,6 +284,8 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all files, the last one of each checkpoint, in the file's order."""
     import pyarrow as pa
 
+    if not tables:  # a survey that has just begun
+        return _shown(schema(0).empty_table())
     table = pa.concat_tables(tables, promote_options="default")
     if len(tables) == 1:
         return table

@@ -12,9 +12,9 @@ from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QMenu,
     QPushButton,
+    QSizePolicy,
     QSplitter,
     QWidget,
 )
@@ -71,6 +71,7 @@ class SurveyWindow(QWidget):
         self._theme, self._saver = theme, saver
         self.choices = usual_choices(survey)
         self._names: list[str] = []
+        self._controls = QWidget()
         self._parted = QSplitter(Qt.Orientation.Vertical)
         self.table = SurveyTable(survey, theme)
         self.plot = ScatterPlot(theme)
@@ -79,6 +80,8 @@ class SurveyWindow(QWidget):
         self.swatches = Swatches(theme)
         self.progress = label()
         self.note = label(role="muted", selectable=True)
+        # A long sentence does not widen the window: its tooltip has all of it.
+        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.empty = label(EMPTY, "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._build_controls()
@@ -98,6 +101,8 @@ class SurveyWindow(QWidget):
     def show_survey(self, survey: Survey) -> None:
         """Show a survey, or newer rows of this one; choices and selection stay."""
         fresh = list(survey.columns) != self._names
+        if not len(self.survey) or fresh:
+            self.choices, fresh = usual_choices(survey), True
         if survey is not self.survey:
             self.table.show_survey(survey)
         if fresh:
@@ -107,7 +112,8 @@ class SurveyWindow(QWidget):
         self.progress.setText(progress_text(survey))
         self.say(f"Dashboard: {survey.dashboard}" if survey.dashboard else "")
         self.empty.setVisible(not len(survey))
-        self._parted.setVisible(len(survey) > 0)
+        for part in (self._parted, self._controls, self.open, self.beside):
+            part.setVisible(len(survey) > 0)
         self._draw()
 
     def say(self, text: str) -> None:
@@ -163,10 +169,10 @@ class SurveyWindow(QWidget):
 
     def _arrange(self) -> None:
         top = hbox(
-            self.progress, self.note, 1, self.selection, self.open, self.beside,
+            self.progress, (self.note, 1), self.selection, self.open, self.beside,
             spacing=GRID,
         )  # fmt: skip
-        controls = QHBoxLayout()
+        controls = hbox(parent=self._controls)
         controls.setSpacing(GRID)
         for name, box, *more in (
             ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
@@ -191,7 +197,7 @@ class SurveyWindow(QWidget):
         self._parted.setStretchFactor(1, 1)
         self._parted.setSizes([SIZE.height() // 2] * 2)
         vbox(
-            top, controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
+            top, self._controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
             margins=(GRID, GRID, GRID, GRID),
         )  # fmt: skip
 

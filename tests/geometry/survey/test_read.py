@@ -91,6 +91,18 @@ def test_a_running_survey_is_read_from_its_parts_and_later_rows_count(out):
         np.testing.assert_array_equal(after.columns[name].values, survey.columns[name].values)
 
 
+def test_a_survey_that_has_just_begun_has_all_columns_and_no_rows(out):
+    with SurveyFile(out, RowSettings()) as file:
+        with pytest.raises(HelixscopeError, match="does not exist"):
+            read_survey(out)
+        file.announce(ENTRIES)
+        survey = read_survey(out)
+        assert (len(survey), survey.total, survey.failed, survey.runs) == (0, 8, 0, ())
+        file.add(made_row(ENTRIES[0]))
+        file.flush()
+        assert list(read_survey(out).columns) == list(survey.columns)
+
+
 def test_a_file_that_is_not_there_yet_is_read_from_parts_alone(out):
     with SurveyFile(out, RowSettings()) as file:
         file.add(made_row(ENTRIES[0]))

@@ -319,28 +319,31 @@ def test_a_survey_without_rows_says_so(qtbot, dress, tmp_path, controller):
     dress(LIGHT)
     path = tmp_path / "running.parquet"
     with SurveyFile(path, RowSettings()) as file:
-        file.add(row(entries()[0], 0))
+        file.announce(entries())
+        empty = read_survey(path)
+        owner = QWidget()
+        qtbot.addWidget(owner)
+        made = SurveyWindow(empty, LIGHT, ResultSaver(controller), owner)
+        made.show()
+        assert made.empty.isVisible()
+        assert not made.x_box.isVisible()
+        assert made.progress.text() == progress_text(empty) == "0 of 15 checkpoints"
+        for at, entry in enumerate(entries()[:3]):
+            file.add(row(entry, at))
         file.flush()
-        survey = read_survey(path)
-    empty = type(survey)(
-        path,
-        {
-            name: type(one)(
-                one.name, one.title, one.unit, one.kind, one.meaning, one.decimals, one.values[:0]
-            )
-            for name, one in survey.columns.items()
-        },
-        9, 0, "", (),
-    )  # fmt: skip
-    owner = QWidget()
-    qtbot.addWidget(owner)
-    made = SurveyWindow(empty, LIGHT, ResultSaver(controller), owner)
-    made.show()
-    assert made.empty.isVisible()
-    assert made.progress.text() == progress_text(empty) == "0 of 9 checkpoints"
-    made.show_survey(survey)
+        made.show_survey(read_survey(path))
     assert not made.empty.isVisible()
-    assert made.table.rows.rowCount() == 1
+    assert made.table.rows.rowCount() == 3
+    assert [box.currentData() for box in (made.x_box, made.y_box, made.color_box)] == [
+        "step", "turning_share", "seed"
+    ]  # fmt: skip
+
+
+def test_a_long_sentence_does_not_widen_the_window(shown):
+    width = shown.minimumSizeHint().width()
+    shown.say("A sentence about a file. " * 8)
+    assert shown.minimumSizeHint().width() == width
+    assert "A sentence about a file" in shown.note.toolTip()
 
 
 # ---- files ----------------------------------------------------------------------------------
