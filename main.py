@@ -161,7 +161,7 @@ def open_command(
         if reset:
             _reset_settings()
         if source is not None:
-            _check_source(source, shown)
+            _check_shown(source, shown)
         for other in beside or ():
             _check_source(other, None)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
@@ -352,6 +352,18 @@ def _reset_settings() -> None:
         note(f"The settings were reset to their defaults; the previous ones are in {file}.")
     if not kept:
         note("There are no settings to reset.")
+
+
+def _check_shown(source: str, shown: tuple[int, int] | None) -> None:
+    """Fail before a window appears that would show nothing of a source."""
+    from gui.services.surveys import is_survey
+
+    if is_survey(source):
+        from geometry.survey.read import read_survey, survey_path
+
+        read_survey(survey_path(Path(source).expanduser().absolute()))
+    else:
+        _check_source(source, shown)
 
 
 def _check_source(source: str, shown: tuple[int, int] | None) -> None:

@@ -14,9 +14,12 @@ from pyarrow import parquet
 from geometry.claims.scalar_results import scalar_results
 from geometry.models.sources import open_source
 from geometry.survey import run
-from geometry.survey.populations import read_populations
+from geometry.survey.parts import SurveyFile
+from geometry.survey.populations import Entry, read_populations
+from geometry.survey.rows import RowSettings
 from tests.command_line import ROOT, assert_ended, assert_refused, assert_silent
-from tests.geometry.survey.survey_stage import STEPS, write_runs
+from tests.command_line import run as run_here
+from tests.geometry.survey.survey_stage import STEPS, made_row, write_runs
 from tests.loopback_hub import Fault
 from tests.stand_ins import STANFORD, write_stand_in
 
@@ -281,3 +284,28 @@ def test_a_hub_that_goes_away_ends_the_survey_with_a_sentence(
     loopback_hub.clear_faults()
     assert_silent(command(*words))
     assert [row["error"] for row in rows(out)] == [None] * 12
+
+
+def test_a_survey_opens_in_the_window_and_what_is_none_is_refused_before(
+    tmp_path, monkeypatch, capsys
+):
+    import gui.commands.run_window
+
+    opened = []
+
+    def run_window(source, *_, **__):
+        opened.append(source)
+        return 0
+
+    monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)
+    path = tmp_path / "own.parquet"
+    with SurveyFile(path, RowSettings()) as file:
+        file.add(made_row(Entry("own/model", "own")))
+        file.flush()
+        assert run_here(file.parts) == 0
+    assert run_here("open", path) == 0
+    assert opened == [f"{path}.parts", str(path)]
+    path.write_bytes(b"PAR1")
+    assert run_here(path) == 1
+    assert capsys.readouterr().err.startswith("helixscope: own.parquet is damaged;")
+    assert len(opened) == 2
