@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from geometry.measures.alignment import in_basis as in_basis
     from geometry.measures.alignment import share_held as share_held
     from geometry.measures.directions import singular_directions as singular_directions
+    from geometry.measures.extension import extend_table as extend_table
+    from geometry.measures.extension import extension as extension
     from geometry.measures.fourier import column_spectra as column_spectra
     from geometry.measures.fourier import fourier as fourier
     from geometry.measures.fourier import phase_shifts as phase_shifts
@@ -183,6 +185,8 @@ _HOMES = {
     "project_heads": "models.head_projections",
     "kernel_nulls": "models.kernel_nulls",
     "pair_use": "models.pair_use",
+    "extend_table": "measures.extension",
+    "extension": "measures.extension",
     "column_spectra": "measures.fourier",
     "fourier": "measures.fourier",
     "phase_shifts": "measures.fourier",
@@ -238,6 +242,8 @@ __all__ = [
     "corner_contrast",
     "disparity",
     "drawn_tables",
+    "extend_table",
+    "extension",
     "fit_helices",
     "fit_pca",
     "fit_shapes",

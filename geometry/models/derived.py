@@ -2,7 +2,8 @@
 
 ``tokens:weekdays,gpt2`` are token embeddings (:mod:`geometry.models.token_rows`);
 ``resampled:20x20,google/vit-base-patch16-224`` is a table for another number of positions
-(:mod:`geometry.models.resampled`); ``pair:8,EleutherAI/pythia-70m`` the helix of a pair that is
+(:mod:`geometry.models.resampled`); ``extended:helix:768:1024,gpt2`` its first rows, continued
+(:mod:`geometry.models.extended`); ``pair:8,EleutherAI/pythia-70m`` the helix of a pair that is
 turned (:mod:`geometry.models.rotary_pair`).
 """
 
@@ -21,6 +22,7 @@ FORMS: Mapping[str, str] = MappingProxyType(
     {
         "tokens": "tokens:weekdays,gpt2",
         "resampled": "resampled:2048,gpt2",
+        "extended": "extended:helix:768:1024,gpt2",
         "pair": "pair:8,EleutherAI/pythia-70m",
     }
 )
@@ -36,7 +38,8 @@ class Derived:
     kind
         Of :data:`FORMS`.
     what
-        The list of tokens, by name or path; the size of the table; the number of the pair.
+        The list of tokens, by name or path; the size of the table; how it is extended, from how
+        many rows and to how many; the number of the pair.
     of
         The source of the model.
     """
@@ -56,6 +59,9 @@ class Derived:
             return f"{visible(Path(self.what).stem)} of {model}"
         if self.kind == "pair":
             return f"pair {visible(self.what)} of {model}"
+        if self.kind == "extended":
+            method, _, rows = visible(self.what).partition(":")
+            return f"{model}, {rows.replace(':', ' → ')} ({method})"
         return f"{model} at {visible(self.what).replace('x', ' × ')}"
 
 
@@ -78,7 +84,10 @@ def find_derived(source: str) -> Derived | None:
     kind, _, rest = source.partition(":")
     what, _, of = (part.strip() for part in rest.partition(","))
     if not what or not of or is_derived(of):
-        needed = {"tokens": "a list", "resampled": "a size", "pair": "a pair"}[kind]
+        needed = {
+            "tokens": "a list", "resampled": "a size", "pair": "a pair",
+            "extended": "a method, two numbers of rows",
+        }[kind]  # fmt: skip
         raise SourceError(
             f"{visible(source)!r} should name {needed} and a model.", f"Use the form {FORMS[kind]}."
         )

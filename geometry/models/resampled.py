@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
+from geometry.measures.extension import resample_rows
 from geometry.models.architecture import Architecture
 from geometry.models.computed import OneTable
 from geometry.models.derived import FORMS, Derived
@@ -55,30 +56,6 @@ def resample_grid(
     down, across = _cubic(rows, to[0]), _cubic(columns, to[1])
     made: Array = np.einsum("ir,rcd,jc->ijd", down, P, across, optimize=True)
     return made.reshape(to[0] * to[1], P.shape[2])
-
-
-def resample_rows(table: npt.ArrayLike, n_positions: int) -> npt.NDArray[np.float64]:
-    """Stretch or compress a table to another number of positions.
-
-    Parameters
-    ----------
-    table : (n, d)
-        A row for each position.
-    n_positions
-        Rows of the result.
-
-    Returns
-    -------
-    (n_positions, d) float64
-        Row p is that at the place p · n / n_positions, at most n − 1, between two rows linearly.
-    """
-    P = np.asarray(table, dtype=np.float64)
-    places = np.minimum(np.arange(n_positions) * len(P) / n_positions, len(P) - 1.0)
-    before = np.floor(places).astype(np.intp)
-    share = (places - before)[:, None]
-    made: npt.NDArray[np.float64] = (1 - share) * P[before]
-    made += share * P[np.minimum(before + 1, len(P) - 1)]
-    return made
 
 
 def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:

@@ -31,6 +31,7 @@ from geometry.models.catalogue import (
 )
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.derived import Derived, find_derived, is_derived, model_source
+from geometry.models.extended import open_extended
 from geometry.models.gguf_settings import read_settings
 from geometry.models.labelled_rows import open_array, open_rows
 from geometry.models.layer_tables import find_layers, open_layer
@@ -123,6 +124,8 @@ def _made(derived: Derived, model: PositionalModel, network: Network | None) -> 
         return open_pair(derived, model)
     if derived.kind == "resampled":
         return open_resampled(derived, model)
+    if derived.kind == "extended":
+        return open_extended(derived, model)
     if network is None:
         return open_token_rows(derived, model, whole=False)
     if network.whole:

@@ -89,6 +89,7 @@ PANELS = {
             "lookback", "Look back", "Shape", "lookback.spec:LookBackPanel",
             {"lookback": "looking back N tokens as a rotation and a shift"},
         ),
+        PanelEntry("extend", "Extend", "Shape", "extend:ExtendPanel"),
         PanelEntry(
             "spectra", "Spectra", "Spaces", "spectra:SpectraPanel",
             {

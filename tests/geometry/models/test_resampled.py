@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.models.resampled import resample_grid, resample_rows
+from geometry.measures.extension import resample_rows
+from geometry.models.resampled import resample_grid
 from geometry.models.sources import open_source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved

@@ -1,0 +1,78 @@
+"""The first rows of a model's table, taken to more positions.
+
+``extended:helix:768:1024,openai-community/gpt2`` has the first 768 rows of the table, and after
+them 256 of the helix that is fitted to these; ``fourier`` in its place continues their waves, and
+``interpolate`` stretches the 768 rows to 1,024 (:mod:`geometry.measures.extension`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from geometry.checkpoints.errors import SourceError
+from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
+from geometry.models.architecture import Architecture
+from geometry.models.computed import OneTable
+from geometry.models.derived import FORMS, Derived
+from geometry.models.model import PositionalModel
+from geometry.models.resampled import MOST_NUMBERS, MOST_ROWS
+
+_WHAT = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
+
+
+def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str:
+    """Return the source of a model's first rows, taken to a number of positions."""
+    return Derived("extended", f"{method}:{kept}:{length}", model.source).source
+
+
+def why_not_extended(model: PositionalModel) -> str:
+    """Return why a model has no table that could be continued, as a sentence; "" if it has."""
+    if model.no_table:
+        return f"{model.name} has no table of positions to continue."
+    if model.grid is not None:
+        return f"The positions of {model.name} are the patches of a picture, which has no next one."
+    if model.lags is not None:
+        return f"The rows of {model.name} are distances, and no positions to continue."
+    if model.rows is not None:
+        return f"The rows of {model.name} have labels of their own, and none that comes next."
+    return ""
+
+
+def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
+    """Open a table that is extended, as a model without tokens and layers.
+
+    Raises
+    ------
+    SourceError
+        The method or the numbers are none, or not of this model's table; it has none in order.
+    """
+    asked = _WHAT.fullmatch(derived.what)
+    if asked is None or asked[1] not in METHODS:
+        raise SourceError(
+            f"{derived.what!r} is no way to extend a table: it has a method, {', '.join(METHODS)}, "
+            "the number of rows to keep, and that of positions to make.",
+            f"Use the form {FORMS['extended']}.",
+        )
+    if why := why_not_extended(model):
+        raise SourceError(why, "Open a model with a table of positions.")
+    method, kept, length = cast(Method, asked[1]), int(asked[2]), int(asked[3])
+    n = model.n_positions
+    if not FEWEST <= kept <= n or length <= kept:
+        raise SourceError(
+            f"{kept:,} of the {n:,} positions of {model.name} cannot be extended to {length:,}.",
+            f"Keep {FEWEST} to {n:,} of them, and ask for more than are kept.",
+        )
+    if length > MOST_ROWS or length * model.d_model > MOST_NUMBERS:
+        raise SourceError(
+            f"{length:,} positions of {model.d_model} numbers are too many to make.",
+            f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
+        )
+    place = Architecture(None, None, "", "extended positions", {})
+    return PositionalModel(
+        OneTable(place.table, extend_table(model.W_pos[:kept], length, method), of=model),
+        place,
+        source=derived.source,
+        name=derived.name(model.name),
+        commit=model.commit,
+    )
