@@ -61,7 +61,7 @@ class Derived:
             return f"pair {visible(self.what)} of {model}"
         if self.kind == "extended":
             method, _, rows = visible(self.what).partition(":")
-            return f"{model}, {rows.replace(':', ' → ')} ({method})"
+            return f"{model}, {method} {rows.replace(':', ' → ')}"
         return f"{model} at {visible(self.what).replace('x', ' × ')}"
 
 

@@ -14,15 +14,22 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
 from geometry.models.architecture import Architecture
 from geometry.models.computed import OneTable
-from geometry.models.derived import FORMS, Derived
+from geometry.models.derived import FORMS, Derived, is_derived
 from geometry.models.model import PositionalModel
 from geometry.models.resampled import MOST_NUMBERS, MOST_ROWS
 
 _WHAT = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
 
 
-def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str:
-    """Return the source of a model's first rows, taken to a number of positions."""
+def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str | None:
+    """Return the source of a model's first rows, taken to a number of positions.
+
+    None if there is none: the table is made of a model itself, one of several of a checkpoint, or
+    too large.
+    """
+    chosen = model.side is not None or (model.family is None and len(model.store.tensors) > 1)
+    if chosen or is_derived(model.source) or not _fits(length, model.d_model):
+        return None
     return Derived("extended", f"{method}:{kept}:{length}", model.source).source
 
 
@@ -63,7 +70,7 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"{kept:,} of the {n:,} positions of {model.name} cannot be extended to {length:,}.",
             f"Keep {FEWEST} to {n:,} of them, and ask for more than are kept.",
         )
-    if length > MOST_ROWS or length * model.d_model > MOST_NUMBERS:
+    if not _fits(length, model.d_model):
         raise SourceError(
             f"{length:,} positions of {model.d_model} numbers are too many to make.",
             f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
@@ -76,3 +83,7 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
         name=derived.name(model.name),
         commit=model.commit,
     )
+
+
+def _fits(length: int, d_model: int) -> bool:
+    return length <= MOST_ROWS and length * d_model <= MOST_NUMBERS

@@ -22,6 +22,8 @@ from gui.style.theme import SERIES, format_count, format_number
 
 KEPT = 3 / 4
 """Share of the rows that are kept at first."""
+JOINED = 60
+"""Positions of a range that are joined to what is made of them in 3D."""
 HOME = 2.5
 """Highest error that is shown at first: beyond it, nothing is known of a position."""
 NAMES: Mapping[Method, str] = {
@@ -66,14 +68,14 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
     """The error of each method at every position."""
 
     name = "extend"
-    formula = "‖p̂ᵢ − pᵢ‖ / ‖pᵢ − m‖"
+    formula = "‖qᵢ − pᵢ‖ / ‖pᵢ − m‖"
     meaning = "the table continued, against its real rows"
     explanation = (
         "The first rows are kept and taken to all positions: by the helix that is fitted to their "
         "first three components, by the mean, a trend and at most three waves of each of their "
-        "first eight components, or stretched, as models are taken to longer texts. The error at "
-        "a position is the distance from its real row over that of the real row from the mean m of "
-        "the kept ones, so that the mean itself has 1."
+        "first eight components, or stretched, as models are taken to longer texts. The error of "
+        "a row qᵢ that is made is its distance from the real one, pᵢ, over the distance of that "
+        "from the mean m of the kept rows, so that the mean itself has 1."
     )
     empty = "Open a model to see how well its positions can be continued from the first of them."
     defaults = Choices()
@@ -102,8 +104,8 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         Toggle(
             field="in_view",
             text="Show in 3D",
-            tip="Draw the continuation as a thin line beside the positions; dashed, what is fitted "
-            "to the kept ones",
+            tip="Draw what is made as a thin line, dashed where rows are kept, with some of its "
+            "positions joined to the real ones",
         ),
     )  # fmt: skip
 
@@ -172,13 +174,15 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
 
     def acts(self, view: ExtendView) -> Sequence[tuple[str, object]]:
         method, kept, n = view.choices.method, view.result.kept, _count(view.result)
+        sizes = ((kept, n), (n, 2 * n))
+        sources = [extended_source(method, *size, view.model) for size in sizes]
         return tuple(
             (
-                f"Show {format_count(first)} positions, {NAMES[method]} to {format_count(length)}, "
-                "beside",
-                ShowBeside(extended_source(method, first, length, view.model)),
+                f"Show {NAMES[method]} beside, {format_count(first)} → {format_count(length)}",
+                ShowBeside(source),
             )
-            for first, length in ((kept, n), (n, 2 * n))
+            for (first, length), source in zip(sizes, sources, strict=True)
+            if source is not None
         )
 
     def guide(self, view: ExtendView, current: int | None) -> Guide | None:
@@ -191,13 +195,21 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         if (n, width) != (view.model.n_positions, view.model.d_model):  # still another model's
             return None
         caption = f"{NAMES[method]}, from positions 0–{kept - 1} to {n - 1}"
-        caption = f"{caption[0].upper()}{caption[1:]}"
         if method == "interpolate":
-            line = resample_rows(pca.project(view.model.W_pos[:kept])[:, shown], n)
-            return Guide(pca, components, lines=(line,), caption=caption)
-        line = pca.project(view.result.continued[method].rows())[:, shown]
+            made = resample_rows(pca.project(view.model.W_pos[:kept])[:, shown], n)
+        else:
+            made = pca.project(view.result.continued[method].rows())[:, shown]
+        first, last = pca.positions
+        at = np.arange(max(first, kept), last + 1)[:: max(1, (last - first + 1) // JOINED)]
+        real = pca.project(view.model.W_pos[at])[:, shown]
+        fitted, further = made[first : min(kept, last + 1)], made[max(kept - 1, first) : last + 1]
         return Guide(
-            pca, components, lines=(line[kept - 1 :],), dashed=(line[:kept],), caption=caption
+            pca,
+            components,
+            lines=(further,) if len(further) > 1 else (),
+            dashed=(fitted,) if len(fitted) > 1 else (),
+            segments=np.stack([made[at], real], axis=1) if len(at) else None,
+            caption=f"{caption[0].upper()}{caption[1:]}",
         )
 
     def heading(self, view: ExtendView) -> tuple[str, str]:
@@ -208,8 +220,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         errors = ", ".join(f"{NAMES[m]} {format_number(totals[m], 2)}" for m in NAMES)
         last = format_number(totals["last"], 2)
         return (
-            f"{view.model.name} · {_scope(view)} · error over all of these: {errors}; "
-            f"last kept row {last}, mean of the kept 1"
+            f"{view.model.name} · {_scope(view)} · error there: {errors}, last row {last}, mean 1"
         )
 
     def numbers(self, view: ExtendView) -> Mapping[str, np.ndarray]:
