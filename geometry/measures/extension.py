@@ -136,7 +136,7 @@ def extension(
     _, steady = _steady(rows)
     mean, last = steady.mean(axis=0), steady[-1]
     # A row at the mean has no error of its own size.
-    least = 1e-12 * max(float(np.sqrt(np.mean(np.square(table)))), 1e-300)
+    least = max(1e-12 * float(np.sqrt(np.mean(np.square(table)))), 1e-100)
     away = np.maximum(np.linalg.norm(table - mean, axis=1), least)
 
     errors: dict[Method, Array] = {}
