@@ -18,11 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.stores import cannot_read
 from geometry.checkpoints.whole_files import write_bytes, write_text, writing
-from geometry.survey.populations import Entry
+from geometry.survey.populations import Entry, file_order
 from geometry.survey.rows import Row, RowSettings, schema
 
 if TYPE_CHECKING:
@@ -336,19 +337,13 @@ def numbered_parts(folder: Path) -> list[tuple[int, Path]]:
 def told_of(metadata: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
     """Return what a file says of its survey; None if it is none of one."""
     try:
-        told = json.loads(metadata[FORMAT.encode()])
-    except (KeyError, ValueError):
+        return parse_json(FORMAT, metadata[FORMAT.encode()])
+    except (KeyError, SourceError):
         return None
-    return told if isinstance(told, dict) else None
 
 
 def in_order(rows: pa.Table) -> list[int]:
     """Return the places of the rows in the file's order; of each checkpoint the last one."""
     last = {source: at for at, source in enumerate(rows.column("source").to_pylist())}
     told = [rows.column(name).to_pylist() for name in _ORDER]
-
-    def order(at: int) -> tuple[Any, ...]:
-        group, seed, step, layer, source = (column[at] for column in told)
-        return (group, *(-1 if one is None else one for one in (seed, step, layer)), source)
-
-    return sorted(last.values(), key=order)
+    return sorted(last.values(), key=lambda at: file_order(*(column[at] for column in told)))

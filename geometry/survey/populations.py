@@ -74,11 +74,16 @@ class Entry:
     commit: str | None = None
     history: str = ""
 
-    @property
-    def order(self) -> tuple[str, int, int, int, str]:
-        """Key to sort by: by group, seed, step and layer; unknown ones first."""
-        known = (-1 if one is None else one for one in (self.seed, self.step, self.layer))
-        return (self.group, *known, self.source)  # type: ignore[return-value]
+
+def file_order(
+    group: str, seed: int | None, step: int | None, layer: int | None, source: str
+) -> tuple[str, int, int, int, str]:
+    """Return the key by which checkpoints are sorted, in a survey and in its file.
+
+    By group, seed, step and layer; unknown ones first.
+    """
+    known = [-1 if one is None else one for one in (seed, step, layer)]
+    return group, known[0], known[1], known[2], source
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,12 @@ def expand(sources: Iterable[str], network: Network) -> tuple[Entry, ...]:
             found.setdefault(entry.source, entry)
         if not named and before == len(found):
             raise SourceError(f"There is no checkpoint in {source!r}.", "Name other sources.")
-    return tuple(sorted(found.values(), key=lambda entry: entry.order))
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda one: file_order(one.group, one.seed, one.step, one.layer, one.source),
+        )
+    )
 
 
 def _expand(source: str, network: Network, lists: frozenset[Path]) -> Iterator[Entry]:

@@ -374,7 +374,8 @@ class _Run:
     def _result(future: Future[Measured]) -> Measured | None:
         try:
             found: Measured = future.result(timeout=CONNECT_S)
-        except Exception:
+        except Exception:  # lost with its worker, or no longer readable: it is measured again
+            log.info("A result could not be gathered", exc_info=True)
             return None
         return found
 
