@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import reading_file
 from geometry.claims.scalar_results import QUANTITIES
@@ -29,7 +29,16 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 ENDING, PARTS = ".parquet", ".parquet.parts"
 
 #: Rows and columns that are read at most; the largest population has some thousand rows.
-MAX_ROWS, MAX_COLUMNS = 1_000_000, 1_000
+MAX_ROWS = 200_000
+MAX_COLUMNS = 200
+
+#: Bytes of a file once it is decompressed, or so many times its own: numbers hardly shrink, and
+#: components, which are not read, take gigabytes in half precision.
+MAX_BYTES = 256_000_000
+MAX_RATIO = 20
+
+#: Letters of the texts of all rows, for a text that many rows have is stored once.
+MAX_TEXT = 64_000_000
 
 #: So often the parts of a running survey may be replaced by a larger one while they are read.
 TRIES = 5
@@ -223,10 +232,13 @@ def _files(path: Path) -> tuple[Path, ...]:
 def _running(path: Path) -> tuple[int | None, int, str]:
     """Return number of checkpoints, other rows and dashboard of the survey that writes a file."""
     try:
-        told = json.loads((_folder(path) / RUNNING).read_text("utf-8"))
-        total, others, dashboard = int(told["total"]), int(told["others"]), str(told["dashboard"])
-    except (OSError, ValueError, KeyError, TypeError):
+        told = read_json(_folder(path) / RUNNING)
+    except (OSError, SourceError):
         return None, 0, ""
+    total, others = (first_int(told, (key,)) for key in ("total", "others"))
+    if total is None or others is None or not 0 <= total < 2**53 or not 0 <= others < 2**53:
+        return None, 0, ""
+    dashboard = str(told.get("dashboard"))
     return total, others, dashboard if dashboard.startswith(("http://", "https://")) else ""
 
 
@@ -247,7 +259,8 @@ def _read(path: Path) -> pa.Table:
 def _table(path: Path) -> pa.Table:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+    with path.open("rb") as raw:
+        file = parquet.ParquetFile(raw)
         found = file.schema_arrow
         told = told_of(found.metadata or {})
         if told is None or any(name not in found.names for name in _NEEDED):
@@ -258,9 +271,38 @@ def _table(path: Path) -> pa.Table:
             raise SurveyError(
                 f"{path} is of another version of Helixscope.", "Open it with that version."
             )
-        if file.metadata.num_rows > MAX_ROWS or len(found.names) > MAX_COLUMNS:
-            raise SurveyError(f"{path} has too many rows or columns.", "Survey fewer checkpoints.")
-        return _shown(file.read(columns=[one.name for one in found if _kind(one.type)]))
+        kinds = {one.name: kind for one in found if (kind := _kind(one.type)) is not None}
+        # Not of each column: for some damaged ones, asking pyarrow that ends the process.
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        size = sum(group.total_byte_size for group in groups)
+        if (
+            file.metadata.num_rows > MAX_ROWS
+            or len(found.names) > MAX_COLUMNS
+            or size > max(MAX_BYTES, MAX_RATIO * path.stat().st_size)
+        ):
+            raise _too_large(path)
+        texts = [name for name, kind in kinds.items() if kind == "text"]
+        # Each text once, and not in every row that has it.
+        again = parquet.ParquetFile(raw, read_dictionary=texts, page_checksum_verification=True)
+        table = _shown(again.read(columns=[*kinds]))
+        if sum(_text_bytes(table.column(name)) for name in texts) > MAX_TEXT:
+            raise _too_large(path)
+        return table
+
+
+def _too_large(path: Path) -> SurveyError:
+    return SurveyError(f"{path} is too large for a survey.", "Survey fewer checkpoints.")
+
+
+def _text_bytes(column: Any) -> int:
+    """Return how long the texts of all rows are, of a column that holds each text once."""
+    import pyarrow.compute as pc
+
+    total = 0
+    for chunk in column.chunks:
+        lengths = np.asarray(pc.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
+        total += int(lengths[np.asarray(chunk.indices.drop_null())].sum())
+    return total
 
 
 def _shown(table: pa.Table) -> pa.Table:
@@ -273,6 +315,8 @@ def _kind(of: pa.DataType) -> Kind | None:
     """Return the kind of a column by its type; None if it is not shown."""
     import pyarrow as pa
 
+    if pa.types.is_dictionary(of):
+        of = of.value_type
     if pa.types.is_string(of) or pa.types.is_large_string(of):
         return "text"
     if pa.types.is_integer(of):
@@ -300,10 +344,7 @@ def _columns(table: pa.Table) -> dict[str, SurveyColumn]:
 
 
 def _column(name: str, kind: Kind, stored: Any) -> SurveyColumn:
-    if kind == "text":
-        values = np.array([one or "" for one in stored.to_pylist()], dtype=object)
-    else:
-        values = stored.to_numpy().astype(np.float64)
+    values = _texts(stored) if kind == "text" else stored.to_numpy().astype(np.float64)
     quantity = _quantities().get(name)
     if quantity is not None and (quantity.kind == "text") == (kind == "text"):
         return SurveyColumn(
@@ -316,6 +357,15 @@ def _column(name: str, kind: Kind, stored: Any) -> SurveyColumn:
         return SurveyColumn(name, f"{of.title}: outcome", "", kind, meaning, 2, values)
     title = _TITLES.get(name, name[:1].upper() + name[1:].replace("_", " "))
     return SurveyColumn(name, title, "", kind, _MEANINGS.get(name, ""), 2, values)
+
+
+def _texts(stored: Any) -> np.ndarray:
+    """Return the texts of a column, "" for none; rows with the same text share it."""
+    found = [np.zeros(0, dtype=object)]
+    for chunk in stored.dictionary_encode().chunks:
+        names = np.array([*(one or "" for one in chunk.dictionary.to_pylist()), ""], dtype=object)
+        found.append(names[np.asarray(chunk.indices.fill_null(len(names) - 1))])
+    return np.concatenate(found)
 
 
 @cache

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.survey import read
 from geometry.survey.parts import RUNNING, SurveyFile
 from geometry.survey.populations import Entry
-from geometry.survey.read import MAX_ROWS, read_survey, stamp_of, survey_path
+from geometry.survey.read import read_survey, stamp_of, survey_path
 from geometry.survey.rows import Access, RowSettings, columns, failed_row
 from geometry.survey.run import run_survey
 from tests.geometry.survey.survey_stage import made, made_row
@@ -209,12 +209,42 @@ def test_a_foreign_file_is_one_plain_sentence(out, tmp_path):
         read_survey(tmp_path / "nothing.parquet")
 
 
-def test_a_file_of_too_many_rows_is_not_read(out, monkeypatch):
+@pytest.mark.parametrize(
+    ("bound", "least"),
+    [("MAX_ROWS", 100_000), ("MAX_COLUMNS", 150), ("MAX_TEXT", 10_000_000)],
+)
+def test_a_file_over_a_bound_is_not_read(out, monkeypatch, bound, least):
     written(out)
-    monkeypatch.setattr(read, "MAX_ROWS", len(ENTRIES) - 1)
-    assert MAX_ROWS > 100_000
-    with pytest.raises(HelixscopeError, match="too many rows"):
+    assert getattr(read, bound) > least
+    monkeypatch.setattr(read, bound, len(ENTRIES) - 1)
+    with pytest.raises(HelixscopeError, match="too large for a survey"):
         read_survey(out)
+
+
+def test_a_file_that_unpacks_without_end_is_not_read(out, monkeypatch):
+    written(out)
+    monkeypatch.setattr(read, "MAX_BYTES", 1000)
+    monkeypatch.setattr(read, "MAX_RATIO", 0)
+    with pytest.raises(HelixscopeError, match="too large for a survey"):
+        read_survey(out)
+
+
+def test_one_long_text_in_many_rows_is_refused_without_unpacking_it(out):
+    """Compressed, a megabyte in each of thousands of rows takes a few kilobytes."""
+    written(out)
+    table = parquet.read_table(out)
+    row = table.slice(0, 1)
+    many = pa.concat_tables([row] * 5000)
+    at = many.schema.get_field_index("error")
+    text = pa.array(["x" * 1_000_000]).dictionary_encode()
+    same = pa.DictionaryArray.from_arrays(pa.array(np.zeros(5000, np.int32)), text.dictionary)
+    parquet.write_table(many.set_column(at, "error", same), out, compression="zstd")
+    assert out.stat().st_size < 2_000_000
+    pool = pa.default_memory_pool()
+    before = pool.max_memory()
+    with pytest.raises(HelixscopeError, match="too large for a survey"):
+        read_survey(out)
+    assert pool.max_memory() - before < 50_000_000
 
 
 def test_without_pyarrow_the_sentence_names_what_to_install(out, monkeypatch):
