@@ -473,6 +473,36 @@ def _open_cache(folder: Path) -> object:
             os.environ["HF_HUB_CACHE"] = before
 
 
+@cache
+def _survey() -> Files:
+    from geometry.survey.parts import RUNNING, SurveyFile
+    from geometry.survey.populations import Entry
+    from geometry.survey.rows import RowSettings
+    from tests.geometry.survey.survey_stage import made_row
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "s.parquet")
+        with SurveyFile(path, RowSettings()) as file:
+            file.add(made_row(Entry("own/a", "own", 1, 100)))
+        with SurveyFile(path, RowSettings()) as file:
+            file.announce([Entry("own/a", "own", 1, 100), Entry("own/b", "own", 2, 100)])
+            file.add(made_row(Entry("own/b", "own", 2, 100)))
+            file.flush()
+            parts = {f"{file.parts.name}/{one}": (file.parts / one).read_bytes()
+                     for one in ("part-000001.parquet", RUNNING)}  # fmt: skip
+            return {path.name: path.read_bytes(), **parts}
+
+
+def _open_survey(folder: Path) -> None:
+    from geometry.survey.read import read_survey
+
+    survey = read_survey(folder / "s.parquet")
+    for column in survey.columns.values():
+        column.known.sum()
+    assert len(survey.runs) <= len(survey)
+    assert survey.failed <= len(survey)
+
+
 def _cache() -> Files:
     commit = "0123456789" * 4
     inside = f"models--o--m/snapshots/{commit}"
@@ -508,6 +538,8 @@ KINDS = {
     "old settings": Kind(lambda: _settings(old=True), ("settings.ini",), _open_settings),
     "columns": Kind(_columns, ("a.csv",), _open_columns),
     "effects": Kind(_effects, ("effects.json",), _open_effects),
+    "survey": Kind(_survey, ("s.parquet", "s.parquet.parts/part-000001.parquet",
+                             "s.parquet.parts/running.json"), _open_survey),
     "cache": Kind(_cache, ("models--o--m/refs/main",), _open_cache),
 }  # fmt: skip
 
