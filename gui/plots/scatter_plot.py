@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import PlotWidget
 from gui.plots.plot_axis import LogAxis, PlotAxis
 from gui.plots.scatter import Scatter, ScatterAxis
 from gui.scene.picking import nearest_point, points_inside
-from gui.state.colors import point_colors
+from gui.state.colors import ColorScale, point_colors
 from gui.style.theme import Theme
 
 POINT, RING = 6, 11
@@ -102,6 +103,15 @@ class ScatterPlot(PlotWidget):
         self._selected = np.asarray(points, dtype=np.intp)
         self._draw_rings()
 
+    @property
+    def scale(self) -> ColorScale:
+        """The colours of the points, between the values that were set."""
+        assert self.scatter is not None
+        scale = self.scatter.scale
+        if self.levels is None or scale.categories:
+            return scale
+        return replace(scale, limits=self.levels)
+
     def set_levels(self, levels: tuple[float, float] | None) -> None:
         """Set the values at the ends of the colour map; those of the scatter if None."""
         self.levels = levels
@@ -153,12 +163,7 @@ class ScatterPlot(PlotWidget):
     def _draw_points(self) -> None:
         if self.scatter is None:
             return
-        scale = self.scatter.scale
-        if self.levels is not None and not scale.categories:
-            from dataclasses import replace
-
-            scale = replace(scale, limits=self.levels)
-        colors = point_colors(scale, self.theme.viewport)
+        colors = point_colors(self.scale, self.theme.viewport)
         shown = np.flatnonzero(np.isfinite(self._places[:, 0]))
         # One brush for each colour: a point's own would cost more than the point.
         found, which = np.unique(colors[shown], axis=0, return_inverse=True)
@@ -262,8 +267,3 @@ def _span(places: np.ndarray) -> tuple[float, float]:
 
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def swatch_color(color: np.ndarray) -> QColor:
-    """Return (4,) uint8 as a colour of Qt."""
-    return QColor(*map(int, color))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument
 from PySide6.QtWidgets import QTextBrowser, QWidget
@@ -22,22 +22,23 @@ class MarkdownPage(QTextBrowser):
         self._written: QTextDocument | None = None
         self.document().setDocumentMargin(margin)
 
-    def write(self, markdown: str, features: QTextDocument.MarkdownFeature) -> None:
-        """Show another text."""
+    def write(
+        self,
+        markdown: str,
+        features: QTextDocument.MarkdownFeature,
+        dress: Callable[[QTextDocument], None],
+    ) -> None:
+        """Show another text, once ``dress`` has formatted it."""
         document = QTextDocument(self)  # which it asks for its pictures
         document.setUndoRedoEnabled(False)
         document.setDefaultFont(self.font())
         document.setDocumentMargin(self._margin)
         document.setMarkdown(markdown, features)
-        self.dress(document)
+        dress(document)
         self.setDocument(document)
         if self._written is not None:
             self._written.deleteLater()
         self._written = document
-
-    def dress(self, document: QTextDocument) -> None:
-        """Format a text that is not shown yet."""
-        raise NotImplementedError
 
 
 def blocks(document: QTextDocument) -> Iterator[QTextBlock]:

@@ -70,7 +70,7 @@ class LessonPage(MarkdownPage):
         """
         self._text, self._answered = dict(text), answered
         at = self.verticalScrollBar().value() if keep else 0
-        self.write("\n\n".join(self._parts()), _LIKE_HTML)
+        self.write("\n\n".join(self._parts()), _LIKE_HTML, self._dress)
         self.verticalScrollBar().setValue(at)
 
     def set_theme(self, theme: Theme) -> None:
@@ -84,10 +84,6 @@ class LessonPage(MarkdownPage):
         else:
             event.ignore()
 
-    def dress(self, document: QTextDocument) -> None:
-        for block in blocks(document):
-            self._dress(block)
-
     def _parts(self) -> Iterator[str]:
         for section, text in self._text.items():
             if section == "answer" and not self._answered:
@@ -100,7 +96,11 @@ class LessonPage(MarkdownPage):
             # A picture would be read from any place on this machine: it becomes a link.
             yield _PICTURE.sub(r"\1\!", text)
 
-    def _dress(self, block: QTextBlock) -> None:
+    def _dress(self, document: QTextDocument) -> None:
+        for block in blocks(document):
+            self._dress_block(block)
+
+    def _dress_block(self, block: QTextBlock) -> None:
         """Format a paragraph."""
         heading = bool(block.blockFormat().headingLevel())
         cursor = QTextCursor(block)

@@ -165,17 +165,17 @@ class GuidePage(MarkdownPage):
 
     def _write(self) -> None:
         assert self._page is not None
-        self.write(self._page.markdown, _FEATURES)
+        self.write(self._page.markdown, _FEATURES, self._dress)
         self.highlight(self._words)
 
-    def dress(self, document: QTextDocument) -> None:
+    def _dress(self, document: QTextDocument) -> None:
         for block in blocks(document):
-            self._dress(block)
+            self._dress_block(block)
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
 
-    def _dress(self, block: QTextBlock) -> None:
+    def _dress_block(self, block: QTextBlock) -> None:
         """Format a paragraph, a heading, or a line of code."""
         kind = block.blockFormat()
         level, code = kind.headingLevel(), kind.hasProperty(_FENCED)

@@ -32,9 +32,7 @@ class SurveyTable(QTableView):
     chosen(object)
         The user has selected these rows of the survey, (m,) int.
     opened(int)
-        A row was double-clicked, or Enter was pressed.
-    columnsChanged
-        Columns were shown, hidden or moved.
+        A row was double-clicked.
     """
 
     chosen = Signal(object)
@@ -222,12 +220,9 @@ class SurveyTable(QTableView):
     # ---- events ------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move, select all, open with Enter; other keys are the window's."""
+        """Move and select all; other keys are the window's."""
         key = event.key()
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if self.current is not None:
-                self.opened.emit(self.current)
-        elif key in (*MOVES, Qt.Key.Key_Left, Qt.Key.Key_Right) or key == Qt.Key.Key_A:
+        if key in (*MOVES, Qt.Key.Key_Left, Qt.Key.Key_Right) or key == Qt.Key.Key_A:
             super().keyPressEvent(event)
         else:
             event.ignore()

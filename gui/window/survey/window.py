@@ -23,7 +23,6 @@ from geometry.survey.read import Survey
 from gui.export.survey_script import survey_script
 from gui.plots.color_bar import ColorBar
 from gui.plots.scatter_plot import ScatterPlot
-from gui.state.colors import ColorScale
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
@@ -279,11 +278,7 @@ class SurveyWindow(QWidget):
             self.swatches.show_rows(partial(scale.legend, self._theme.viewport))
         else:
             self.bar.set_title(scale.title)
-            self.bar.show_scale(scale.colormap, self._shown_scale().limits, scale.limits)
-
-    def _shown_scale(self) -> ColorScale:
-        scale, levels = self._scatter.scale, self.plot.levels
-        return scale if levels is None or scale.categories else replace(scale, limits=levels)
+            self.bar.show_scale(scale.colormap, self.plot.scale.limits, scale.limits)
 
     # ---- selection ---------------------------------------------------------------------
 
@@ -365,7 +360,7 @@ class SurveyWindow(QWidget):
         self._saver.copy_figure(self._figure())
 
     def _figure(self) -> Callable[[], Figure]:
-        survey, scatter, scale = self.survey, self._scatter, self._shown_scale()
+        survey, scatter, scale = self.survey, self._scatter, self.plot.scale
         title, detail = survey.path.name, progress_text(survey)
 
         def draw() -> Figure:

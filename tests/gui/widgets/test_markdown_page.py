@@ -10,17 +10,16 @@ FEATURES = QTextDocument.MarkdownFeature.MarkdownNoHTML
 LONG = "\n\n".join(f"Paragraph {number} with [a link](somewhere)." for number in range(60))
 
 
-class Plain(MarkdownPage):
-    def dress(self, document):
-        self.dressed = [block.text() for block in blocks(document)]
+def undressed(document):
+    pass
 
 
 @pytest.fixture
 def page(qtbot):
-    made = Plain(8)
+    made = MarkdownPage(8)
     qtbot.addWidget(made)
     made.resize(300, 200)
-    made.write(LONG, FEATURES)
+    made.write(LONG, FEATURES, undressed)
     made.show()
     made.activateWindow()
     qtbot.waitUntil(made.isActiveWindow)
@@ -28,8 +27,14 @@ def page(qtbot):
 
 
 def test_a_text_is_dressed_before_it_is_shown(page):
-    page.write("One.\n\nTwo.", FEATURES)
-    assert page.dressed == ["One.", "Two."]
+    before, dressed = page.document(), []
+
+    def dress(document):
+        assert page.document() is before
+        dressed.extend(block.text() for block in blocks(document))
+
+    page.write("One.\n\nTwo.", FEATURES, dress)
+    assert dressed == ["One.", "Two."]
     assert page.document().documentMargin() == 8
     assert not page.document().isUndoRedoEnabled()
     first = next(blocks(page.document()))
@@ -41,7 +46,7 @@ def test_the_page_keeps_its_cursor_where_its_scroll_bar_has_the_focus_and_hides(
     bar = page.verticalScrollBar()
     bar.setFocus()
     assert QApplication.focusWidget() is bar
-    page.write("Short.", FEATURES)
+    page.write("Short.", FEATURES, undressed)
     qtbot.waitUntil(lambda: not bar.isVisible())
     at = page.textCursor().position()
     QTextCursor(page.document()).insertText("before ")
@@ -50,6 +55,6 @@ def test_the_page_keeps_its_cursor_where_its_scroll_bar_has_the_focus_and_hides(
 
 def test_old_texts_are_deleted(page, qtbot):
     for text in ("One.", "Two.", "Three."):
-        page.write(text, FEATURES)
+        page.write(text, FEATURES, undressed)
     qtbot.waitUntil(lambda: len(page.findChildren(QTextDocument)) == 1)
     assert page.toPlainText() == "Three."

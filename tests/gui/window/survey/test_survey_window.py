@@ -236,7 +236,8 @@ def test_a_lasso_selects_and_a_button_shows_up_to_nine_side_by_side(shown):
     assert shown.table.selected.tolist() == [3, 4, 8, 9, 13, 14]
     assert shown.plot._drawn.getData()[0] is None or not len(shown.plot._drawn.getData()[0])
     QTest.keyClick(shown.table, Qt.Key.Key_Return, CONTROL)
-    assert len(shown.several) + len(shown.opened) == 2
+    assert (len(shown.several), shown.opened) == (2, [])
+    assert len(shown.several[1]) == 6
     drag_around(shown, range(1, 5))
     assert len(shown.table.selected) < 10
     shown.table.select_rows(np.arange(10))
