@@ -21,7 +21,7 @@ from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_o
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
 from gui.panels.intents import OpenSource
 from gui.panels.panel import PanelBody
-from gui.plots.qt_painter import PaintedRow
+from gui.plots.qt_painter import PaintedRow, columns
 from gui.state.colors import legible, lookup_table
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -332,19 +332,36 @@ class ExperimentPictures(QWidget):
         self.pictures: dict[CurveKind, CurvePicture] = {}
         self.buttons: dict[CurveKind, QToolButton] = {}
         self.readings = {kind: label("", "small", wrap=True) for kind in KINDS}
-        cells = grid(self, GRID, GRID // 4)
-        for column, kind in enumerate(KINDS):
+        self._cells = grid(self, GRID, GRID // 4)
+        self._columns: list[tuple[QWidget, ...]] = []
+        self._below: bool | None = None
+        for kind in KINDS:
             self.pictures[kind] = picture = CurvePicture(theme)
             picture.setAccessibleName(NAMES[kind])
             text = self.readings[kind]
             text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self.buttons[kind] = button = _open_button(kind)
             button.clicked.connect(partial(self.openRequested.emit, kind))
-            cells.addLayout(hbox((label(NAMES[kind]), 1), button), 0, column)
-            cells.addWidget(picture, 1, column)
-            cells.addWidget(text, 2, column)
-            cells.setColumnStretch(column, 1)
-        cells.setRowStretch(1, 1)
+            title = QWidget()
+            hbox((label(NAMES[kind]), 1), button, parent=title)
+            self._columns.append((title, picture, text))
+        self._place(below=False)
+
+    def _place(self, *, below: bool) -> None:
+        """Put the curves one below the other, or side by side."""
+        if below == self._below:
+            return
+        self._below = below
+        for column, parts in enumerate(self._columns):
+            first = 3 * column if below else 0
+            self._cells.setColumnStretch(column, 0 if below and column else 1)
+            for row, part in enumerate(parts):
+                self._cells.addWidget(part, first + row, 0 if below else column)
+            self._cells.setRowStretch(3 * column + 1, 1 if below or not column else 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place(below=columns(len(KINDS), self.size()) == 1)
 
     def draw(self, view: ExperimentView, colormap: str) -> None:
         """Draw all three, each with a sentence."""

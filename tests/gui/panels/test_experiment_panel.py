@@ -222,6 +222,30 @@ def test_a_curve_opens_as_a_model(stage, kind):
 # ---- the pages --------------------------------------------------------------------------------
 
 
+def test_pictures_stand_below_each_other_where_that_makes_them_larger(narrow):
+    def places():
+        pictures = narrow.content.pictures
+        return [
+            [part.geometry() for part in parts]
+            for parts in (
+                pictures.pictures.values(), pictures.buttons.values(), pictures.readings.values()
+            )
+        ]  # fmt: skip
+
+    for size, below in ((NARROW, False), ((700, 900), True), (NARROW, False), (WIDE, False)):
+        narrow.resize(*size)
+        QApplication.processEvents()
+        drawn, *_ = places()
+        left, top = {one.left() for one in drawn}, {one.top() for one in drawn}
+        assert (len(left), len(top)) == ((1, 3) if below else (3, 1))
+        # All on one scale: about as wide, and, side by side, of one height.
+        widths = [one.width() for one in drawn]
+        assert max(widths) - min(widths) < 3
+        assert below or len({one.height() for one in drawn}) == 1
+        kinds = list(zip(*places(), strict=True))
+        assert all(picture.bottom() < text.top() for picture, _, text in kinds)
+
+
 def test_without_room_the_table_is_a_page_and_there_is_a_legend(narrow):
     panel = narrow
     assert not panel.content.table.isVisible()
