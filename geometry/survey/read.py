@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -199,14 +200,14 @@ def read_survey(path: Path) -> Survey:
             "Install “helixscope[survey]”.",
         )
     for again in reversed(range(TRIES)):
-        stamp, files = stamp_of(path), _files(path)
+        stamp, files = stamp_of(path), files_of(path)
         running = _running(path)
         if not files and running[0] is None:
             raise SurveyError(f"{path} does not exist.", "Check the path.")
         try:
             tables = [_read(file) for file in files]
         except SourceError:  # several parts may just have become one
-            if not again or _files(path) == files:
+            if not again or files_of(path) == files:
                 raise
         else:
             break
@@ -224,7 +225,8 @@ def _parts(path: Path) -> list[Path]:
         return []
 
 
-def _files(path: Path) -> tuple[Path, ...]:
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the files that have rows of a survey, those with newer ones last."""
     parts = _parts(path)
     return (path, *parts) if path.exists() else tuple(parts)
 
@@ -247,9 +249,16 @@ def _read(path: Path) -> pa.Table:
 
     Raises SourceError: it is damaged, or not there any more.
     """
+    with reading_survey(path):
+        return _table(path)
+
+
+@contextmanager
+def reading_survey(path: Path) -> Iterator[None]:
+    """Report whatever goes wrong with the file of a survey as a SourceError."""
     with reading_file(path, "Run the survey again: it measures what is missing."):
         try:
-            return _table(path)
+            yield
         except OSError as error:
             if error.errno:
                 raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QSizePolicy,
@@ -21,8 +21,14 @@ from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_o
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
 from gui.panels.intents import OpenSource
 from gui.panels.panel import PanelBody
+from gui.plots.curve_picture import (
+    paint_curve,
+    paint_ground,
+    places_in,
+    position_colors,
+    thinned,
+)
 from gui.plots.qt_painter import PaintedRow, columns
-from gui.state.colors import legible, lookup_table
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme
@@ -36,10 +42,6 @@ WIDE = 960
 """Minimum width of a panel with the table beside the page, in pixels."""
 LEAST_POSITIONS = 16
 SWATCH = "●"
-MARGIN = 6
-DOT = 4.0
-MOST_DOTS = 512
-"""Maximum number of points in a picture."""
 WIDTH = 30 * GRID
 FIELDS = (
     ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
@@ -297,27 +299,13 @@ class CurvePicture(QWidget):
 
     def places(self) -> np.ndarray:
         """Return where the points are in the widget: (n, 2) pixels."""
-        room = np.array([self.width(), self.height()]) / 2 - MARGIN
-        scale = float((np.maximum(room, 1.0) / np.maximum(self._reach, 1e-30)).min())
-        middle = np.array([self.width(), self.height()]) / 2
-        return np.asarray(middle + scale * self.points * (1, -1))
+        return places_in(QRectF(self.rect()), self.points, self._reach)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), QColor(self.theme.viewport))
-        painter.setPen(QPen(QColor(self.theme.line), 1))
-        painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
-        if not len(self.points):
-            return
-        places = [QPointF(x, y) for x, y in self.places().tolist()]
-        painter.setPen(QPen(QColor(self.theme.faint), 1))
-        painter.drawPolyline(QPolygonF(places))
-        painter.setPen(Qt.PenStyle.NoPen)
-        last = len(self._colors) - 1
-        for i, place in enumerate(places):
-            painter.setBrush(self._colors[round(i * last / max(len(places) - 1, 1))])
-            painter.drawEllipse(place, DOT / 2, DOT / 2)
+        paint_ground(painter, QRectF(self.rect()), self.theme)
+        if len(self.points):
+            paint_curve(painter, self.places(), self._colors, self.theme)
 
 
 class ExperimentPictures(QWidget):
@@ -370,8 +358,7 @@ class ExperimentPictures(QWidget):
             kind: flat(thinned(drawn(one, choices))) for kind, one in view.result.curves.items()
         }
         reach = np.max([np.abs(points).max(axis=0) for points in curves.values()], axis=0)
-        table = legible(lookup_table(colormap), self.theme.viewport)
-        colors = [QColor(*(int(part) for part in row[:3])) for row in table[::4]]
+        colors = position_colors(colormap, self.theme)
         for kind, points in curves.items():
             self.pictures[kind].show_points(points, reach, colors)
             self.readings[kind].setText(reading(view.result, kind, after=not choices.before))
@@ -393,13 +380,6 @@ def _open_button(kind: CurveKind) -> QToolButton:
     made.setToolTip(wrapped(tip))
     made.setAccessibleName(f"Open the {kind}")
     return made
-
-
-def thinned(coordinates: np.ndarray) -> np.ndarray:
-    """Return at most :data:`MOST_DOTS` points, the first and the last among them."""
-    count = len(coordinates)
-    kept = np.linspace(0, count - 1, min(count, MOST_DOTS)).round().astype(int)
-    return np.asarray(coordinates[kept])
 
 
 def _tipped(text: str, tip: str, role: str = "") -> QLabel:

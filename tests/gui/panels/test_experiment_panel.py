@@ -17,7 +17,7 @@ from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources import open_source
 from gui.panels import kit
-from gui.panels.experiment.body import FIELDS, thinned
+from gui.panels.experiment.body import FIELDS
 from gui.panels.experiment.question import (
     MOST_POSITIONS,
     ExperimentLike,
@@ -27,6 +27,7 @@ from gui.panels.experiment.question import (
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, amount, reading, scope
 from gui.panels.intents import OpenSource
+from gui.plots.curve_picture import thinned
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
 from gui.window.arrangement.result_docks import carry_out
