@@ -24,7 +24,8 @@ BATCH = 16
 #: Points of two curves by which one is turned onto the other.
 POINTS = 64
 
-_NAMES = ("source", "n_positions", "first_position", "last_position", "coordinates")
+#: Columns of the file that make a curve.
+CURVE_COLUMNS = ("source", "n_positions", "first_position", "last_position", "coordinates")
 
 
 def read_curves(survey: Survey, sources: Collection[str]) -> dict[str, Array]:
@@ -62,14 +63,14 @@ def _read(path: Path, wanted: frozenset[str]) -> dict[str, Array]:
     found: dict[str, Array] = {}
     with reading_survey(path), path.open("rb") as raw:
         file = parquet.ParquetFile(raw, page_checksum_verification=True)
-        if any(name not in file.schema_arrow.names for name in _NAMES):
+        if any(name not in file.schema_arrow.names for name in CURVE_COLUMNS):
             return {}
         for group in range(file.metadata.num_row_groups):
             here = file.read_row_group(group, ["source"]).column("source").to_pylist()
             if wanted.isdisjoint(here):
                 continue
             at = 0
-            for batch in file.iter_batches(BATCH, [group], list(_NAMES)):
+            for batch in file.iter_batches(BATCH, [group], list(CURVE_COLUMNS)):
                 some, at = here[at : at + len(batch)], at + len(batch)
                 if wanted.isdisjoint(some):
                     continue
@@ -124,7 +125,5 @@ def turned_alike(curves: Mapping[str, Array]) -> dict[str, Array]:
 
 def _thinned(curve: Array) -> Array:
     at = np.linspace(0, len(curve) - 1, POINTS)
-    below = np.floor(at).astype(int)
-    above = np.minimum(below + 1, len(curve) - 1)
-    thinned: Array = curve[below] + (at - below)[:, None] * (curve[above] - curve[below])
-    return thinned
+    places = np.arange(len(curve))
+    return np.column_stack([np.interp(at, places, column) for column in curve.T])

@@ -1,9 +1,15 @@
-"""A Python script that draws a survey's scatter again from its file, with pandas and Matplotlib."""
+"""Python scripts that draw a survey again from its file, with pandas and Matplotlib."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+
+from geometry.survey.curves import CURVE_COLUMNS
+from gui.plots.curve_picture import pictures_across
 
 SCALE = 100
 
@@ -67,6 +73,79 @@ def survey_script(
         "plt.show()",
     ]
     return "\n".join(lines_of_code) + "\n"
+
+
+_CURVES = """\
+def at_64_places(curve):
+    at = np.linspace(0, len(curve) - 1, 64)
+    return np.column_stack([np.interp(at, np.arange(len(curve)), one) for one in curve.T])
+
+
+drawn, after = {}, None
+for source in reversed(names):
+    row = rows.loc[source]
+    n, first, last = (int(row[name]) for name in columns[1:4])
+    curve = np.frombuffer(row["coordinates"], "<f2").reshape(n, -1)[first : last + 1, :3]
+    curve = np.pad(curve.astype(float), [(0, 0), (0, 3 - curve.shape[1])])
+    curve -= curve.mean(axis=0)
+    curve /= np.sqrt(np.square(curve).sum(axis=1).mean())
+    if after is not None:  # each is turned onto the next one
+        U, _, Vh = np.linalg.svd(after.T @ at_64_places(curve))
+        curve = curve @ (U @ Vh).T
+    drawn[source], after = curve @ view, at_64_places(curve)
+"""
+
+
+def curves_script(
+    path: Path,
+    names: Mapping[str, str],
+    view: np.ndarray,
+    *,
+    parts: bool = False,
+    colormap: str = "viridis",
+) -> str:
+    """Return a script that draws the curves of some checkpoints of a survey.
+
+    Parameters
+    ----------
+    names
+        The title of each, by source.
+    view : (3, 2)
+        From the components of the last of them to the right and upwards.
+    parts
+        As in :func:`survey_script`.
+    """
+    across = pictures_across(len(names))
+    down = max(-(-len(names) // across), 1)
+    lines = [
+        *(["from pathlib import Path", ""] if parts else []),
+        "import matplotlib.pyplot as plt",
+        "import numpy as np",
+        "import pandas as pd",
+        "",
+        f"columns = {list(CURVE_COLUMNS)!r}",
+        *_reading(path, parts=parts),
+        'rows = rows.set_index("source")',
+        "names = {",
+        *(f"    {source!r}: {name!r}," for source, name in names.items()),
+        "}",
+        f"view = np.array({np.round(view, 6).tolist()!r})",
+        "",
+        "",
+        *_CURVES.splitlines(),
+        f"figure, cells = plt.subplots({down}, {across}, squeeze=False, "
+        f'figsize=({1.2 * across:.1f}, {1.2 * down:.1f}), layout="constrained")',
+        "for axes in cells.flat:",
+        '    axes.axis("off")',
+        "for axes, (source, name) in zip(cells.flat, names.items()):",
+        "    x, y = drawn[source].T",
+        '    axes.plot(x, y, color="0.8", linewidth=0.4)',
+        f"    axes.scatter(x, y, s=1.5, c=np.arange(len(x)), cmap={colormap!r}, zorder=2)",
+        '    axes.set_aspect("equal")',
+        '    axes.set_title(name, fontsize="x-small")',
+        "plt.show()",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _reading(path: Path, *, parts: bool) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
@@ -19,6 +21,11 @@ def position_colors(colormap: str, theme: Theme) -> list[QColor]:
     """Return colours of a map from the first position to the last."""
     table = legible(lookup_table(colormap), theme.viewport)
     return [QColor(*(int(part) for part in row[:3])) for row in table[::4]]
+
+
+def pictures_across(count: int) -> int:
+    """Return how many of some pictures stand side by side in a figure, about 3 to 2 of them."""
+    return max(math.ceil(math.sqrt(1.5 * count)), 1)
 
 
 def thinned(coordinates: np.ndarray) -> np.ndarray:

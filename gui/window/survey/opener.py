@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 LOOK_MS = 1000
 """How often the files of a running survey are looked at."""
 KINDS = "Surveys (*.parquet);;All files (*)"
-SLOT, KIND = "survey", "survey"
+SLOT, CURVES, KIND = "survey", "survey curves", "survey"
 FAILED = "The survey could not be opened"
 
 
@@ -85,7 +86,8 @@ class SurveyOpener:
     def close(self) -> None:
         """Close it with the main window."""
         self._timer.stop()
-        self._window.controller.give_up(SLOT)
+        for slot in (SLOT, CURVES):
+            self._window.controller.give_up(slot)
         if self.shown is not None:
             self.shown.close()
 
@@ -105,6 +107,7 @@ class SurveyOpener:
             )
             made.openRequested.connect(self._window.controller.open)
             made.besideRequested.connect(self._side_by_side.show_several)
+            made.curvesRequested.connect(partial(self._read_curves, made))
             made.activated.connect(self.look)
             self.shown = made
             if before is not None:
@@ -117,6 +120,16 @@ class SurveyOpener:
         window.raise_()
         window.activateWindow()
         self._wait(survey)
+
+    def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
+        from geometry.survey.curves import read_curves
+
+        survey = window.survey
+        self._window.controller.in_background(
+            CURVES, lambda: read_curves(survey, sources), window.show_curves,
+            "The curves could not be read", on_failed=lambda: window.show_curves({}),
+            stop=lambda: None,
+        )  # fmt: skip
 
     def _follow(self, found: Survey | HelixscopeError | None) -> None:
         if self.shown is None:

@@ -92,6 +92,12 @@ class SurveyTable(QTableView):
         order = (titles.logicalIndex(place) for place in range(titles.count()))
         return tuple(self.rows.columns[at].name for at in order if not self.isColumnHidden(at))
 
+    def full_height(self) -> int:
+        """Return the height at which all rows can be seen, in pixels."""
+        bar = self.horizontalScrollBar().sizeHint().height()
+        titles = self.horizontalHeader().sizeHint().height()
+        return self.verticalHeader().length() + titles + bar + 2 * self.frameWidth()
+
     def show_survey(self, survey: Survey) -> None:
         """Show newer rows; order, selection and place stay, and nothing is emitted."""
         fresh = list(survey.columns) != list(self.survey.columns)
@@ -115,6 +121,12 @@ class SurveyTable(QTableView):
         """Select rows of the survey; the current one, or the last, is scrolled to."""
         self._select(rows, current, reveal=True)
         self.chosen.emit(self.selected)
+
+    def move_to(self, row: int) -> None:
+        """Move the keyboard's cursor to a row of the survey; what is selected stays."""
+        index = self.rows.index(self.rows.place_of(row), max(self.currentIndex().column(), 0))
+        self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+        self.scrollTo(index)
 
     def _select(self, rows: np.ndarray, current: int | None, *, reveal: bool) -> None:
         places = np.sort([self.rows.place_of(row) for row in rows]).astype(int)

@@ -1,34 +1,37 @@
-"""The window of a survey: a scatter of its columns above the table of its checkpoints."""
+"""The window of a survey: a scatter or curves above the table of its checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QMenu,
     QPushButton,
     QSizePolicy,
     QSplitter,
+    QStackedWidget,
     QWidget,
 )
 
 from geometry.survey.read import Survey
-from gui.export.survey_script import survey_script
+from gui.export.survey_script import curves_script, survey_script
 from gui.plots.color_bar import ColorBar
 from gui.plots.scatter_plot import ScatterPlot
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.segmented import Segmented
 from gui.widgets.swatches import Swatches
 from gui.widgets.tooltips import wrapped
+from gui.window.survey.curves import SurveyCurves, drawn_rows
 from gui.window.survey.scatter import (
     COLORMAP,
     drawn_column,
@@ -47,6 +50,10 @@ if TYPE_CHECKING:
 SIZE = QSize(1100, 760)
 MOST = 9
 """Checkpoints that are shown side by side at most."""
+PAGES = (
+    ("scatter", "Scatter", "Plot two columns, coloured by a third"),
+    ("curves", "Curves", "Draw the curve of each selected checkpoint, or of some of all"),
+)
 EMPTY = "There are no rows yet. They appear here as they are measured."
 
 
@@ -57,12 +64,15 @@ class SurveyWindow(QWidget):
     -------
     openRequested(str), besideRequested(object)
         A checkpoint is to be opened; up to nine are to be shown side by side, in their order.
+    curvesRequested(object)
+        The curves of these sources are to be read, and given to :meth:`show_curves`.
     activated
         The user has come back to this window: the files may have changed.
     """
 
     openRequested = Signal(str)
     besideRequested = Signal(object)
+    curvesRequested = Signal(object)
     activated = Signal()
 
     def __init__(self, survey: Survey, theme: Theme, saver: ResultSaver, parent: QWidget) -> None:
@@ -70,11 +80,18 @@ class SurveyWindow(QWidget):
         self._theme, self._saver = theme, saver
         self.choices = usual_choices(survey)
         self._names: list[str] = []
+        self._drawn: dict[str, int] = {}
+        self._curves: dict[str, np.ndarray | None] = {}
         self._controls = QWidget()
         self._parted = QSplitter(Qt.Orientation.Vertical)
+        self._parted_by_hand = False
         self.table = SurveyTable(survey, theme)
         self.plot = ScatterPlot(theme)
         self.plot.setAccessibleName("Scatter of two columns")
+        self.curves = SurveyCurves(theme, COLORMAP)
+        self.page = Segmented(PAGES, "What is drawn")
+        self.pages = QStackedWidget()
+        self._of_scatter = QWidget()
         self.bar = ColorBar(theme, "the points")
         self.swatches = Swatches(theme)
         self.progress = label()
@@ -113,7 +130,11 @@ class SurveyWindow(QWidget):
         self.empty.setVisible(not len(survey))
         for part in (self._parted, self._controls, self.open, self.beside):
             part.setVisible(len(survey) > 0)
+        # What had no curve may have been measured since, and rows may be others.
+        self._curves = {source: one for source, one in self._curves.items() if one is not None}
+        self._drawn = {}
         self._draw()
+        self._part()
 
     def say(self, text: str) -> None:
         """Show a sentence beside the progress."""
@@ -124,6 +145,7 @@ class SurveyWindow(QWidget):
         """Set the colours."""
         self._theme = theme
         self.plot.set_theme(theme)
+        self.curves.set_theme(theme)
         self.bar.set_theme(theme)
         self.swatches.set_theme(theme)
         self.table.set_theme(theme)
@@ -171,8 +193,7 @@ class SurveyWindow(QWidget):
             self.progress, (self.note, 1), self.selection, self.open, self.beside,
             spacing=GRID,
         )  # fmt: skip
-        controls = hbox(parent=self._controls)
-        controls.setSpacing(GRID)
+        controls = hbox(parent=self._of_scatter, spacing=GRID)
         for name, box, *more in (
             ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
             ("Colour", self.color_box),
@@ -183,22 +204,32 @@ class SurveyWindow(QWidget):
                 controls.addWidget(part)
             controls.addSpacing(GRID)
         controls.addWidget(self.lines)
-        controls.addStretch(1)
-        controls.addWidget(self.columns)
-        controls.addWidget(self.export)
-        above = QWidget()
-        hbox((self.plot, 1), self.bar, self.swatches, parent=above, spacing=GRID)
+        hbox(
+            self.page, self._of_scatter, 1, self.columns, self.export, parent=self._controls,
+            spacing=2 * GRID,
+        )  # fmt: skip
+        scatter = QWidget()
+        hbox((self.plot, 1), self.bar, self.swatches, parent=scatter, spacing=GRID)
+        self.pages.addWidget(scatter)
+        self.pages.addWidget(self.curves)
         self._parted.setHandleWidth(GRID)
-        self._parted.addWidget(above)
+        self._parted.addWidget(self.pages)
         self._parted.addWidget(self.table)
         self._parted.setChildrenCollapsible(False)
-        self._parted.setStretchFactor(0, 1)
-        self._parted.setStretchFactor(1, 1)
-        self._parted.setSizes([SIZE.height() // 2] * 2)
         vbox(
             top, self._controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
             margins=(GRID, GRID, GRID, GRID),
         )  # fmt: skip
+
+    def _part(self) -> None:
+        """Give a short table the height of its rows, a longer one half, until the user does."""
+        if not self._parted_by_hand:
+            height = self._parted.height() - self._parted.handleWidth()
+            lower = min(self.table.full_height(), height // 2)
+            self._parted.setSizes([height - lower, lower])
+
+    def _on_parted(self) -> None:
+        self._parted_by_hand = True
 
     def _connect(self) -> None:
         for box in (self.x_box, self.y_box, self.color_box):
@@ -211,6 +242,10 @@ class SurveyWindow(QWidget):
         self.plot.encircled.connect(self._on_encircled)
         self.plot.opened.connect(self._open_row)
         self.plot.stepped.connect(self._step)
+        self._parted.splitterMoved.connect(self._on_parted)
+        self.page.chosen.connect(self._show_page)
+        self.curves.chosen.connect(self._on_curve)
+        self.curves.opened.connect(self._open_row)
         self.bar.levelsRequested.connect(self._on_levels)
         self.open.clicked.connect(self.open_current)
         self.beside.clicked.connect(self.open_beside)
@@ -292,6 +327,8 @@ class SurveyWindow(QWidget):
         self.selection.setText(f"{format_count(count)} selected" if count else "")
         self.open.setEnabled(self.table.current is not None)
         self.beside.setEnabled(2 <= count <= MOST)
+        self.curves.list.show_current(self.table.current)
+        self._ask_for_curves()
 
     def _on_clicked(self, row: int, modifiers: Qt.KeyboardModifier) -> None:
         rows = [row]
@@ -311,6 +348,43 @@ class SurveyWindow(QWidget):
         place = 0 if current is None else self.table.rows.place_of(current) + way
         row = int(self.table.rows.order[min(max(place, 0), last)])
         self.table.select_rows(np.array([row]))
+
+    # ---- curves ------------------------------------------------------------------------
+
+    def _show_page(self, page: str) -> None:
+        self.pages.setCurrentIndex([name for name, *_ in PAGES].index(page))
+        self._of_scatter.setVisible(page == "scatter")
+        self._ask_for_curves()
+
+    def _ask_for_curves(self) -> None:
+        """Ask for the curves of the selected rows, or of some of all, where they are shown."""
+        if self.page.value() != "curves":
+            return
+        sources = self.survey.columns["source"].values
+        rows = drawn_rows(self.table.rows.order, self.table.selected)
+        wanted = {sources[row]: int(row) for row in rows}
+        if list(wanted.items()) == list(self._drawn.items()):
+            return
+        self._drawn = wanted
+        missing = tuple(source for source in wanted if source not in self._curves)
+        if missing:
+            self.curves.wait()
+            self.curvesRequested.emit(missing)
+        else:
+            self.show_curves({})
+
+    def show_curves(self, curves: Mapping[str, np.ndarray]) -> None:
+        """Show curves that were asked for, (m, 3) each, by source; others have none."""
+        known = {**self._curves, **curves}
+        self._curves = {source: known.get(source) for source in self._drawn}
+        found = {source: one for source, one in self._curves.items() if one is not None}
+        count = len(self.table.selected) or len(self.survey)
+        self.curves.show_curves(self.survey, self._drawn, found, of=count)
+        self.curves.list.show_current(self.table.current)
+
+    def _on_curve(self, row: int) -> None:
+        self.table.move_to(row)
+        self.open.setEnabled(True)
 
     # ---- opening -----------------------------------------------------------------------
 
@@ -340,6 +414,10 @@ class SurveyWindow(QWidget):
             case _:
                 super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._part()
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
@@ -352,16 +430,25 @@ class SurveyWindow(QWidget):
         self.table.make_columns_menu().popup(below)
 
     def save_figure(self) -> None:
-        """Ask for a file, and draw the scatter into it."""
+        """Ask for a file, and draw the scatter or the curves into it."""
         self._saver.save_figure(self, self._file_name, self._figure())
 
     def copy_figure(self) -> None:
-        """Copy the scatter as a picture."""
+        """Copy the scatter or the curves as a picture."""
         self._saver.copy_figure(self._figure())
 
     def _figure(self) -> Callable[[], Figure]:
-        survey, scatter, scale = self.survey, self._scatter, self.plot.scale
-        title, detail = survey.path.name, progress_text(survey)
+        title, detail = self.survey.path.name, progress_text(self.survey)
+        if self.page.value() == "curves":
+            curves, names = self.curves.flat, self.curves.names
+
+            def draw_curves() -> Figure:
+                from gui.export.curves_figure import curves_figure
+
+                return curves_figure(title, detail, curves, names, COLORMAP)
+
+            return draw_curves
+        scatter, scale = self._scatter, self.plot.scale
 
         def draw() -> Figure:
             from gui.export.scatter_figure import scatter_figure
@@ -389,12 +476,17 @@ class SurveyWindow(QWidget):
         return found
 
     def copy_script(self) -> None:
-        """Copy a script that draws the same scatter."""
+        """Copy a script that draws the same."""
         self._saver.copy_text(self.script())
 
     def script(self) -> str:
-        """Return a script that draws the same scatter."""
+        """Return a script that draws the same scatter, or the same curves."""
         columns, choices, path = self.survey.columns, self.choices, self.survey.path
+        if self.page.value() == "curves":
+            return curves_script(
+                path, self.curves.names, self.curves.view, colormap=COLORMAP,
+                parts=self.survey.in_parts,
+            )  # fmt: skip
         x = drawn_column(columns[choices.x], log=choices.log_x)
         y = drawn_column(columns[choices.y], log=choices.log_y)
         return survey_script(

@@ -8,12 +8,17 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from geometry.survey.curves import read_curves
 from geometry.survey.parts import SurveyFile
+from geometry.survey.populations import Entry
 from geometry.survey.read import read_survey
 from geometry.survey.rows import RowSettings
 from gui.export.save_result import ResultSaver
 from gui.plots.plot_axis import LogAxis
 from gui.style.theme import DARK, LIGHT, format_count, format_percent
+from gui.window.survey.curves import MOST as MOST_CURVES
+from gui.window.survey.curves import NONE as NO_CURVES
+from gui.window.survey.curves import READING, drawn_rows
 from gui.window.survey.rows import SurveyRows, sorted_rows, value_text
 from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
@@ -381,3 +386,162 @@ def test_the_figure_is_saved(shown, tmp_path, monkeypatch, ending, color):
         for word in ("Turning share", "Step", "own.parquet", "15 checkpoints, 1 failed"):
             assert f">{word}<" in text
         assert all(f">{name}<" in text for name in SEEDS) == (color == "seed")
+
+
+# ---- curves -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def curved(tmp_path):
+    """A survey with components, but of the checkpoint that failed."""
+    t = np.linspace(0, 1, 60)
+    path = tmp_path / "curved.parquet"
+    with SurveyFile(path, RowSettings(kept=3)) as file:
+        for at, entry in enumerate(entries()):
+            curve = np.column_stack([3 * t, np.cos((at + 1) * t), np.sin((at + 1) * t)])
+            stored = curve.astype("<f2").tobytes()
+            numbers = {"n_positions": 60, "first_position": 1, "last_position": 59}
+            kept = {} if at == FAILED else numbers | {"coordinates": stored}
+            file.add(row(entry, at) | kept)
+    return read_survey(path)
+
+
+@pytest.fixture
+def drawn(shown, curved):
+    """The window on its page of curves, which are read at once, and what it asked for."""
+    shown.asked = []
+
+    def read(sources):
+        shown.asked.append(sources)
+        assert shown.curves.caption.text() == READING
+        shown.show_curves(read_curves(shown.survey, sources))
+
+    shown.curvesRequested.connect(read)
+    shown.show_survey(curved)
+    assert shown.asked == []  # not on this page
+    QTest.mouseClick(shown.page.buttons["curves"], LEFT)
+    return shown
+
+
+def picture(window, at):
+    """Where a picture is, on the list's viewport."""
+    return window.curves.list.visualItemRect(window.curves.list.item(at)).center()
+
+
+def names(window):
+    return [window.curves.list.item(at).text() for at in range(window.curves.list.count())]
+
+
+def test_the_curves_of_all_are_drawn_and_those_that_failed_have_none(drawn):
+    assert not drawn.x_box.isVisible()
+    assert [len(sources) for sources in drawn.asked] == [15]
+    expected = [f"seed {seed} · step {format_count(step)}" for seed in SEEDS for step in STEPS]
+    assert names(drawn) == expected[:FAILED] + expected[FAILED + 1 :]
+    assert drawn.curves.caption.text().startswith("14 curves; 1 checkpoint has none in the file.")
+    for points in drawn.curves.flat.values():
+        assert points.shape == (59, 2)
+    QTest.mouseClick(drawn.page.buttons["scatter"], LEFT)
+    assert drawn.x_box.isVisible()
+    assert drawn.plot.isVisible()
+    QTest.mouseClick(drawn.page.buttons["curves"], LEFT)
+    assert len(drawn.asked) == 1  # they are known
+
+
+def test_the_curves_of_selected_rows_are_drawn_and_read_once(drawn):
+    drawn.table.select_rows(np.array([4, 9, 14]))
+    assert names(drawn) == ["seed 21", "seed 49", "seed 81"]  # of one step
+    assert len(drawn.asked) == 1
+    drawn.table.select_rows(np.array([3, 4]))
+    assert names(drawn) == [f"step {format_count(step)}" for step in STEPS[3:]]
+    assert drawn.asked[1:] == [("own/x21@checkpoint-1000",)]
+    drawn.table.select_rows(np.array([FAILED]))
+    assert drawn.curves.caption.text() == NO_CURVES
+    assert not drawn.curves.list.isVisible()
+
+
+def test_a_click_on_a_picture_moves_to_its_row_and_a_double_click_opens_it(drawn):
+    QTest.mouseClick(drawn.curves.list.viewport(), LEFT, NONE, picture(drawn, 5))
+    assert drawn.table.current == 5
+    assert drawn.table.selected.size == 0
+    assert len(names(drawn)) == 14
+    QTest.keyClick(drawn.curves.list, Qt.Key.Key_Right)
+    assert drawn.table.current == 6
+    QTest.keyClick(drawn.curves.list, Qt.Key.Key_Return)
+    assert drawn.opened == ["own/x49@checkpoint-10"]
+    QTest.mouseClick(drawn.curves.list.viewport(), LEFT, NONE, picture(drawn, 2))
+    QTest.mouseDClick(drawn.curves.list.viewport(), LEFT, NONE, picture(drawn, 2))
+    assert drawn.opened[1:] == ["own/x21@checkpoint-100"]
+    drawn.table.select_rows(np.array([1, 12]))
+    assert drawn.curves.list.currentItem().text() == "seed 81 · step 100"
+
+
+def test_many_rows_are_thinned_evenly():
+    order = np.arange(1000)[::-1]
+    rows = drawn_rows(order, np.zeros(0, dtype=int))
+    assert len(rows) == MOST_CURVES
+    assert (rows[0], rows[-1]) == (999, 0)
+    assert np.ptp(np.diff(rows)) <= 1
+    assert drawn_rows(order, np.array([5, 3])).tolist() == [5, 3]
+    assert drawn_rows(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).size == 0
+
+
+def test_newer_rows_bring_newer_curves(drawn, curved, tmp_path):
+    more = Entry("own/x21@checkpoint-5", "own", 21, 5)
+    stored = np.ones((60, 3), "<f2").cumsum(axis=0).tobytes()
+    with SurveyFile(curved.path, RowSettings(kept=3)) as file:
+        file.add(row(more, 0) | {
+            "n_positions": 60, "first_position": 1, "last_position": 59, "coordinates": stored,
+        })  # fmt: skip
+        file.flush()
+        drawn.show_survey(read_survey(curved.path))
+    assert names(drawn)[1] == "seed 21 · step 5"
+    assert set(drawn.asked[-1]) == {more.source, entries()[FAILED].source}
+    QTest.mouseClick(drawn.curves.list.viewport(), LEFT, NONE, picture(drawn, 2))
+    assert drawn.survey.opens(drawn.table.current) == "own/x21@checkpoint-10"
+
+
+def test_the_figure_and_the_script_are_of_the_curves(drawn, monkeypatch):
+    figure = drawn._figure()()
+    assert len(figure.axes[0].collections[0].get_segments()) == 14
+    assert {text.get_text() for text in figure.axes[0].texts} >= set(names(drawn))
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
+    variables = {"__name__": "__main__"}
+    exec(compile(drawn.script(), "script", "exec"), variables)
+    for source, points in drawn.curves.flat.items():
+        np.testing.assert_allclose(variables["drawn"][source], points, atol=1e-4)
+
+
+def test_the_pictures_follow_the_theme(drawn):
+    before = drawn.curves.list.item(0).icon().pixmap(100, 100).toImage()
+    drawn.set_theme(DARK)
+    after = drawn.curves.list.item(0).icon().pixmap(100, 100).toImage()
+    assert before.pixelColor(50, 3).lightness() > 200 > 80 > after.pixelColor(50, 3).lightness()
+
+
+def test_a_survey_without_components_says_how_to_keep_them(shown):
+    shown.curvesRequested.connect(
+        lambda sources: shown.show_curves(read_curves(shown.survey, sources))
+    )
+    QTest.mouseClick(shown.page.buttons["curves"], LEFT)
+    assert shown.curves.caption.text() == NO_CURVES
+
+
+def test_a_short_table_leaves_its_room_to_the_plot_until_the_user_parts_them(shown, tmp_path):
+    def lower():
+        return shown._parted.sizes()[1]
+
+    short = read_survey(write_survey(tmp_path / "short.parquet", entries()[:3]))
+    shown.resize(900, 600)
+    assert abs(lower() - shown._parted.height() // 2) <= shown._parted.handleWidth()
+    shown.show_survey(short)
+    QApplication.processEvents()
+    assert lower() == shown.table.full_height()
+    assert not shown.table.verticalScrollBar().isVisible()
+    handle = shown._parted.handle(1)
+    QTest.mousePress(handle, LEFT)
+    QTest.mouseMove(handle, handle.rect().center() - QPoint(0, 80))
+    QTest.mouseRelease(handle, LEFT, NONE, handle.rect().center() - QPoint(0, 80))
+    parted = lower()
+    assert parted > shown.table.full_height() + 40
+    shown.show_survey(short)
+    assert lower() == parted
