@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gui.state.session import Session
 
 MAX_RECENT = 8
+MAX_SURVEYS = 4
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -218,9 +219,15 @@ def remember(session: Session, source: str) -> None:
     session.recent = (source, *others)[:MAX_RECENT]
 
 
+def remember_survey(session: Session, path: str) -> None:
+    """Put the file of a survey at the front of the recent ones."""
+    others = (other for other in session.surveys if other != path)
+    session.surveys = (path, *others)[:MAX_SURVEYS]
+
+
 def forget_recent(session: Session) -> None:
-    """Empty the list of recent sources."""
-    session.recent = ()
+    """Empty the lists of recent sources and surveys."""
+    session.recent = session.surveys = ()
 
 
 def has_versions(model: PositionalModel) -> bool:

@@ -163,6 +163,7 @@ class Open:
     # The model list, and recently opened sources, newest first.
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
+    surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
     # Where files were saved last, by their kind, the latest last: see services/save_folders.py.
     folders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

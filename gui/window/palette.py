@@ -306,7 +306,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
     session, opening = window.session, window.controller.open
     found += [
         Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
-        for source in session.recent
+        for source in (*session.recent, *session.surveys)
     ]
     found += [
         Item(f"Open {row.entry.title}", f"Models, {row.state}", _open(opening, row.entry.id))

@@ -263,6 +263,7 @@ class Settings:
             compare_columns=self._columns("compare/columns"),
             offline=self.offline,
             recent=self._texts("model/recent"),
+            surveys=self._texts("surveys/recent"),
             prompt=self._text("prompt"),
             folders=self._folders(),
         )
@@ -279,6 +280,7 @@ class Settings:
         self._set("view/keep_turned", "true" if session.keep_turned else "false")
         self._set("compare/columns", [f"{key} {width}" for key, width in session.compare_columns])
         self._set("model/recent", list(session.recent))
+        self._set("surveys/recent", list(session.surveys))
         self._set("model/last", session.recent[0] if session.recent else "")
         self._set("prompt", session.prompt)
         self._set("folders", dict(session.folders))

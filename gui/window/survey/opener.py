@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
+from gui.services.loading import remember_survey
 from gui.services.save_folders import folder_for, remember_folder
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class SurveyOpener:
         from gui.export.save_result import ResultSaver
         from gui.window.survey.window import SurveyWindow
 
+        remember_survey(self._window.session, str(survey.path))
         before = self.shown
         if before is not None and before.survey.path == survey.path:
             before.show_survey(survey)

@@ -1,4 +1,4 @@
-"""The submenu of recent sources and saved work."""
+"""The submenu of recent sources, saved work and surveys."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMenu
 
 from gui.services.loading import forget_recent, path_exists, short_name
+from gui.services.surveys import is_survey
 from gui.services.work_files.reopening import is_work
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
@@ -29,18 +30,23 @@ class RecentMenu(QMenu):
     def _fill(self) -> None:
         self.clear()
         session, opening = self._window.session, self._window.controller.open
-        for number, source in enumerate(session.recent, start=1):
-            missing = Path(source).is_absolute() and not path_exists(source)
-            name = Path(source).name if is_work(source) else short_name(source)
+        if not session.recent and not session.surveys:
+            self.addAction("Nothing has been opened yet").setEnabled(False)
+            return
+        for number, source in enumerate((*session.recent, *session.surveys), start=1):
+            if number == len(session.recent) + 1:
+                self.addSeparator()
+            # A survey that runs may have no file yet, but its parts.
+            files = (source, f"{source}.parts") if is_survey(source) else (source,)
+            missing = Path(source).is_absolute() and not any(map(path_exists, files))
+            file = is_work(source) or is_survey(source)
+            name = Path(source).name if file else short_name(source)
             words = f"{without_keys(name)} (missing)" if missing else without_keys(name)
             action = self.addAction(f"&{number} {words}" if number < 10 else words)
             action.setToolTip(wrapped(source))
             action.setStatusTip(source)
             action.setEnabled(not missing)
             action.triggered.connect(lambda _=False, source=source: opening(source))
-        if not session.recent:
-            self.addAction("Nothing has been opened yet").setEnabled(False)
-            return
         self.addSeparator()
         clear = self.addAction("Clear this list")
         clear.triggered.connect(lambda: forget_recent(session))

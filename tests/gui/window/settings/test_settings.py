@@ -23,7 +23,7 @@ IN_ONE_FILE = hypothesis_settings(
 REMEMBERED = (
     "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
     "opacity", "outside", "projection", "keep_turned", "recent", "prompt", "folders",
-    "compare_columns",
+    "compare_columns", "surveys",
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
         keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
+        surveys=("/surveys/a.parquet", "/surveys/b.parquet"),
     )  # fmt: skip
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)

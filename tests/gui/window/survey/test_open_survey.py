@@ -57,6 +57,7 @@ def test_the_command_asks_for_a_file_and_the_model_stays(
     assert window.surveys.shown.windowTitle() == "own.parquet – Survey – Helixscope"
     assert application.session.model is model
     assert str(path) not in application.session.recent
+    assert application.session.surveys == (str(path),)
     settle()
 
 

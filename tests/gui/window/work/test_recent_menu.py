@@ -4,7 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from geometry.survey.parts import SurveyFile
+from geometry.survey.rows import RowSettings
 from gui.widgets.tooltips import wrapped
+from tests.gui.window.survey.survey_table import entries, row
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -44,3 +47,25 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
     menu.aboutToShow.emit()
     assert texts(menu) == ["Nothing has been opened yet"]
     assert not menu.actions()[0].isEnabled()
+
+
+def test_surveys_stand_below_the_models_also_while_they_run(application, menu, tmp_path, qtbot):
+    session, surveys = application.session, application.window.surveys
+    running, gone = (tmp_path / name for name in ("runs.parquet", "gone.parquet"))
+    session.recent, session.surveys = ("gpt2",), (str(gone), str(running))
+    with SurveyFile(running, RowSettings()) as file:
+        file.add(row(entries()[0], 0))
+        file.flush()
+        menu.aboutToShow.emit()
+        assert texts(menu) == [
+            "&1 gpt2", "&2 gone.parquet (missing)", "&3 runs.parquet", "Clear this list",
+        ]  # fmt: skip
+        assert menu.actions()[1].isSeparator()
+        menu.actions()[3].trigger()
+        qtbot.waitUntil(lambda: surveys.shown is not None)
+        assert surveys.shown.survey.path == running
+        surveys.close()
+    assert session.surveys == (str(running), str(gone))
+    menu.aboutToShow.emit()
+    menu.actions()[-1].trigger()
+    assert session.surveys == ()
