@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QP
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from gui.services.compared_curves import ComparedCurve, compared_color
+from gui.style.sentences import ranged
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
 from gui.widgets.fonts import sized
 from gui.widgets.label import label
@@ -203,10 +204,8 @@ class ComparedChip(QToolButton):
 
 
 def _ranged(curve: ComparedCurve) -> str:
-    first, last = curve.positions
-    where = f"positions {first}–{last}"
     assert curve.model is not None
-    return f"{curve.model.name} · {where}"
+    return f"{curve.model.name} · {ranged(curve.model, curve.positions)}"
 
 
 def _state(curve: ComparedCurve) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening
+from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_count, format_number
 from gui.widgets.table_text import Column, Row
 
@@ -363,10 +364,9 @@ def _values(view: DimensionsView, entry: int) -> np.ndarray:
 
 
 def _scope(view: DimensionsView) -> str:
-    first, last = view.result.positions
     components = ", ".join(map(str, view.question.components))
     rows = f"projected on PC {components}" if view.question.projected else "raw entries"
-    return f"shown positions {first}–{last} · {rows}"
+    return f"shown {ranged(view.model, view.result.positions)} · {rows}"
 
 
 def _fit(result: Dimensions, entry: int) -> str:

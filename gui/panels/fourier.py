@@ -19,6 +19,7 @@ from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening
+from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_number
 from gui.widgets.table_text import Column, Row
 
@@ -247,8 +248,8 @@ def _wave(view: FourierView) -> str:
 
 
 def _scope(view: FourierView) -> str:
-    (first, last), shifts = view.result.positions, view.result.shifts
-    scope = f"positions {first}–{last} · strongest direction: {_wave(view)}"
+    shifts = view.result.shifts
+    scope = f"{ranged(view.model, view.result.positions)} · strongest direction: {_wave(view)}"
     if shifts is None or not np.isfinite(shifts.tokens).any():
         return f"{scope} · no phase shifts: {view.result.missing}" if view.result.missing else scope
     head = int(np.nanargmax(shifts.r2))

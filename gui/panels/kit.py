@@ -258,6 +258,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """Whether it is about all models side by side, instead of the open one only."""
     reads: ClassVar[tuple[str, ...]] = ()
     """Names of panels whose results about the open model the question uses, where there are any."""
+    of_rows: ClassVar[bool] = True
+    """Whether "position" in its numbers counts rows of the model, which may have labels."""
     outlasts_model: ClassVar[bool] = False
     """Whether its result names its models, and stays until there is one with a new model."""
     follows_drag: ClassVar[bool] = False
@@ -539,20 +541,39 @@ def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
 
 def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
     """Return the numbers of a view: the open model's, then the others' with their names."""
-    columns = dict(spec.numbers(view))
+    columns = dict(_labelled(spec.numbers(view), spec, view))
     names = unique_names(other.name for other in view.others)
     for name, other in zip(names, view.others, strict=True):
-        columns |= {f"{name}: {key}": values for key, values in spec.numbers(other).items()}
+        numbers = _labelled(spec.numbers(other), spec, other)
+        columns |= {f"{name}: {key}": values for key, values in numbers.items()}
     return columns
+
+
+def _labelled(
+    numbers: Mapping[str, np.ndarray], spec: AnyPanel, view: AnyView
+) -> Mapping[str, np.ndarray]:
+    """Return a table with the labels of its rows, if they have some, beside their positions."""
+    if "position" not in numbers or not spec.of_rows or view.model.rows is None:
+        return numbers
+    labels = np.array(view.model.rows.labels)
+    found: dict[str, np.ndarray] = {}
+    for name, values in numbers.items():
+        found |= {name: values}
+        if name == "position":
+            found |= {"label": labels[values]}
+    return found
 
 
 def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
     """Return the tables of a view; with other models, their rows follow the open model's."""
-    own = dict(spec.tables(view))
+
+    def tables(one: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
+        return {name: _labelled(table, spec, one) for name, table in spec.tables(one).items()}
+
     if not view.others:
-        return own
+        return tables(view)
     models, views = unique_names([view.name, *(o.name for o in view.others)]), (view, *view.others)
-    of_each = {m: spec.tables(one) for m, one in zip(models, views, strict=True)}
+    of_each = {m: tables(one) for m, one in zip(models, views, strict=True)}
     names = dict.fromkeys(name for tables in of_each.values() for name in tables)
     return {
         name: stacked({m: tables[name] for m, tables in of_each.items() if name in tables})

@@ -40,6 +40,7 @@ from gui.panels.kit import (
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
+from gui.style.sentences import ranged
 from gui.style.theme import DIVERGING, format_number
 
 if TYPE_CHECKING:
@@ -460,10 +461,9 @@ def _scope(view: SimilarityView) -> str:
     rows, components = "raw rows, uncentred", view.question.components
     if components is not None:
         rows = f"rows projected on PC {', '.join(map(str, components))}"
-    first, last = view.result.positions
     block = 1 if isinstance(view.result, ByLag) else view.result.block
     means = f" · each cell the mean of {block} × {block} pairs" if block > 1 else ""
-    return f"shown positions {first}–{last} · {rows}{means}"
+    return f"shown {ranged(view.model, view.result.positions)} · {rows}{means}"
 
 
 def _means(view: SimilarityView) -> str:

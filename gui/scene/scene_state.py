@@ -16,7 +16,7 @@ from gui.state.selection import to_label
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.state.values import CurveLook, Outside, Projection
-from gui.style.sentences import titled
+from gui.style.sentences import ranged, titled
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     if own and not scale.categories:  # these have no colour map
         scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
-        f"{titled(model)}{side} · {'positions' if model.rows is None else 'rows'} {first}–{last} "
-        "· centred" + _scheme(model),
+        f"{titled(model)}{side} · {ranged(model, curve.pca.positions)} · centred" + _scheme(model),
         " · ".join(f"{n}  {s}" for n, s in zip(names, each, strict=True))
         + f"  =  {format_percent(sum(shares))}"
         + (f" · {curve.shortage}" if curve.shortage else ""),
@@ -197,7 +196,6 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
     at, components = session.snapshot, session.curve.components
     columns = columns_for(components)
     known = sorted(components) == list(COMPONENTS)
-    first, last = timeline.positions
     frozen = timeline.basis == "frozen"
     names = [f"{'PC' if frozen else 'axis'}\N{NO-BREAK SPACE}{k + 1}" for k in columns]
     named, when = titled(session.model), "as it was at "
@@ -212,7 +210,7 @@ def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneStat
         scale=color_scale(session),
         axis_labels=(names[0], names[1], names[2]),
         caption=(
-            f"{named} · positions {first}–{last} · centred",
+            f"{named} · {ranged(session.model, timeline.positions)} · centred",
             f"{when}{timeline.caption(at)}",
             timeline.basis_caption(at),
         ),

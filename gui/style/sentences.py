@@ -24,6 +24,12 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\|<\[`])", r"\\\1", text)
 
 
+def ranged(model: PositionalModel, positions: tuple[int, int]) -> str:
+    """Name a range: "positions 1–1023", or "rows 0–6" of a table whose rows are no positions."""
+    first, last = positions
+    return f"{'positions' if model.rows is None else 'rows'} {first}–{last}"
+
+
 def titled(model: PositionalModel) -> str:
     """Return a model's name with its commit, so that readers can find it: "gpt2 · 607a30d"."""
     if model.commit is None:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenuBar
 
 from gui.panels.base import Panel
 from gui.state.session import Session
+from gui.style.sentences import ranged
 from gui.style.theme import GRID, Theme, format_percent
 from gui.widgets.label import label
 
@@ -31,9 +32,8 @@ class Summary(Panel):
         if model is None or curve is None:
             self._words.setText("")
             return
-        first, last = curve.pca.positions
         total = format_percent(sum(curve.explained_variance_ratio))
-        self._words.setText(f"{model.name} · positions {first}–{last} · {total}")
+        self._words.setText(f"{model.name} · {ranged(model, curve.pca.positions)} · {total}")
         # Resizing causes a new layout of the window, so not with each tick of the range slider.
         if self.sizeHint().width() > self.width():
             self._bar.setCornerWidget(self)

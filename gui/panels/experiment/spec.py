@@ -75,6 +75,7 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
     )
     empty = "Open a model to see what LayerNorm leaves of a line, a circle and a helix of its size."
     instead = "Shape shows which of them the open model’s positions are."
+    of_rows = False  # but points of the synthetic curves
     defaults = Choices()
     controls = (
         Choice(

@@ -40,7 +40,7 @@ from gui.panels.lookback.question import (
 from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
 from gui.services.snippets import opening
 from gui.state.guides import Guide
-from gui.style.sentences import titled
+from gui.style.sentences import ranged, titled
 from gui.style.theme import SERIES, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
@@ -540,8 +540,7 @@ def _no_angles(result: LookedBack) -> str:
 def _scope(view: View) -> str:
     """Return the positions and the space."""
     result = view.result
-    first, last = result.positions
-    where = f"{titled(view.model)} · positions {first}–{last}"
+    where = f"{titled(view.model)} · {ranged(view.model, result.positions)}"
     if isinstance(result, OfHeads):
         return f"{where} · layer 0, PC 1–3 of each head"
     k, share = len(result.back.pca.components), format_percent(result.back.variance_share)

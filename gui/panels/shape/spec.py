@@ -31,6 +31,7 @@ from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
 from gui.services.snippets import opening
 from gui.state.guides import Guide
+from gui.style.sentences import ranged
 from gui.style.theme import SMALL, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -363,9 +364,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
 
     def heading(self, view: ShapeView) -> tuple[str, str]:
         shape = view.result
-        first, last = shape.positions
         components = ", ".join(map(str, shape.components))
-        where = f"positions {first}–{last}, centred · PC {components}"
+        where = f"{ranged(view.model, shape.positions)}, centred · PC {components}"
         return verdict_of(shape, chosen(view)), f"{view.model.name} · {where}"
 
     def caption(self, view: ShapeView) -> str:

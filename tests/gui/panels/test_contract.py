@@ -516,3 +516,26 @@ def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):
     assert session.model is not None
     if stage.answer is not None and stage.answer.state == "ready":
         assert panel.caption()
+
+
+NEEDS_MORE = {
+    "compare", "extend", "capture", "overlaps", "layernorm", "kernels", "rotary", "training",
+}  # fmt: skip
+"""Panels without an answer about rows with labels alone."""
+
+
+@pytest.mark.parametrize("name", [name for name in PANELS if name not in NEEDS_MORE])
+def test_numbers_have_the_labels_of_rows_beside_their_positions(stage_of, tmp_path, name):
+    path, rng = tmp_path / "words.csv", np.random.default_rng(0)
+    rows = np.cumsum(rng.normal(size=(40, 6)), axis=0)
+    lines = [f"word {i}," + ",".join(f"{x:.5f}" for x in row) for i, row in enumerate(rows)]
+    path.write_text("\n".join(["word,a,b,c,d,e,f", *lines]), "utf-8")
+    stage = stage_of(name, path)
+    tables = {"numbers": stage.panel.numbers(), **stage.panel.tables()}
+    for table in tables.values():
+        if name == "experiment" or "position" not in table:
+            assert "label" not in table
+            continue
+        columns = list(table)
+        assert columns[columns.index("position") + 1] == "label"
+        assert [f"word {at}" for at in table["position"]] == table["label"].tolist()
