@@ -31,7 +31,8 @@ WEIGHTS = (
     "pytorch_model.bin.index.json",
 )
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
-LOCAL_SUFFIXES = (*SUFFIXES, ".gguf")
+GGUF = ".gguf"
+LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Those of files on disk; on the Hub a model in GGUF files has one for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv")
 """Those of tables of numbers with labels."""

@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import (
-    FLOATS,
     ByteFile,
     FloatArray,
     LocalFile,
@@ -30,6 +30,8 @@ from geometry.checkpoints.stores import (
     RegionStore,
     TensorInfo,
     check_shape,
+    numbers,
+    stored_bytes,
 )
 
 MAGIC = b"GGUF"
@@ -51,6 +53,9 @@ MAX_NAME = 1024
 MAX_TEXT = 1 << 20
 #: Bytes read at a time.
 CHUNK = 1 << 20
+
+#: The list of a file that has a tokenizer.
+TOKENS = "tokenizer.ggml.tokens"
 
 #: Types of tensors by their number: name, numbers and bytes of a block.
 TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
@@ -98,11 +103,14 @@ class GgufIndex:
         The lengths of all lists.
     regions
         The tensors.
+    settings_end
+        Where the settings end in the file, and the list of tensors begins.
     """
 
     settings: Mapping[str, Setting]
     lengths: Mapping[str, int]
     regions: Mapping[str, Region]
+    settings_end: int = 0
 
 
 class GgufStore(RegionStore):
@@ -118,11 +126,6 @@ class GgufStore(RegionStore):
         super().__init__(index.regions, [file])
         self.index = index
 
-    def quantised(self) -> Counter[str]:
-        """Return how many tensors have each type whose numbers are approximate."""
-        dtypes = (info.dtype for info in self.tensors.values())
-        return Counter(dtype for dtype in dtypes if dtype in QUANTISED)
-
     def read(self, name: str) -> FloatArray:
         """Read one tensor as float32, converted if it is quantised.
 
@@ -132,13 +135,42 @@ class GgufStore(RegionStore):
             It is quantised, and the package ``gguf`` is not installed, or does not know its type.
         """
         region = self._regions[name]
-        if region.info.dtype in FLOATS:
-            return super().read(name)
         self.check_files()
-        data = region.file.read_at(region.offset, region.info.nbytes)
+        data = region.file.read_at(region.offset, tensor_bytes(region))
         with self._lock:
             self._bytes_read += len(data)
+        return tensor_numbers(region, data)
+
+
+def quantised(tensors: Iterable[TensorInfo]) -> Counter[str]:
+    """Return how many tensors have each type whose numbers are approximate."""
+    return Counter(info.dtype for info in tensors if info.dtype in QUANTISED)
+
+
+def tensor_bytes(region: Region) -> int:
+    """Return the bytes of a tensor, quantised or not; SourceError if it cannot be read."""
+    return region.info.nbytes if region.info.dtype in QUANTISED else stored_bytes(region)
+
+
+def tensor_numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
+    """Convert the bytes of a tensor, quantised or not, into its numbers.
+
+    Raises TensorUnavailable, as :meth:`GgufStore.read`.
+    """
+    if region.info.dtype in QUANTISED:
         return _converted(region.info, data)
+    return numbers(region, data)
+
+
+def without_tensors(head: bytes) -> bytes:
+    """Return a GGUF file of its settings alone, the tokenizer among them.
+
+    Parameters
+    ----------
+    head
+        The file's bytes up to the end of its settings.
+    """
+    return head[:8] + struct.pack("<Q", 0) + head[16:]
 
 
 def open_gguf(path: Path) -> GgufStore:
@@ -183,6 +215,7 @@ def read_index(file: ByteFile) -> GgufIndex:
         settings[key] = value
         if isinstance(value, tuple):
             lengths[key] = len(value)
+    settings_end = reader.place
     entries = [_entry(reader) for _ in range(n_tensors)]
     alignment = settings.get("general.alignment", 32)
     if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20:
@@ -193,7 +226,7 @@ def read_index(file: ByteFile) -> GgufIndex:
         if name in regions:
             raise SourceError(f"The index of {file.name} names {name!r} twice.", AGAIN)
         regions[name] = _region(file, name, shape, kind, start + offset)
-    return GgufIndex(MappingProxyType(settings), MappingProxyType(lengths), regions)
+    return GgufIndex(MappingProxyType(settings), MappingProxyType(lengths), regions, settings_end)
 
 
 class _Reader:

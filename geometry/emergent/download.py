@@ -38,12 +38,11 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
     HelixscopeError
         As :func:`geometry.hub.whole_model.list_model`.
     """
-    wanted = hub_source(source)
-    if wanted is None or find_in_cache(*wanted) is not None:
+    address = hub_source(source)
+    if address is None or find_in_cache(address) is not None:
         return None
-    address, gguf = wanted
     try:
-        model = list_model(address, hub, hub_cache(), transfer, gguf)
+        model = list_model(address, hub, hub_cache(), transfer)
         if any(one.name == CONFIG for one in model.files):
             at_commit = HubAddress(address.repo, model.commit)
             about = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))

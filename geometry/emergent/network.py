@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
-from geometry.checkpoints.files import weights_in
+from geometry.checkpoints.files import GGUF, weights_in
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
-from geometry.hub.address import HubAddress, parse_address, parse_gguf
+from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
 from geometry.models.sources import is_on_hub, name_of
 from geometry.models.tokens import FastTokenizer, load_tokenizer
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import torch
 
 Weights = Literal["trained", "random"]
-GGUF = ".gguf"
 FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
 DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
 ADVICE = "Check that the model is one that transformers loads."
@@ -249,7 +248,7 @@ def _place(source: str) -> Path:
     wanted = hub_source(source)
     if wanted is None:
         raise EmergentError(f"There is no file or folder {source!r}.", FULL)
-    here = find_in_cache(*wanted)
+    here = find_in_cache(wanted)
     if here is None:
         raise EmergentError(f"{source} is not complete on this machine.", DOWNLOAD)
     if here.is_dir():
@@ -257,33 +256,30 @@ def _place(source: str) -> Path:
     return here
 
 
-def hub_source(source: str) -> tuple[HubAddress, str | None] | None:
-    """Return the address of a model on the Hub, and the GGUF file that is meant, if one is named.
+def hub_source(source: str) -> HubAddress | None:
+    """Return the address of a model on the Hub, or of a GGUF file there.
 
     None for sources on this machine, and for what is no source at all.
     """
-    gguf = parse_gguf(source)
-    if gguf is not None and not Path(source).expanduser().exists():
-        return canonical(gguf[0]), gguf[1]
     address = parse_address(source) if is_on_hub(source) else None
-    return None if address is None else (canonical(address), None)
+    return None if address is None else canonical(address)
 
 
-def find_in_cache(address: HubAddress, gguf: str | None = None) -> Path | None:
+def find_in_cache(address: HubAddress) -> Path | None:
     """Return the folder of a model that is complete in the Hub cache, or its GGUF file, or None.
 
-    Parameters
-    ----------
-    gguf
-        Name of the file; if None, the model in its own layout, or the only GGUF file that is here.
+    Of an address that names no file, the model in its own layout, or the only GGUF file here.
     """
-    if gguf is None and (folder := locate_address(address)) is not None:
-        has_tokenizer = any((folder / name).is_file() for name in TOKENIZERS)
-        return folder if has_tokenizer else None
+    here = locate_address(address)
+    if address.file:
+        return here
+    if here is not None:
+        has_tokenizer = any((here / name).is_file() for name in TOKENIZERS)
+        return here if has_tokenizer else None
     snapshot = snapshot_of(address)
     if snapshot is None:
         return None
-    found = [one for one in snapshot.glob(f"*{GGUF}") if gguf in (None, one.name) and one.is_file()]
+    found = [one for one in snapshot.glob(f"*{GGUF}") if one.is_file()]
     return found[0] if len(found) == 1 else None
 
 
@@ -301,10 +297,7 @@ def _name(source: str, place: Path) -> str:
     if source == SAMPLE:
         return source
     wanted = None if place == Path(source).expanduser() else hub_source(source)
-    if wanted is None:
-        return name_of(place)
-    address, gguf = wanted
-    return address.short if gguf is None else Path(gguf).stem
+    return name_of(place) if wanted is None else wanted.short
 
 
 def _about(folder: Path) -> Mapping[str, Any]:

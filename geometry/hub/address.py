@@ -45,18 +45,22 @@ class HubAddress:
         "openai-community/gpt2", or "gpt2" for the oldest ones.
     revision
         A branch, a tag, a commit, or "refs/pr/3".
+    file
+        The GGUF file that is meant, of which a repository may have several; "" for none.
     """
 
     repo: str
     revision: str = "main"
+    file: str = ""
 
     def __str__(self) -> str:
-        return self.repo if self.revision == "main" else f"{self.repo}@{self.revision}"
+        path = f"{self.repo}/{self.file}" if self.file else self.repo
+        return path if self.revision == "main" else f"{path}@{self.revision}"
 
     @property
     def short(self) -> str:
         """The name for captions: "gpt2", or "gpt2@revision"; a commit is cut to seven digits."""
-        name = self.repo.rsplit("/", 1)[-1]
+        name = self.file.removesuffix(".gguf") or self.repo.rsplit("/", 1)[-1]
         revision = self.revision[:7] if _COMMIT.fullmatch(self.revision) else self.revision
         return name if revision == "main" else f"{name}@{revision}"
 
@@ -95,7 +99,8 @@ def parse_address(text: str) -> HubAddress | None:
     ----------
     text
         "id", "id@revision", "hf://id@revision", or the address of one of the model's pages, such as
-        "https://huggingface.co/id/tree/revision".
+        "https://huggingface.co/id/tree/revision"; or of a GGUF file in it, which is in no folder:
+        "owner/name/file.gguf", "owner/name/file.gguf@revision", or its page.
 
     Returns
     -------
@@ -105,35 +110,15 @@ def parse_address(text: str) -> HubAddress | None:
     text = text.strip()
     if text.startswith(("https://", "http://")):
         return _from_page(text)
-    repo, at, revision = text.removeprefix("hf://").partition("@")
-    return _address(repo, revision if at else "main")
+    path, at, revision = text.removeprefix("hf://").partition("@")
+    repo, file = _split(path)
+    return _address(repo, revision if at else "main", file)
 
 
-def parse_gguf(text: str) -> tuple[HubAddress, str] | None:
-    """Read the address of a GGUF file on the Hub.
-
-    Parameters
-    ----------
-    text
-        "owner/name/file.gguf", perhaps with "@revision" or "hf://", or the address of the file's
-        page. Only files outside folders.
-
-    Returns
-    -------
-    The model and the name of the file; None if it cannot be such an address
-    """
-    text = text.strip()
-    if text.startswith(("https://", "http://")):
-        page, _, name = text.partition("?")[0].rpartition("/")
-        address = parse_address(page)
-        name = unquote(name)
-    else:
-        path, at, revision = text.removeprefix("hf://").partition("@")
-        repo, _, name = path.rpartition("/")
-        address = _address(repo, revision if at else "main") if "/" in repo else None
-    if address is None or not _GGUF.fullmatch(name):
-        return None
-    return address, name
+def _split(path: str) -> tuple[str, str]:
+    """Split "owner/name/file.gguf" into the model and the file; "" if there is none."""
+    repo, _, name = path.rpartition("/")
+    return (repo, name) if "/" in repo and _GGUF.fullmatch(name) else (path, "")
 
 
 def _from_page(url: str) -> HubAddress | None:
@@ -150,7 +135,11 @@ def _from_page(url: str) -> HubAddress | None:
         return None
     for length in (2, 1):
         if words[length : length + 1] and words[length] in _PAGES:
-            return _address("/".join(words[:length]), _revision(words[length + 1 :]))
+            rest, file = words[length + 1 :], unquote(words[-1])
+            top = len(rest) == (4 if rest[:1] == ["refs"] else 2)  # the file is in no folder
+            if not (top and _GGUF.fullmatch(file)):
+                file = ""
+            return _address("/".join(words[:length]), _revision(rest), file)
     return _address("/".join(words), "main")
 
 
@@ -161,11 +150,11 @@ def _revision(words: list[str]) -> str:
     return "/".join(words[:3]) if words[0] == "refs" else unquote(words[0])
 
 
-def _address(repo: str, revision: str) -> HubAddress | None:
+def _address(repo: str, revision: str, file: str = "") -> HubAddress | None:
     if not _REPO.fullmatch(repo) or len(repo) > _LONGEST_REPO:
         return None
     if "--" in repo or ".." in repo or repo.endswith(".git"):
         return None
     if not revision or _FORBIDDEN_REVISION.search(revision):
         return None
-    return HubAddress(repo, revision)
+    return HubAddress(repo, revision, file)

@@ -12,14 +12,16 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import WEIGHTS, choose_weights
+from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights
+from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.stores import Region
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import NotOnHub
 from geometry.hub.hub_files import DAMAGED, HubFiles, file_key
+from geometry.hub.hub_gguf import only_gguf
 from geometry.hub.hub_store import HubStore
-from geometry.hub.hub_tokenizer import tokenizer_folder
+from geometry.hub.hub_tokenizer import gguf_tokenizer, tokenizer_folder
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
@@ -45,6 +47,10 @@ class HubCheckpoint:
         Its tensors, downloaded one by one.
     config
         Its ``config.json``; empty if it has none.
+    file
+        The GGUF file; "" for other formats.
+    gguf
+        What stands before its tensors.
     """
 
     address: HubAddress
@@ -54,6 +60,8 @@ class HubCheckpoint:
     _files: HubFiles
     _network: Network
     _asked: bool
+    file: str = ""
+    gguf: GgufIndex | None = None
 
     def keep(self, *, chosen: bool) -> None:
         """Cache what was downloaded; called when the model has been opened successfully.
@@ -64,7 +72,7 @@ class HubCheckpoint:
             Whether the user chose the position table: opening the model again then needs more than
             what was cached now.
         """
-        mark = None if chosen else _SNAPSHOT if self._network.snapshot else _COMPLETE
+        mark = None if chosen else _SNAPSHOT if self._network.snapshot else _mark(self.address)
         self._files.keep_all(self.address.revision, mark, confirmed=self._asked)
 
     def drop(self) -> None:
@@ -72,7 +80,7 @@ class HubCheckpoint:
         self._files.drop()
 
     def tokenizer_folder(self) -> Path:
-        """Return a folder with the model's tokenizer, downloaded if necessary.
+        """Return a folder with the model's tokenizer, or a GGUF file; downloaded if necessary.
 
         Raises
         ------
@@ -81,6 +89,8 @@ class HubCheckpoint:
         HubError, Cancelled
             It cannot be downloaded.
         """
+        if self.gguf is not None and TOKENS in self.gguf.lengths:
+            return gguf_tokenizer(self._files, self._network, self.file)
         return tokenizer_folder(self._files, self._network)
 
 
@@ -101,6 +111,10 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     """
     with reading(f"{address}", DAMAGED):
         files, weights, asked = _find(address, network)
+        if weights.endswith(GGUF):
+            index = files.gguf_index(weights)
+            store, commit = HubStore(files, index.regions), files.address.revision
+            return HubCheckpoint(address, commit, store, {}, files, network, asked, weights, index)
         regions: Mapping[str, Region] | None = None
         if not weights.endswith(".json"):
             regions = files.index(weights)
@@ -122,28 +136,36 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
     moves = not _COMMIT.fullmatch(address.revision)
     commit = None if network.fresh and moves else known_commit(network.cache, address)
     if commit is not None:
-        address = HubAddress(address.repo, commit)
-        files = HubFiles(address, network)
+        address = HubAddress(address.repo, commit, address.file)
+        files = HubFiles(HubAddress(address.repo, commit), network)
+        if address.file:
+            return files, address.file, False
         weights = files.kept(_WEIGHTS)
         if weights is not None:
             return files, weights.tobytes().decode("utf-8", "replace"), False
     files, name = _ask(address, network)
-    files.keep(_WEIGHTS, name.encode("utf-8"))
+    if not address.file:
+        files.keep(_WEIGHTS, name.encode("utf-8"))
     return files, name, True
 
 
 def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     # Requested first because most models have it, and its first bytes hold the index.
     try:
-        first = network.hub.open_file(address, WEIGHTS[0], network.transfer, whole=network.whole)
+        wanted = address.file or WEIGHTS[0]
+        first = network.hub.open_file(address, wanted, network.transfer, whole=network.whole)
         return HubFiles(HubAddress(address.repo, first.commit), network, first), first.name
     except NotOnHub as error:
-        if error.missing != "file":
+        if error.missing != "file" or address.file:
             raise
     listing = network.hub.list_files(address, network.transfer)
     names = sorted(name for name in listing.files if "/" not in name)
     advice = "Download the one you want and open it."
-    weights = choose_weights(names, f"{address}", advice)
+    found = [name for name in names if name.endswith(GGUF)]
+    if found and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
+        weights = only_gguf(address, found)
+    else:
+        weights = choose_weights(names, f"{address}", advice)
     return HubFiles(HubAddress(address.repo, listing.commit), network), weights
 
 
@@ -156,12 +178,17 @@ def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
 
 def is_kept(cache: TensorCache, address: HubAddress) -> bool:
     """Return whether a model opens without the network; its cached files are not verified."""
-    return _is_marked(cache, address, _COMPLETE)
+    return _is_marked(cache, address, _mark(address))
 
 
 def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
     """Like :func:`is_kept`, including commits opened only as a step of a history."""
-    return _is_marked(cache, address, _COMPLETE, _SNAPSHOT)
+    return _is_marked(cache, address, _mark(address), _SNAPSHOT)
+
+
+def _mark(address: HubAddress) -> str:
+    """Return the entry that says that everything needed to open a model is cached."""
+    return f"{_COMPLETE}/{address.file}" if address.file else _COMPLETE
 
 
 def _is_marked(cache: TensorCache, address: HubAddress, *marks: str) -> bool:

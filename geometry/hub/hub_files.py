@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,15 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import KINDS, kind_of
+from geometry.checkpoints.files import GGUF, KINDS, kind_of
+from geometry.checkpoints.gguf_store import (
+    GgufIndex,
+    read_index,
+    tensor_bytes,
+    without_tensors,
+)
 from geometry.checkpoints.safetensors_store import read_header
-from geometry.checkpoints.stores import ByteFile, Consent, Region, stored_bytes
+from geometry.checkpoints.stores import ByteFile, Consent, Region
 from geometry.checkpoints.torch_store import read_places
 from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.zip_records import Record
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
+from geometry.hub.hub_gguf import WithHead
 from geometry.hub.hub_torch import WithTail
 from geometry.hub.keeping import keep_soon
 from geometry.hub.kept_index import VERSION, dump_index, load_index
@@ -34,6 +43,9 @@ Bytes = npt.NDArray[np.uint8]
 
 #: Advice where a file is not what it should be, though it came as it was sent.
 DAMAGED = "The file on the Hub is damaged; tell its authors."
+
+#: Kept entries: a GGUF file's settings alone, in which its tokenizer is.
+GGUF_TOKENIZER = "gguf tokenizer"
 
 #: How often a thread waiting for its turn checks for cancellation.
 _TURN_S = 0.05
@@ -210,10 +222,48 @@ class HubFiles:
                 if regions is None:
                     file = self._open(name)
                     with reading(name, DAMAGED):
-                        index = dump_index(_places(file), file.size(), file.etag)
+                        places = self._gguf(file) if name.endswith(GGUF) else _places(file)
+                        index = dump_index(places, file.size(), file.etag)
                     regions = self._load(index, name)
                     self.keep(key, index)
         return regions
+
+    def _gguf(self, file: RangedFile) -> Mapping[str, Region]:
+        """Read the index of a GGUF file; its settings and its tokenizer are kept as well."""
+        whole = WithHead(file)
+        index = read_index(whole)
+        settings = {"settings": dict(index.settings), "lengths": dict(index.lengths)}
+        self.keep(f"settings {VERSION}/{file.name}", json.dumps(settings).encode("ascii"))
+        head = whole.read_at(0, index.settings_end).tobytes()
+        self.keep(f"{GGUF_TOKENIZER}/{file.name}", without_tensors(head))
+        return index.regions
+
+    def gguf_index(self, name: str) -> GgufIndex:
+        """Return the index of a GGUF file, its settings among it; see :meth:`index`."""
+        regions = self.index(name)
+        data = self.kept(f"settings {VERSION}/{name}")
+        if data is None:  # its place in the cache was needed
+            with self.turn(), reading(name, DAMAGED):
+                self._gguf(self._open(name))
+            data = self.kept(f"settings {VERSION}/{name}")
+            assert data is not None
+        with reading(f"The kept settings of {name}"):
+            told = load_json(f"The kept settings of {name}", data.tobytes())
+            settings = {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in told["settings"].items()
+            }
+            return GgufIndex(settings, dict(told["lengths"]), regions)
+
+    def gguf_tokenizer(self, name: str) -> Bytes:
+        """Return a GGUF file of another one's settings alone, in which its tokenizer is."""
+        key = f"{GGUF_TOKENIZER}/{name}"
+        if not self.has(key):
+            with self.turn(), reading(name, DAMAGED):
+                self._gguf(self._open(name))
+        data = self.kept(key)
+        assert data is not None
+        return data
 
     def _kept_index(self, key: str, name: str) -> dict[str, Region] | None:
         """Return a kept index, or None if there is none; a damaged one is removed."""
@@ -245,14 +295,14 @@ class HubFiles:
     def kept_tensor(self, region: Region) -> Bytes | None:
         """Return a tensor's bytes if they are cached."""
         data = self.kept(tensor_key(region.info.name))
-        return data if data is not None and len(data) == stored_bytes(region) else None
+        return data if data is not None and len(data) == tensor_bytes(region) else None
 
     def cost(self, regions: Iterable[Region]) -> int:
         """Bytes to download for tensors: whole files, each once, if ranges are not supported."""
         whole, nbytes = {}, 0
         for region in regions:
             if self._in_parts(region.file.name):
-                nbytes += stored_bytes(region)
+                nbytes += tensor_bytes(region)
             else:
                 whole[region.file.name] = region.file.size()
         return nbytes + sum(whole.values())
@@ -274,7 +324,7 @@ class HubFiles:
         HubError
             They cannot be downloaded, or do not match the file's directory.
         """
-        nbytes = stored_bytes(region)
+        nbytes = tensor_bytes(region)
         record = region.file if isinstance(region.file, Record) else None
         whole = nbytes if record is None else record.extent(region.offset, nbytes)[1]
         self.transfer.begin(region.info.name, whole)
@@ -294,7 +344,7 @@ class HubFiles:
             for name, region in self.index(wanted.file.name).items()
             if name != wanted.info.name and not self.has(tensor_key(name))
         ]
-        room = self._network.cache.room() - stored_bytes(wanted)
+        room = self._network.cache.room() - tensor_bytes(wanted)
         return read_all(file, wanted, fitting(others, room), self._keep_passing)
 
     def _keep_passing(self, name: str, data: Bytes) -> None:

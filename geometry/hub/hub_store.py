@@ -8,13 +8,12 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from geometry.checkpoints.gguf_store import tensor_bytes, tensor_numbers
 from geometry.checkpoints.stores import (
     Consent,
     FloatArray,
     Region,
     TensorInfo,
-    numbers,
-    stored_bytes,
 )
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.hub_files import HubFiles, tensor_key
@@ -58,9 +57,9 @@ class HubStore:
         """
         region = self._regions[name]
         data = self._files.kept_tensor(region)
-        values = self._fetch(region) if data is None else numbers(region, data)
+        values = self._fetch(region) if data is None else tensor_numbers(region, data)
         with self._lock:
-            self._bytes_read += stored_bytes(region)
+            self._bytes_read += tensor_bytes(region)
         return values
 
     def _fetch(self, region: Region) -> FloatArray:
@@ -68,9 +67,9 @@ class HubStore:
             # Another thread may have downloaded it meanwhile.
             data = self._files.kept_tensor(region)
             if data is not None:
-                return numbers(region, data)
+                return tensor_numbers(region, data)
             data = self._files.fetch_tensor(region)
-            values = numbers(region, data)
+            values = tensor_numbers(region, data)
             if np.isfinite(values).all():
                 self._files.keep(tensor_key(region.info.name), data)
             return values

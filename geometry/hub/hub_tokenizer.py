@@ -60,6 +60,16 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     return folder
 
 
+def gguf_tokenizer(files: HubFiles, network: Network, name: str) -> Path:
+    """Return a GGUF file with the tokenizer of another one, whose index has been read.
+
+    Raises HelixscopeError: it cannot be downloaded or written.
+    """
+    path = network.cache.folder(files.address.repo, files.address.revision) / "tokenizer.gguf"
+    _write(path, files.gguf_tokenizer(name).tobytes())
+    return path
+
+
 def tokenizer_files(names: Iterable[str]) -> list[str]:
     """Return the files of a tokenizer among those of a model; none if it has none."""
     here = set(names)

@@ -26,7 +26,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import WEIGHTS
+from geometry.checkpoints.files import GGUF, WEIGHTS
 from geometry.checkpoints.sharded_store import is_file_name, read_weight_map
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
@@ -34,12 +34,12 @@ from geometry.checkpoints.whole_files import reason, write_text
 from geometry.hub.address import HubAddress
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.hub_gguf import only_gguf
 from geometry.hub.hub_tokenizer import tokenizer_files
 from geometry.hub.listings import Listing
 
 log = logging.getLogger(__name__)
 
-GGUF = ".gguf"
 PARTIAL = ".helixscope.incomplete"
 """Added to the name of a file that is being downloaded; `hf cache` lists such files."""
 ANOTHER = "Choose another model."
@@ -128,9 +128,7 @@ class WholeModel:
 # ---- what is needed --------------------------------------------------------------------------
 
 
-def list_model(
-    address: HubAddress, hub: Hub, cache: Path, transfer: Transfer, gguf: str | None = None
-) -> WholeModel:
+def list_model(address: HubAddress, hub: Hub, cache: Path, transfer: Transfer) -> WholeModel:
     """Ask the Hub which files a model consists of.
 
     One request for the list of files, and one for the index of weights in several files; nothing is
@@ -138,11 +136,11 @@ def list_model(
 
     Parameters
     ----------
+    address
+        If it names no GGUF file, the model in transformers' own layout, or the only GGUF file of
+        the repository.
     cache
         The Hub cache.
-    gguf
-        The GGUF file that is wanted; None for the model in transformers' own layout, or the only
-        GGUF file of the repository.
 
     Raises
     ------
@@ -153,22 +151,27 @@ def list_model(
     """
     with reading(f"The list of files of {address}", ANOTHER, error=HubError):
         listing = hub.list_files(address, transfer)
-        names = _needed(address, listing, hub, transfer, gguf)
+        names = _needed(address, listing, hub, transfer)
         files = tuple(_wanted(address, listing, name) for name in dict.fromkeys(names))
     folder = cache / f"models--{address.repo.replace('/', '--')}"
     return WholeModel(address, listing.commit, files, folder)
 
 
-def _needed(
-    address: HubAddress, listing: Listing, hub: Hub, transfer: Transfer, gguf: str | None
-) -> list[str]:
+def _needed(address: HubAddress, listing: Listing, hub: Hub, transfer: Transfer) -> list[str]:
     # Files in folders are variants for other programs.
     here = sorted(name for name in listing.files if is_file_name(name))
-    if gguf is not None:
-        return [gguf]
+    if address.file:
+        return [address.file]
     weights = next((name for name in WEIGHTS if name in here), None)
     if weights is None:
-        return [_only_gguf(address, [name for name in here if name.endswith(GGUF)])]
+        found = [name for name in here if name.endswith(GGUF)]
+        if not found:
+            raise SourceError(
+                f"{address} has no weights that transformers loads: neither safetensors, .bin nor "
+                "GGUF.",
+                ANOTHER,
+            )
+        return [only_gguf(address, found)]
     if "config.json" not in here:
         raise SourceError(f"{address} has no config.json, so transformers cannot load it.", ANOTHER)
     tokenizer = tokenizer_files(here)
@@ -182,21 +185,6 @@ def _needed(
         shards = read_weight_map(weights, parse_json(weights, content))
         names += sorted(set(shards.values()))
     return names
-
-
-def _only_gguf(address: HubAddress, found: list[str]) -> str:
-    if len(found) == 1:
-        return found[0]
-    if found:
-        some = ", ".join(found[:3]) + ", …" * (len(found) > 3)
-        raise SourceError(
-            f"{address} holds {len(found)} GGUF files: {some}.",
-            f"Name one of them, such as {address.repo}/{found[0]}.",
-        )
-    raise SourceError(
-        f"{address} has no weights that transformers loads: neither safetensors, .bin nor GGUF.",
-        ANOTHER,
-    )
 
 
 def _wanted(address: HubAddress, listing: Listing, name: str) -> WantedFile:

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -172,14 +172,18 @@ def is_here(source: str) -> bool:
 
 
 def locate_address(address: HubAddress) -> Path | None:
-    """Find a model on this machine, like :func:`locate`."""
+    """Find a model on this machine, like :func:`locate`; or its GGUF file, if one is named."""
+    if address.file:
+        snapshot = snapshot_of(address)
+        file = None if snapshot is None else snapshot / address.file
+        return file if file is not None and file.is_file() else None
     return locate(address.repo, None if address.revision == "main" else address.revision)
 
 
 def canonical(address: HubAddress) -> HubAddress:
     """Return an address with the catalogue's id, if the catalogue has the model."""
     entry = find_entry(address.repo)
-    return address if entry is None else HubAddress(entry.id, address.revision)
+    return address if entry is None else replace(address, repo=entry.id)
 
 
 def _is_kept(address: HubAddress, cache: TensorCache | None = None) -> bool:
@@ -266,6 +270,7 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
     cache
         The cache of piecewise downloads; the user's own if None.
     """
+    folder = folder.parent if folder.is_file() else folder
     told = folder.parent.parent / "refs" / address.revision
     if folder.parent.name != "snapshots":
         return False

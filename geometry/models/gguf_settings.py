@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.gguf_store import GgufStore
+from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
+from geometry.checkpoints.stores import TensorStore
 from geometry.models.rotary import FACTORS
 from geometry.models.stack import Stack
 
@@ -81,19 +82,26 @@ STACKS: Mapping[str, Stack] = MappingProxyType(
 HEADS = (replace(_BERT, positions="", causal=True), replace(_GPT2, positions=""))
 
 
-def read_settings(store: GgufStore) -> dict[str, Any]:
+def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, Any]:
     """Return what ``config.json`` would have.
+
+    Parameters
+    ----------
+    index, store
+        What stands before the tensors, and these.
+    file
+        Its name, for messages.
 
     Raises
     ------
     SourceError
         The file does not name its architecture.
     """
-    given = store.index.settings
+    given = index.settings
     name = given.get("general.architecture")
     if not isinstance(name, str) or not name:
         raise SourceError(
-            f"{store.files[0].name} does not name its architecture.",
+            f"{file} does not name its architecture.",
             "Convert it again with a current llama.cpp.",
         )
 
@@ -112,14 +120,15 @@ def read_settings(store: GgufStore) -> dict[str, Any]:
         "intermediate_size": of("feed_forward_length"),
         "head_dim": of("attention.key_length"),
         "layer_norm_eps": of("attention.layer_norm_epsilon"),
-        "vocab_size": of("vocab_size") or store.index.lengths.get("tokenizer.ggml.tokens"),
+        "vocab_size": of("vocab_size") or index.lengths.get(TOKENS),
+        "bos_token_id": given.get("tokenizer.ggml.bos_token_id"),
     }
     if POSITIONS not in store.tensors and any(key.startswith(f"{name}.rope.") for key in given):
         config |= _rotary(store, name, of)
     return {key: value for key, value in config.items() if value is not None}
 
 
-def _rotary(store: GgufStore, name: str, of: Any) -> dict[str, Any]:
+def _rotary(store: TensorStore, name: str, of: Any) -> dict[str, Any]:
     """Return the settings of rotary positions; llama.cpp's defaults are the same for all."""
     scaling: dict[str, Any] = {}
     kind = of("rope.scaling.type")

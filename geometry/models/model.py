@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
-from geometry.checkpoints.gguf_store import GgufStore
+from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import visible
@@ -21,6 +21,7 @@ from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
 from geometry.models.families import TIED
+from geometry.models.gguf_settings import GGUF
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.stack import NOT_ADDED
@@ -63,8 +64,8 @@ class PositionalModel:
     name
         Short name for captions.
     folder
-        Folder of the tokenizer, or None; or a function that downloads it on first use and returns
-        its folder.
+        Folder of the tokenizer, or a GGUF file with it, or None; or a function that downloads it on
+        first use and returns that.
     commit
         Commit of the files, 40 hexadecimal digits, or None.
     beside
@@ -286,8 +287,8 @@ class PositionalModel:
         notes = [self._architecture.note] if self._architecture.note else []
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
-        if isinstance(self._store, GgufStore) and (quantised := self._store.quantised()):
-            kinds = ", ".join(f"{count} as {dtype}" for dtype, count in quantised.most_common())
+        if GGUF in self._architecture.config and (found := quantised(self._store.tensors.values())):
+            kinds = ", ".join(f"{count} as {dtype}" for dtype, count in found.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
         # In one dimension every row is constant; of ALiBi, that of lag 0.
@@ -504,6 +505,7 @@ class PositionalModel:
             return load_tokenizer(folder)
         finally:
             self._check_beside()
+            self._store.check_files()  # of which a GGUF file has it inside
 
     @cached_property
     def _begin(self) -> int | None:

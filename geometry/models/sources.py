@@ -12,7 +12,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES, open_store, weights_in
-from geometry.checkpoints.gguf_store import GgufStore
+from geometry.checkpoints.gguf_store import TOKENS, GgufStore
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -175,8 +175,9 @@ def _layers(text: str) -> tuple[Path, int | None] | None:
 
 def _address(text: str) -> HubAddress | None:
     """Return a source's address on the Hub; None if it is not one, or looks like a file name."""
+    address = parse_address(text)
     looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
-    return None if looks_like_file else parse_address(text)
+    return None if looks_like_file and (address is None or not address.file) else address
 
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
@@ -202,8 +203,11 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
         return open_array(weights, store, place, source, name)
     folder = weights.parent
     config_file = folder / "config.json"
+    place_of_tokenizer = folder
     if isinstance(store, GgufStore):  # a configuration beside it need not belong to it
-        config = read_settings(store)
+        config = read_settings(store.index, store, weights.name)
+        if TOKENS in store.index.lengths:
+            place_of_tokenizer = weights
     else:
         config = read_json(config_file) if config_file.is_file() else {}
     place = find_architecture(store.tensors, config, table)
@@ -213,7 +217,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
         place,
         source=source,
         name=name,
-        folder=folder,
+        folder=place_of_tokenizer,
         commit=commit if _COMMIT.fullmatch(commit) else None,
         beside=beside,
     )
@@ -254,9 +258,13 @@ def _model_of(
 ) -> PositionalModel:
     """Create the model; on failure, remove what was cached for it."""
     try:
+        store, gguf = checkpoint.store, checkpoint.gguf
+        config = checkpoint.config
+        if gguf is not None:
+            config = read_settings(gguf, store, checkpoint.file)
         return PositionalModel(
-            checkpoint.store,
-            find_architecture(checkpoint.store.tensors, checkpoint.config, table),
+            store,
+            find_architecture(store.tensors, config, table),
             source=source,
             name=name,
             folder=checkpoint.tokenizer_folder,

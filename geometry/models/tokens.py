@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, parse_json, read_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
+from geometry.checkpoints.gguf_store import read_index, without_tensors
 from geometry.checkpoints.stores import LocalFile
 from geometry.checkpoints.tokenizer_files import FILES, VOCABULARIES
 from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer
@@ -179,6 +181,11 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 def load_tokenizer(folder: Path) -> Tokenizer:
     """Load the tokenizer of a checkpoint folder, without downloads or running its code.
 
+    Parameters
+    ----------
+    folder
+        The folder, or a GGUF file.
+
     Raises
     ------
     TensorUnavailable
@@ -186,6 +193,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     HelixscopeError
         Its tokenizer cannot be read.
     """
+    if folder.suffix == ".gguf" and folder.is_file():
+        return _load_gguf(folder)
     file = folder / "tokenizer.json"
     if not file.is_file() and not any((folder / name).is_file() for name in VOCABULARIES):
         raise TensorUnavailable(
@@ -200,19 +209,35 @@ def load_tokenizer(folder: Path) -> Tokenizer:
             )
     # Both libraries raise many kinds of exceptions on malformed files, and panic.
     where = f"{'tokenizer.json' if file.is_file() else 'The tokenizer'} in {folder.name}"
+    if not file.is_file():
+        return _load_slow(folder, where, folder.name)
     with reading(where, _AGAIN, fault="cannot be read"):
-        if file.is_file():
-            return _load_fast(file, where)
+        return _load_fast(file, where)
+
+
+def _load_gguf(file: Path) -> Tokenizer:
+    """Load the tokenizer in a GGUF file, from a copy of its settings alone."""
+    opened = LocalFile(file)
+    head = opened.read_at(0, read_index(opened).settings_end).tobytes()
+    where, name = f"The tokenizer in {file.name}", "tokenizer.gguf"
+    with reading(where, _AGAIN, fault="cannot be read"), TemporaryDirectory() as folder:
+        Path(folder, name).write_bytes(without_tensors(head))
+        return _load_slow(Path(folder), where, file.stem, gguf_file=name)
+
+
+def _load_slow(folder: Path, where: str, name: str, **options: str) -> Tokenizer:
+    """Load a tokenizer that transformers makes."""
+    with reading(where, _AGAIN, fault="cannot be read"):
         from transformers import AutoTokenizer
 
         slow = AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
+            str(folder), local_files_only=True, trust_remote_code=False, **options
         )
         backend = getattr(slow, "backend_tokenizer", None)
         if backend is None:
-            return SlowTokenizer(slow, folder.name)
+            return SlowTokenizer(slow, name)
         check_tokenizer(where, parse_json(where, backend.to_str().encode()))
-        return FastTokenizer(backend, folder.name)
+        return FastTokenizer(backend, name)
 
 
 def _load_fast(file: Path, where: str) -> FastTokenizer:

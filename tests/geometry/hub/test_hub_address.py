@@ -43,6 +43,30 @@ def test_what_is_an_address(text, repo, revision):
 
 
 @pytest.mark.parametrize(
+    ("text", "revision"),
+    [
+        ("a/b/x-Q4_K_M.gguf", "main"), ("a/b/x-Q4_K_M.gguf@v2", "v2"),
+        ("hf://a/b/x-Q4_K_M.gguf@refs/pr/3", "refs/pr/3"),
+        ("https://huggingface.co/a/b/blob/main/x-Q4_K_M.gguf", "main"),
+        ("https://huggingface.co/a/b/resolve/v2/x-Q4_K_M.gguf?download=true", "v2"),
+        ("https://huggingface.co/a/b/blob/refs/pr/3/x-Q4_K_M.gguf", "refs/pr/3"),
+    ],
+)  # fmt: skip
+def test_what_is_the_address_of_a_gguf_file(text, revision):
+    address = parse_address(text)
+    assert address == HubAddress("a/b", revision, "x-Q4_K_M.gguf")
+    assert parse_address(str(address)) == address
+    assert address.short == ("x-Q4_K_M" if revision == "main" else f"x-Q4_K_M@{revision}")
+
+
+def test_a_gguf_file_in_a_folder_is_not_meant():
+    page = "https://huggingface.co/a/b/blob/main/sub/x.gguf"
+    assert parse_address(page) == HubAddress("a/b")
+    for text in ("a/b/sub/x.gguf", "b/x.gguf", "a/b/.gguf", "a/b/x.gguf/", "a/b/x.GGUF"):
+        assert parse_address(text) in (None, HubAddress("b/x.gguf"))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "", " ", "@", "@main", "a/b@", "a/b@ main", "a b", "a/b/c", "/a/b", "a/b/", "./a", "../a",
