@@ -182,7 +182,12 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
 
 
 def _is_weights(name: str, suffixes: tuple[str, ...]) -> bool:
-    return name.endswith(suffixes) and not name.startswith(NOT_WEIGHTS)
+    return name.endswith(suffixes) and not name.startswith(NOT_WEIGHTS) and not is_later_part(name)
+
+
+def is_later_part(name: str) -> bool:
+    """Return whether a file is a part of a split GGUF file, but not the first: "x-00002-of-…"."""
+    return re.search(r"-(?!00001)\d{5}-of-\d{5}\.gguf$", name) is not None
 
 
 def choose_weights(

@@ -9,10 +9,11 @@ a time by the package ``gguf``.
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -56,6 +57,10 @@ CHUNK = 1 << 20
 
 #: The list of a file that has a tokenizer.
 TOKENS = "tokenizer.ggml.tokens"
+
+#: Parts of a split file: five times those of the largest models.
+MAX_PARTS = 500
+_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 
 #: Types of tensors by their number: name, numbers and bytes of a block.
 TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
@@ -122,8 +127,8 @@ class GgufStore(RegionStore):
         What stands before them.
     """
 
-    def __init__(self, index: GgufIndex, file: LocalFile) -> None:
-        super().__init__(index.regions, [file])
+    def __init__(self, index: GgufIndex, files: Iterable[LocalFile]) -> None:
+        super().__init__(index.regions, files)
         self.index = index
 
     def read(self, name: str) -> FloatArray:
@@ -174,15 +179,51 @@ def without_tensors(head: bytes) -> bytes:
 
 
 def open_gguf(path: Path) -> GgufStore:
-    """Open a GGUF file by its index.
+    """Open a GGUF file by its index; of a split one, all parts beside it.
 
     Raises
     ------
     SourceError
-        The file is truncated, of another version, or contradicts itself.
+        The file is truncated, of another version, or contradicts itself, or a part is missing.
     """
-    file = LocalFile(path)
-    return GgufStore(read_index(file), file)
+    files = []
+    for name in part_names(path.name):
+        if not (path.parent / name).exists() and name != path.name:
+            raise SourceError(
+                f"{path.name} is one part of a model, and {name} is missing.",
+                "Put all parts into one folder.",
+            )
+        files.append(LocalFile(path.parent / name))
+    return GgufStore(joined_index([read_index(file) for file in files], path.name), files)
+
+
+def part_names(name: str) -> tuple[str, ...]:
+    """Return the names of all parts of a split file, "x-00001-of-00003.gguf"; else its own."""
+    match = _PART.fullmatch(name)
+    if match is None or not 0 < int(match[3]) <= MAX_PARTS:
+        return (name,)
+    return tuple(
+        f"{match[1]}-{part:05d}-of-{match[3]}.gguf" for part in range(1, int(match[3]) + 1)
+    )
+
+
+def joined_index(parts: Sequence[GgufIndex], name: str) -> GgufIndex:
+    """Return the index of a split file, whose settings are in the first of its parts.
+
+    Raises
+    ------
+    SourceError
+        They do not say that they belong together.
+    """
+    first = parts[0]
+    regions: dict[str, Region] = {}
+    for number, part in enumerate(parts):
+        told = part.settings.get("split.no"), part.settings.get("split.count")
+        alone = len(parts) == 1
+        if not (alone or told == (number, len(parts))) or regions.keys() & part.regions.keys():
+            raise SourceError(f"The parts of {name} do not belong together.", AGAIN)
+        regions |= part.regions
+    return replace(first, regions=regions)
 
 
 def read_index(file: ByteFile) -> GgufIndex:

@@ -14,6 +14,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import GGUF, weights_in
+from geometry.checkpoints.gguf_store import part_names
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
@@ -238,6 +239,11 @@ def _place(source: str) -> Path:
             return folder
     path = Path(source).expanduser()
     if path.suffix == GGUF and path.is_file():
+        if len(part_names(path.name)) > 1:
+            raise EmergentError(
+                f"{path.name} is one part of a model, which cannot be run in parts.",
+                "Join the parts with llama.cpp’s gguf-split --merge.",
+            )
         return path
     if path.is_dir():
         files = sorted(path.glob(f"*{GGUF}"))

@@ -60,7 +60,8 @@ class HubAddress:
     @property
     def short(self) -> str:
         """The name for captions: "gpt2", or "gpt2@revision"; a commit is cut to seven digits."""
-        name = self.file.removesuffix(".gguf") or self.repo.rsplit("/", 1)[-1]
+        file = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", self.file)
+        name = file or self.repo.rsplit("/", 1)[-1]
         revision = self.revision[:7] if _COMMIT.fullmatch(self.revision) else self.revision
         return name if revision == "main" else f"{name}@{revision}"
 

@@ -12,7 +12,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights
+from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights, is_later_part
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.stores import Region
@@ -161,7 +161,7 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     listing = network.hub.list_files(address, network.transfer)
     names = sorted(name for name in listing.files if "/" not in name)
     advice = "Download the one you want and open it."
-    found = [name for name in names if name.endswith(GGUF)]
+    found = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
     if found and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
         weights = only_gguf(address, found)
     else:

@@ -18,6 +18,8 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import GGUF, KINDS, kind_of
 from geometry.checkpoints.gguf_store import (
     GgufIndex,
+    joined_index,
+    part_names,
     read_index,
     tensor_bytes,
     without_tensors,
@@ -239,7 +241,13 @@ class HubFiles:
         return index.regions
 
     def gguf_index(self, name: str) -> GgufIndex:
-        """Return the index of a GGUF file, its settings among it; see :meth:`index`."""
+        """Return the index of a GGUF file with its settings, of a split one that of all parts.
+
+        See :meth:`index`.
+        """
+        return joined_index([self._gguf_index(part) for part in part_names(name)], name)
+
+    def _gguf_index(self, name: str) -> GgufIndex:
         regions = self.index(name)
         data = self.kept(f"settings {VERSION}/{name}")
         if data is None:  # its place in the cache was needed
@@ -257,6 +265,7 @@ class HubFiles:
 
     def gguf_tokenizer(self, name: str) -> Bytes:
         """Return a GGUF file of another one's settings alone, in which its tokenizer is."""
+        name = part_names(name)[0]
         key = f"{GGUF_TOKENIZER}/{name}"
         if not self.has(key):
             with self.turn(), reading(name, DAMAGED):

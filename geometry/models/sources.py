@@ -12,7 +12,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES, open_store, weights_in
-from geometry.checkpoints.gguf_store import TOKENS, GgufStore
+from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -50,6 +50,9 @@ __all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
 #: Name of a snapshot's folder in the Hub cache.
+#: The end of the name of a split GGUF file's part.
+_PART = re.compile(r"-\d{5}-of-\d{5}$")
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: How often local files that change while they are opened are opened again before giving up.
@@ -207,7 +210,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     if isinstance(store, GgufStore):  # a configuration beside it need not belong to it
         config = read_settings(store.index, store, weights.name)
         if TOKENS in store.index.lengths:
-            place_of_tokenizer = weights
+            place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
     place = find_architecture(store.tensors, config, table)
@@ -295,7 +298,7 @@ def name_of(path: Path) -> str:
     folder = full
     if not full.is_dir():
         if not _GENERIC.fullmatch(full.stem):
-            return full.stem
+            return _PART.sub("", full.stem)
         folder = full.parent
     cached = [part for part in full.parts if part.startswith("models--")]
     if cached:

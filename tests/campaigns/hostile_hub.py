@@ -22,6 +22,8 @@ from unittest.mock import patch
 from urllib.parse import unquote
 
 import numpy as np
+from gguf import GGMLQuantizationType
+from gguf.quants import quantize
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
@@ -35,6 +37,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources import open_source
 from tests.campaigns.campaign import Fault, main
+from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model
 from tests.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
 from tests.stand_ins import write_stand_in
@@ -123,7 +126,7 @@ STATUSES = [
     "502 Oh", "503 \x1b[31mBusy", "504 " + "x" * 5_000, "599 X", "999 X", "000 X", "99999 X", "2 X",
 ]  # fmt: skip
 #: What is asked, and the requests of it that go wrong, by their paths.
-WEIGHTS = r".*/(model|pytorch_model|a|b)[^/]*\.(safetensors|bin|json)"
+WEIGHTS = r".*/(model|pytorch_model|a|b)[^/]*\.(safetensors|bin|json|gguf)"
 STEPS = {
     "open": (r".*/revision/.*", r".*/config\.json", WEIGHTS, WEIGHTS, r".*/tokenizer.*", r".*"),
     "search": (r"/api/models\?.*",),
@@ -132,22 +135,39 @@ STEPS = {
 }
 ACTIONS = ("open", "open", "open", "open", "search", "revisions", "history")
 
-#: Models of these kinds are served: one safetensors file, one of torch, and two with an index.
-KINDS = {"whole": "openai-community/gpt2", "torch": "stanford-crfm/alias-gpt2-small-x21"}
+#: Models of these kinds are served: one safetensors file, one of torch, two with an index, and a
+#: GGUF file.
+STAND_INS = {"whole": "openai-community/gpt2", "torch": "stanford-crfm/alias-gpt2-small-x21"}
+KINDS = (*STAND_INS, "shards", "gguf")
 
 
 @functools.cache
 def files(kind: str) -> dict[str, bytes]:
     """The files of a small GPT-2 with its tokenizer."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if kind in KINDS:
-            written = write_stand_in(folder, KINDS[kind])
+        folder = Path(name, "files")
+        if kind in STAND_INS:
+            written = write_stand_in(folder, STAND_INS[kind])
             return {name: path.read_bytes() for name, path in written.items()}
-        write_model(folder / "shards", "shards")
-        shards = {path.name: path.read_bytes() for path in (folder / "shards").iterdir()}
+        if kind == "gguf":
+            folder.mkdir()
+            _write_gguf(folder / "model.gguf")
+        else:
+            write_model(folder, "shards")
+        weights = {path.name: path.read_bytes() for path in folder.iterdir()}
     tokenizer = {n: data for n, data in files("whole").items() if n.startswith("tokenizer")}
-    return {**shards, **tokenizer}
+    return {**weights, **tokenizer}
+
+
+def _write_gguf(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    tokens = quantize(rng.normal(size=(40, 32)).astype("f4"), GGMLQuantizationType.Q8_0)
+    table = rng.normal(size=(16, 32)).astype("f4")
+    settings = [("gpt2.context_length", 16), ("gpt2.embedding_length", 32),
+                ("gpt2.block_count", 1), ("gpt2.attention.head_count", 4)]  # fmt: skip
+    tensors = {"token_embd.weight": (tokens, GGMLQuantizationType.Q8_0),
+               "position_embd.weight": table}  # fmt: skip
+    write_gguf(path, tensors, settings, arch="gpt2")
 
 
 @functools.cache
@@ -411,7 +431,7 @@ SPOILS: tuple[Spoil, ...] = (
 
 def case(draw: random.Random) -> str:
     """Play one scenario; what came of it."""
-    kind = draw.choice([*KINDS, "shards"])
+    kind = draw.choice(KINDS)
     truth(kind)
     for name in BODIES:  # what they take is not the application's
         _made(name)

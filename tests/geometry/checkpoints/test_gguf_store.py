@@ -6,8 +6,15 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFWriter
 from gguf.quants import dequantize, quantize
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
-from geometry.checkpoints.files import open_store
-from geometry.checkpoints.gguf_store import MAX_KEPT, QUANTISED, TYPES, GgufStore, open_gguf
+from geometry.checkpoints.files import choose_weights, open_store
+from geometry.checkpoints.gguf_store import (
+    MAX_KEPT,
+    QUANTISED,
+    TYPES,
+    GgufStore,
+    open_gguf,
+    part_names,
+)
 
 Kind = GGMLQuantizationType
 WRITTEN = (Kind.F32, Kind.F16, Kind.BF16, Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0)
@@ -35,6 +42,20 @@ def write(path, tensors, settings=(), arch="llama"):
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def write_parts(folder, tensors, settings=(), arch="llama"):
+    """Write a file in three parts, whose settings are in the first."""
+    writer = GGUFWriter(folder / "split.gguf", arch, split_max_tensors=-(-len(tensors) // 3))
+    for key, value in settings:
+        (writer.add_float32 if isinstance(value, float) else writer.add_uint32)(key, value)
+    for name, value in tensors.items():
+        writer.add_tensor(name, value)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return sorted(folder.glob("split-*.gguf"))
 
 
 @pytest.fixture
@@ -154,3 +175,33 @@ def test_without_the_package_only_floats_are_read(tmp_path, values, monkeypatch)
     np.testing.assert_array_equal(store.read("two"), values)
     with pytest.raises(TensorUnavailable, match="needs the package gguf"):
         store.read("one")
+
+
+def test_a_split_file_is_opened_by_any_of_its_parts(tmp_path, values):
+    tensors = {f"t{i}": values + i for i in range(6)}
+    parts = write_parts(tmp_path, tensors, [("llama.context_length", 7)])
+    assert [path.name for path in parts] == list(part_names("split-00002-of-00003.gguf"))
+    for path in parts:
+        store = open_gguf(path)
+        assert list(store.tensors) == list(tensors)
+        assert store.index.settings["llama.context_length"] == 7
+        assert [file.name for file in store.files] == [path.name for path in parts]
+        for name, expected in tensors.items():
+            np.testing.assert_array_equal(store.read(name), expected)
+    assert choose_weights([path.name for path in parts], "It", suffixes=(".gguf",)) == parts[0].name
+
+
+def test_a_missing_part_is_named_and_one_of_another_file_refused(tmp_path, values):
+    tensors = {f"t{i}": values for i in range(6)}
+    parts = write_parts(tmp_path, tensors)
+    content = parts[1].read_bytes()
+    parts[1].unlink()
+    with pytest.raises(SourceError, match=f"{parts[1].name} is missing"):
+        open_gguf(parts[0])
+    write(parts[1], {"other": values})
+    with pytest.raises(SourceError, match="do not belong together"):
+        open_gguf(parts[0])
+    parts[1].write_bytes(content)
+    assert len(open_gguf(parts[2]).tensors) == 6
+    for name in ("x-00000-of-00000.gguf", "x-00001-of-99999.gguf", "x-1-of-3.gguf", "x.gguf"):
+        assert part_names(name) == (name,)

@@ -13,7 +13,7 @@ from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.models.catalogue import is_here
 from geometry.models.sources import is_on_hub, open_source
-from tests.geometry.checkpoints.test_gguf_store import write
+from tests.geometry.checkpoints.test_gguf_store import write, write_parts
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of
 from tests.geometry.models.test_gguf_models import EYE, LLAMA
 
@@ -172,3 +172,20 @@ def test_offline_says_so(loopback_hub, opened, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Offline, match=r"someone/model/x\.gguf is not on this machine"):
         open_source("someone/model/x.gguf")
+
+
+def test_a_split_file_opens_by_its_first_part(loopback_hub, tmp_path, opened, cache):
+    tensors = {"token_embd.weight": EYE, "a": EYE, "b": 2 * EYE}
+    parts = write_parts(tmp_path, tensors, LLAMA)
+    serve(loopback_hub, *parts)
+    local = open_source(parts[0])
+    for source in ("someone/model", f"someone/model/{parts[0].name}"):
+        model = opened(source)
+        assert model.rotary is not None
+        assert_same(model, local)
+        np.testing.assert_array_equal(model.store.read("b"), 2 * EYE)
+    assert (model.name, local.name) == ("split", "split")
+    wait_until_kept(cache)
+    before = len(loopback_hub.requests)
+    assert_same(opened("someone/model"), local)
+    assert len(loopback_hub.requests) == before
