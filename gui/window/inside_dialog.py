@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.emergent.settings import COUNTERS, PositionsSettings
+from gui.services.loading import path_exists
 from gui.style.theme import GRID, format_bytes, format_count, format_part
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown
@@ -229,12 +231,14 @@ class InsideDialog(QDialog):
             self.out.setText(self._named)
 
     def _on_measure(self) -> None:
-        out = Path(self.out.text().strip() or self._named).expanduser()
+        out = Path(os.path.expanduser(self.out.text().strip() or self._named))
         self.measureRequested(self.settings(), out, self.device.currentText())
 
 
 def _choose(parent: QWidget, field: QLineEdit) -> None:
-    found = QFileDialog.getExistingDirectory(parent, field.accessibleName(), field.text())
+    # Qt warns of names that no file can have.
+    start = field.text() if path_exists(field.text()) else ""
+    found = QFileDialog.getExistingDirectory(parent, field.accessibleName(), start)
     if found:
         field.setText(found)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 from safetensors.numpy import save_file
 
 from geometry.emergent import download, worker
@@ -169,3 +170,21 @@ def test_texts_are_chosen_or_typed(qtbot, monkeypatch, tmp_path):
     choose("Type or paste…")
     assert "cannot be written" in failed[0]
     assert box.value == "sample"
+
+
+@pytest.mark.parametrize("typed", ["a\0b", "~nobody/here", "\ud800", "/no/such/folder", ""])
+def test_a_folder_is_chosen_beginning_where_there_is_one(window, monkeypatch, tmp_path, typed):
+    """Qt warns of a name that no file can have."""
+    window.commands.by_name["measure_inside"].trigger()
+    dialog, began = window.inside.dialog, []
+    monkeypatch.setattr(
+        "gui.window.inside_dialog.QFileDialog.getExistingDirectory",
+        lambda _parent, _title, start: began.append(start) or str(tmp_path),
+    )
+    buttons = [one for one in dialog.findChildren(QPushButton) if one.text() == "Folder…"]
+    for button, field in zip(buttons, (dialog.source, dialog.out), strict=True):
+        field.setText(typed)
+        press(button)
+        assert field.text() == str(tmp_path)
+        press(button)
+    assert began == ["", str(tmp_path)] * 2
