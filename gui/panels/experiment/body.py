@@ -28,7 +28,7 @@ from gui.plots.curve_picture import (
     position_colors,
     thinned,
 )
-from gui.plots.qt_painter import PaintedRow, columns
+from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme
@@ -349,7 +349,7 @@ class ExperimentPictures(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place(below=columns(len(KINDS), self.size()) == 1)
+        self._place(below=self.height() > self.width())
 
     def draw(self, view: ExperimentView, colormap: str) -> None:
         """Draw all three, each with a sentence."""

@@ -233,7 +233,8 @@ def test_pictures_stand_below_each_other_where_that_makes_them_larger(narrow):
             )
         ]  # fmt: skip
 
-    for size, below in ((NARROW, False), ((700, 900), True), (NARROW, False), (WIDE, False)):
+    sizes = (NARROW, False), ((700, 900), True), ((480, 600), True), (NARROW, False), (WIDE, False)
+    for size, below in sizes:
         narrow.resize(*size)
         QApplication.processEvents()
         drawn, *_ = places()
