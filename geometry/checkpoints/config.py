@@ -111,3 +111,14 @@ def first_int(config: Mapping[str, Any], keys: Iterable[str]) -> int | None:
         if type(value) is int:
             return value
     return None
+
+
+def pair(value: object) -> tuple[int, int] | None:
+    """Return height and width of a setting that is one number above 0, or both; else None."""
+    if type(value) is int and value > 0:
+        return value, value
+    if isinstance(value, list) and len(value) == 2:
+        height, width = value
+        if type(height) is int and type(width) is int and min(height, width) > 0:
+            return height, width
+    return None

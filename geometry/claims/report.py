@@ -231,11 +231,11 @@ def _model(model: PositionalModel) -> dict[str, Any]:
 def _scheme(model: PositionalModel) -> dict[str, Any]:
     """Describe how the model knows positions."""
     kind: dict[str, Any] = {"kind": model.scheme}
+    if model.lags is not None:
+        return {**kind, **_lags(model, model.lags)}
     if model.grid is not None:
         rows, columns = model.grid
         return {**kind, "rows": rows, "columns": columns, "prefix_rows": model.prefix_rows}
-    if model.lags is not None:
-        return {**kind, **_lags(model, model.lags)}
     if model.rows is not None:
         return {**kind, "labels": list(model.rows.labels)}
     turned = model.rotary
@@ -264,6 +264,11 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
     """Describe what a model has for each lag, which is here that of the key from the query."""
     if lags.kind == "alibi":
         return {"slopes": list(lags.slopes)}
+    if lags.net is not None and lags.window is not None:
+        down, across = (np.arange(size) - size // 2 for size in lags.net)
+        offsets = np.stack(np.meshgrid(down, across, indexing="ij"), axis=-1).reshape(-1, 2)
+        return {"window": list(lags.window), "offsets": (-offsets).tolist(),
+                "bias": model.W_pos.T.tolist()}  # fmt: skip
     rows = [-(lags.first + row) for row in range(lags.count)]
     described: dict[str, Any] = {"stack": lags.side}
     described["buckets" if lags.buckets else "lags"] = rows

@@ -10,16 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from geometry.checkpoints.config import first_int
+from geometry.checkpoints.config import first_int, pair
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
-from geometry.models.lags import Lags, find_alibi, find_lags
+from geometry.models.lags import Lags, find_alibi, find_lags, find_windows
 from geometry.models.left_out import LEFT_OUT
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
-from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE, why_no_table
+from geometry.models.without_table import (
+    ALIBI,
+    RELATIVE,
+    RELATIVE_IN_TWO,
+    ROTARY,
+    WITHOUT_TABLE,
+    why_no_table,
+)
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
@@ -118,7 +125,7 @@ class Architecture:
             return self.net
         if self.stack is None or not self.stack.patches or n_positions < 1:
             return None
-        picture, patch = _pair(self.config.get("image_size")), _pair(self.config.get("patch_size"))
+        picture, patch = pair(self.config.get("image_size")), pair(self.config.get("patch_size"))
         if picture is not None and patch is not None:
             rows, columns = picture[0] // patch[0], picture[1] // patch[1]
             if rows * columns == n_positions:
@@ -155,17 +162,6 @@ class Architecture:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
         side = self.stack.side if self.stack else "decoder"
         return first_int(self.config, [key.format(side=side) for key in keys])
-
-
-def _pair(size: object) -> tuple[int, int] | None:
-    """Return height and width in pixels of a setting that is one number, or both."""
-    if type(size) is int and size > 0:
-        return size, size
-    if isinstance(size, list) and len(size) == 2:
-        height, width = size
-        if type(height) is int and type(width) is int and min(height, width) > 0:
-            return height, width
-    return None
 
 
 def find_architecture(index: Index, config: Mapping[str, Any], table: str | None) -> Architecture:
@@ -328,11 +324,15 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     reason = why_no_table(index, config)
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
-    if reason == ALIBI or (reason == RELATIVE and index):
-        found = [find_alibi(config)] if reason == ALIBI else find_lags(index, config)
+    if reason == ALIBI or (reason in (RELATIVE, RELATIVE_IN_TWO) and index):
+        if reason == ALIBI:
+            found = [find_alibi(config)]
+        else:
+            find = find_lags if reason == RELATIVE else find_windows
+            found = find(index, config)
         stacks = [replace(INSIDE, side=one.side, causal=one.side == "decoder") for one in found]
         towers = [
-            Architecture(family, stack, "", one.tensor, config, lags=one)
+            Architecture(family, stack, "", one.tensor, config, lags=one, net=one.net)
             for stack, one in zip(stacks, found, strict=True)
         ]
         return towers, "" if towers else reason

@@ -24,7 +24,13 @@ from geometry.hub.address import HubAddress, parse_address
 from geometry.models.computed import is_computed
 from geometry.models.derived import model_source
 from geometry.models.families import FAMILIES, PARTS
-from geometry.models.without_table import ALIBI, RELATIVE, ROTARY, WITHOUT_TABLE
+from geometry.models.without_table import (
+    ALIBI,
+    RELATIVE,
+    RELATIVE_IN_TWO,
+    ROTARY,
+    WITHOUT_TABLE,
+)
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
@@ -369,5 +375,5 @@ def _opens(config: dict[str, Any]) -> bool:
     family = config.get("model_type")
     if not isinstance(family, str):
         return False
-    inside = WITHOUT_TABLE.get(family) in (ROTARY, ALIBI, RELATIVE)
+    inside = WITHOUT_TABLE.get(family) in (ROTARY, ALIBI, RELATIVE, RELATIVE_IN_TWO)
     return inside or family in FAMILIES or family in PARTS

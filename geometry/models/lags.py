@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from geometry.checkpoints.config import first_int
+from geometry.checkpoints.config import first_int, pair
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
 from geometry.measures.lag_bias import alibi_slopes, bucket_of
@@ -24,7 +26,14 @@ FARTHEST = 128
 """T5's distance from which on there is one bucket, where a configuration has none."""
 MAX_FARTHEST = 4096
 """Such a distance that a configuration can give: four times that of any model."""
+MAX_WINDOW = 128
+"""Rows or columns of patches that see each other: twice those of any model."""
+MORE = 3
+"""Rows of BEiT's table for the class token, after those of the offsets."""
 BIAS = "relative_attention_bias.weight"
+TABLE = "relative_position_bias_table"
+_MLP = "continuous_position_bias_mlp"
+_LAST = f"{_MLP}.2.weight"
 EMBEDDINGS = "encoder.rel_embeddings.weight"
 
 
@@ -51,6 +60,14 @@ class Lags:
         Distance from which on there is one bucket.
     buckets
         Whether the rows are buckets of lags, not lags, as in DeBERTa v2 and v3.
+    window
+        Rows and columns of the patches that see each other in a model for pictures, whose rows here
+        are offsets in two directions; None for a text.
+    tensors
+        Of such a bias, those of all blocks with this window.
+    scale
+        Offsets in rows and columns at which the network that makes the bias has its input 8, in
+        Swin 2; None for a bias that is stored.
     """
 
     kind: Literal["alibi", "relative", "relative table"]
@@ -61,6 +78,14 @@ class Lags:
     side: Side = "decoder"
     farthest: int = FARTHEST
     buckets: bool = False
+    window: tuple[int, int] | None = None
+    tensors: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None
+
+    @property
+    def net(self) -> tuple[int, int] | None:
+        """Rows and columns of offsets in two directions; None for lags in a text."""
+        return None if self.window is None else (2 * self.window[0] - 1, 2 * self.window[1] - 1)
 
     @property
     def why(self) -> str:
@@ -70,9 +95,19 @@ class Lags:
             "relative": "this model adds a bias by distance to attention scores, which is no table",
         }.get(self.kind, "")
 
+    def _words_of_window(self, window: tuple[int, int]) -> str:
+        down, across = (size - 1 for size in window)
+        many = len(self.tensors)
+        each = f"head of {many} blocks" if many > 1 else "head"
+        return (
+            f"relative bias, offsets to {down} rows and {across} columns, a column for each {each}"
+        )
+
     @property
     def words(self) -> str:
         """What the rows are, for a caption."""
+        if self.window is not None:
+            return self._words_of_window(self.window)
         last = self.first + self.count - 1
         if self.kind == "alibi":
             return f"ALiBi, lags 0 to {last}, a column for each head"
@@ -82,7 +117,17 @@ class Lags:
         return f"{of}, {what} {self.first} to {last}{each}".replace("-", "\N{MINUS SIGN}")
 
     def place_of(self, row: int) -> str:
-        """Return the lag of a row, "lag 3"; "lag −3, ahead" for a key after the query."""
+        """Return the lag of a row, "lag 3"; "lag −3, ahead" for a key after the query.
+
+        In a picture the offset of the query's patch from the key's: "offset 2 rows, −1 columns".
+        """
+        if self.net is not None and self.window is not None:
+            down, across = (
+                at - size + 1
+                for at, size in zip(divmod(row, self.net[1]), self.window, strict=True)
+            )
+            text = f"offset {down} rows, {across} columns"
+            return text.replace("-", "\N{MINUS SIGN}")
         lag, what = self.first + row, "bucket" if self.buckets else "lag"
         return f"{what} {lag}" if lag >= 0 else f"{what} \N{MINUS SIGN}{-lag}, ahead"
 
@@ -92,11 +137,125 @@ class Lags:
         if self.kind == "alibi":
             falling: Array = -lags[:, None] * np.asarray(self.slopes)
             return falling
+        if self.net is not None:
+            return np.concatenate([self._of_block(store, name) for name in self.tensors], axis=1)
         stored = store.read(self.tensor)
         if self.kind == "relative table":
             return stored
         both_ways = self.first < 0
         return stored[bucket_of(lags, len(stored), self.farthest, both_ways=both_ways)]
+
+    def _of_block(self, store: TensorStore, name: str) -> FloatArray:
+        """Return a block's bias by offset: (count, n_heads)."""
+        if self.scale is None:
+            return store.read(name)[: self.count]  # BEiT has three more, for the class token
+        assert self.window is not None
+        last = store.read(name)
+        first = (store.read(name.replace(_LAST, f"{_MLP}.0.{part}")) for part in ("weight", "bias"))
+        return continuous_bias(self.window, self.scale, (*first, last))
+
+
+def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
+    """Return the biases by offset of a model for pictures; empty if it has none that is known.
+
+    Of blocks with several windows, those with the largest.
+    """
+    names = sorted(index, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    tables = [name for name in names if name.endswith(TABLE) and len(index[name].shape) == 2]
+    if tables:
+        rows = max(index[name].shape[0] for name in tables)
+        window = _window_of(rows, config)
+        if window is None:
+            return []
+        same = tuple(name for name in tables if index[name].shape[0] == rows)
+        count = (2 * window[0] - 1) * (2 * window[1] - 1)
+        return [_of_picture(window, count, same)]
+    size, networks = pair(config.get("window_size")), [n for n in names if n.endswith(_LAST)]
+    if size is None or not networks:
+        return []
+    picture, patch = pair(config.get("image_size")), pair(config.get("patch_size"))
+    before = config.get("pretrained_window_sizes")
+    shown: list[str] = []
+    window, scale = (0, 0), (0.0, 0.0)
+    for name in networks:
+        # Each stage of Swin 2 halves the picture, and no window is larger than that; of Swin2SR,
+        # whose blocks have other names, none does.
+        match = re.search(r"layers\.(\d+)\.blocks\.", name)
+        own, over = size, 0
+        if match is not None:
+            stage = min(int(match[1]), 64)
+            if picture is not None and patch is not None:
+                there = [max(p // q >> stage, 1) for p, q in zip(picture, patch, strict=True)]
+                own = min(size[0], there[0]), min(size[1], there[1])
+            trained = before[stage] if isinstance(before, list) and stage < len(before) else 0
+            over = trained if isinstance(trained, int) and trained > 1 else 0
+        wide = float((over or own[0]) - 1), float((over or own[1]) - 1)
+        if own > window or not shown:
+            window, scale, shown = own, wide, []
+        if (own, wide) == (window, scale):
+            shown.append(name)
+    if not all(1 < side <= MAX_WINDOW for side in window):
+        return []
+    count = (2 * window[0] - 1) * (2 * window[1] - 1)
+    return [replace(_of_picture(window, count, tuple(shown)), scale=scale)]
+
+
+def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -> Lags:
+    return Lags("relative", 0, count, tensor=tensors[0], side="encoder", window=window,
+                tensors=tensors)  # fmt: skip
+
+
+def _window_of(rows: int, config: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return rows and columns of a window whose table has this many rows; None if it has none.
+
+    By the configuration's window or its picture's patches, or else of a square.
+    """
+    picture, patch = pair(config.get("image_size")), pair(config.get("patch_size"))
+    sizes = [pair(config.get("window_size"))]
+    if picture is not None and patch is not None:
+        sizes.append((picture[0] // patch[0], picture[1] // patch[1]))
+    for more in (0, MORE):  # none, or the three of BEiT's class token
+        side = math.isqrt(max(rows - more, 0))
+        square = ((side + 1) // 2, (side + 1) // 2)
+        for down, across in filter(None, (*sizes, square)):
+            offsets = (2 * down - 1) * (2 * across - 1)
+            if min(down, across) > 1 and offsets + more == rows and down * across <= MAX_WINDOW**2:
+                return down, across
+    return None
+
+
+def continuous_bias(
+    window: tuple[int, int], scale: tuple[float, float], weights: tuple[FloatArray, ...]
+) -> FloatArray:
+    """Return the bias that Swin 2's network makes of each offset.
+
+    Parameters
+    ----------
+    window
+        Rows and columns of the patches that see each other.
+    scale
+        Offsets at which the input is 8, before its logarithm.
+    weights
+        Of the network: (hidden, 2), (hidden,) and (n_heads, hidden).
+
+    Returns
+    -------
+    ((2 rows − 1)(2 columns − 1), n_heads) float32, 16 times a logistic function
+
+    References
+    ----------
+    Liu et al., "Swin Transformer V2: Scaling up capacity and resolution", 2022, section 3.3.
+    """
+    first, bias, last = weights
+    sides = [
+        8.0 * np.arange(1 - size, size) / (wide or 1.0)
+        for size, wide in zip(window, scale, strict=True)
+    ]
+    offsets = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
+    inputs = np.sign(offsets) * np.log2(np.abs(offsets) + 1.0) / np.log2(8.0)
+    hidden = np.maximum(inputs @ first.T.astype(np.float64) + bias, 0.0)
+    made: FloatArray = (16.0 / (1.0 + np.exp(-(hidden @ last.T)))).astype(np.float32)
+    return made
 
 
 def find_alibi(config: Mapping[str, Any]) -> Lags:

@@ -50,8 +50,7 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         BY_CONVOLUTION: ("cvt", "glpn", "pvt_v2", "segformer"),
         IN_TWO: (
-            "beit", "data2vec-vision", "donut-swin", "levit", "maskformer", "maskformer-swin",
-            "swin", "swin2sr", "swinv2",
+            "levit",
         ),
         TURNED_IN_TWO: (
             "cohere_compass_vision", "dinov3_vit", "dots3_note_vision_encoder", "edgetam_video",

@@ -160,10 +160,10 @@ class PositionalModel:
         "learned" or "computed", of a table; "grid", of patches; "rows", with labels; "rotary"; or
         the kind of its :class:`geometry.models.lags.Lags`.
         """
-        if self.grid is not None:
-            return "grid"
         if self.lags is not None:
             return self.lags.kind
+        if self.grid is not None:
+            return "grid"
         if self.rows is not None:
             return "rows"
         if self.rotary is not None:

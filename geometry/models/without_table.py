@@ -22,6 +22,11 @@ _ROTARY_FAMILIES = (
     "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe",
     "qwen3_next", "roformer", "seed_oss", "smollm3", "stablelm", "starcoder2", "zamba2",
 )  # fmt: skip
+RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
+_FAMILIES_IN_TWO = (
+    "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
+    "swinv2",
+)  # fmt: skip
 _RELATIVE_FAMILIES = (
     "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "deberta", "deberta-v2",
 )  # fmt: skip
@@ -32,6 +37,7 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(_ROTARY_FAMILIES, ROTARY),
         **dict.fromkeys(("bloom", "mpt"), ALIBI),
         **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
+        **dict.fromkeys(_FAMILIES_IN_TWO, RELATIVE_IN_TWO),
         **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )

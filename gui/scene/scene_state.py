@@ -156,10 +156,10 @@ def resolve_scene(session: Session) -> SceneState | None:
 
 def _scheme(model: PositionalModel) -> str:
     """Return how a model knows positions, if not by a learned table of a text's."""
-    if model.grid is not None:
-        return f" · {model.grid[0]} × {model.grid[1]} patches"
     if model.lags is not None:
         return f" · {model.lags.words}"
+    if model.grid is not None:
+        return f" · {model.grid[0]} × {model.grid[1]} patches"
     if model.rotary is not None:
         pairs, base = model.rotary.n_pairs, model.rotary.base
         return f" · rotary, not learned: {pairs} pairs, base {base:,.10g}"

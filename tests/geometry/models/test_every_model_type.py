@@ -115,7 +115,7 @@ def test_none_is_left_out_twice_or_for_nothing():
     assert set(PARTS) <= set(CONFIG_MAPPING_NAMES)
 
 
-@pytest.mark.parametrize("kind", ["swin", "resnet", "mamba", "glm4v_vision", "inkling_text"])
+@pytest.mark.parametrize("kind", ["levit", "resnet", "mamba", "glm4v_vision", "inkling_text"])
 def test_one_without_a_table_is_refused_with_its_reason(kind):
     index = {"x.weight": TensorInfo("x.weight", (4, 4), "F32", 64)}
     assert LEFT_OUT[kind] in WITHOUT_TABLE_OF_ANY_KIND

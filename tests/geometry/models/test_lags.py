@@ -117,3 +117,129 @@ def test_distances_that_cannot_be_are_refused(written, change):
                np.ones((16, 2), "f4")}  # fmt: skip
     with pytest.raises(NoPositionalEmbeddings, match="t5 stores no positional embeddings"):
         open_source(written(tensors, {"model_type": "t5", **change}))
+
+
+# ---- offsets in two directions ----------------------------------------------------------------
+
+SWIN = {"image_size": 32, "patch_size": 2, "embed_dim": 8, "depths": [1, 2], "num_heads": [2, 4],
+        "window_size": 4}  # fmt: skip
+BEIT = {"image_size": [24, 32], "patch_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "intermediate_size": 16, "out_indices": [1]}  # fmt: skip
+
+
+def check_offsets(model, blocks, index):
+    """Compare a model's columns with the bias of its blocks: (heads, queries, keys) each."""
+    (down, across), column = model.lags.window, 0
+    assert model.grid == (2 * down - 1, 2 * across - 1)
+    rows = np.asarray(index)
+    patches = np.indices((down, across)).reshape(2, -1).T
+    offsets = patches[:, None] - patches[None] + (down - 1, across - 1)
+    np.testing.assert_array_equal(rows, offsets[..., 0] * model.grid[1] + offsets[..., 1])
+    for bias in blocks:
+        for head in bias:
+            found = np.asarray(model.W_pos)[rows, column]
+            np.testing.assert_allclose(found, head, rtol=2e-5, atol=2e-5)
+            column += 1
+    assert column == model.d_model
+    assert (model.scheme, model.computed, model.of_text) == ("relative", False, False)
+    assert "adds a bias by distance" in model.no_table
+    assert model.place_of(0) == f"offset −{down - 1} rows, −{across - 1} columns"
+    assert model.place_of(model.n_positions - 1) == f"offset {down - 1} rows, {across - 1} columns"
+    described = report(model)["scheme"]
+    assert described["window"] == [down, across]
+    assert described["offsets"][0] == [down - 1, across - 1]
+    np.testing.assert_array_equal(np.array(described["bias"]).T, model.W_pos)
+
+
+def randomised(own):
+    """Give biases that begin at zero other values."""
+    import torch
+
+    torch.manual_seed(1)
+    for name, parameter in own.named_parameters():
+        if "relative_position_bias_table" in name or "continuous_position_bias" in name:
+            torch.nn.init.normal_(parameter)
+    return own
+
+
+@pytest.mark.parametrize("kind", ["swin", "donut-swin", "maskformer-swin"])
+def test_bias_by_offset_of_swin(kind, tmp_path):
+    own = randomised(saved(kind, tmp_path, **SWIN))
+    own.save_pretrained(tmp_path)
+    found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
+    tables = [one.relative_position_bias_table.detach().numpy() for one in found]
+    index = found[0].relative_position_index.numpy().reshape(16, 16)
+    model = open_source(tmp_path)
+    check_offsets(model, [table.T[:, index] for table in tables], index)
+    assert model.lags.words.endswith("a column for each head of 3 blocks")
+
+
+@pytest.mark.parametrize(
+    ("more", "blocks"),
+    [
+        ({}, 3),
+        ({"pretrained_window_sizes": [6, 6]}, 3),
+        ({"window_size": 16}, 1),  # in the second stage the picture is smaller than that
+    ],
+)
+@pytest.mark.parametrize("kind", ["swinv2", "swin2sr"])
+def test_bias_by_offset_of_swin_2_is_made_by_a_network(kind, more, blocks, tmp_path):
+    import torch
+
+    sizes = {**SWIN, **more, **({"upscale": 2} if kind == "swin2sr" else {})}
+    own = randomised(saved(kind, tmp_path, **sizes))
+    own.save_pretrained(tmp_path)
+    model, biases = open_source(tmp_path), []
+    for one in own.modules():
+        if not hasattr(one, "continuous_position_bias_mlp"):
+            continue
+        with torch.no_grad():
+            made = one.continuous_position_bias_mlp(one.relative_coords_table)
+        index = one.relative_position_index.numpy()
+        if index.max() + 1 == model.n_positions:
+            table = 16 * torch.sigmoid(made.view(-1, made.shape[-1])).numpy()
+            biases.append((table.T[:, index], index))
+    assert len(biases) == (3 if kind == "swin2sr" else blocks)
+    check_offsets(model, [bias for bias, _ in biases], biases[0][1])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", ["beit", "data2vec-vision"])
+def test_bias_by_offset_of_beit(kind, shared, tmp_path):
+    flag = "use_shared_relative_position_bias" if shared else "use_relative_position_bias"
+    own = randomised(saved(kind, tmp_path, **BEIT, **{flag: True}))
+    own.save_pretrained(tmp_path)
+    found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
+    index = found[0].generate_relative_position_index((3, 4)).numpy()[1:, 1:]
+    tables = [one.relative_position_bias_table.detach().numpy() for one in found]
+    assert len(tables) == (1 if shared else 2)
+    check_offsets(open_source(tmp_path), [table.T[:, index] for table in tables], index)
+
+
+def test_a_picture_model_without_its_bias_says_so(tmp_path):
+    saved("beit", tmp_path, **BEIT)
+    with pytest.raises(NoPositionalEmbeddings, match="bias by offset in two directions"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "table"),
+    [({"window_size": "large"}, 49), ({"image_size": None}, 49), ({}, 48), ({}, 10)],
+)
+def test_a_window_that_contradicts_the_table_is_none(changed, table, tmp_path):
+    """A table of 49 rows is of a window of 4 × 4; one of 48, or 10, is of none."""
+    saved("swin", tmp_path, **SWIN)
+    from safetensors.numpy import load_file, save_file
+
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors = {name: value[:table] if name.endswith("bias_table") else value
+               for name, value in tensors.items()}  # fmt: skip
+    save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()},
+              tmp_path / "model.safetensors")  # fmt: skip
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, **changed}))
+    if table == 49:
+        assert open_source(tmp_path).lags.window == (4, 4)
+    else:
+        with pytest.raises(NoPositionalEmbeddings):
+            open_source(tmp_path)
