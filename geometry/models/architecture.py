@@ -335,6 +335,9 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
             Architecture(family, stack, "", one.tensor, config, lags=one, net=one.net)
             for stack, one in zip(stacks, found, strict=True)
         ]
+        if reason == RELATIVE_IN_TWO and not towers:  # BEiT may have a table as ViT's instead
+            tables = (_match(index, config, "vit", stack) for stack in FAMILIES["vit"])
+            towers = [tower for tower in tables if tower is not None]
         return towers, "" if towers else reason
     if reason != ROTARY:
         return [], reason

@@ -19,6 +19,8 @@ from geometry.models.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_K
 
 #: What a configuration needs before its model can be built, or has positions at all.
 SETTINGS: Mapping[str, dict[str, Any]] = {
+    "beit": {"use_relative_position_bias": True},
+    "data2vec-vision": {"use_relative_position_bias": True},
     "deberta": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
     "gemma4_assistant": {"text_config": {

@@ -216,6 +216,16 @@ def test_bias_by_offset_of_beit(kind, shared, tmp_path):
     check_offsets(open_source(tmp_path), [table.T[:, index] for table in tables], index)
 
 
+def test_beit_may_have_a_table_instead(tmp_path):
+    own = saved("beit", tmp_path, **BEIT, use_absolute_position_embeddings=True)
+    model = open_source(tmp_path)
+    table = own.embeddings.position_embeddings.detach().numpy()[0]
+    np.testing.assert_array_equal(model.W_pos, table[1:])
+    assert (model.scheme, model.grid, model.n_heads) == ("grid", (3, 4), 4)
+    queries = own.state_dict()["layers.1.attention.q_proj.weight"].numpy()
+    assert np.isin(np.abs(queries), np.abs(model.weight("W_Q", 1))).all()
+
+
 def test_a_picture_model_without_its_bias_says_so(tmp_path):
     saved("beit", tmp_path, **BEIT)
     with pytest.raises(NoPositionalEmbeddings, match="bias by offset in two directions"):
