@@ -49,7 +49,7 @@ Condition = tuple[ConditionTerm, ...]
 class Setup:
     """Settings of the window for a step."""
 
-    positions: str = "1-last"  # The range by rule, such as "1-last" or "100-last or 20%-last"
+    positions: str = "1-last-1"  # The range by rule; a last position may never have been trained
     components: tuple[int, int, int] = (1, 2, 3)  # The three shown, from 1
     # Colouring of the curve.
     color_by: ColorBy = "position"

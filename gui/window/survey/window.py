@@ -54,6 +54,7 @@ PAGES = (
     ("scatter", "Scatter", "Plot two columns, coloured by a third"),
     ("curves", "Curves", "Draw the curve of each selected checkpoint, or of some of all"),
 )
+OF_A_RUN = "The whole training was opened: its steps are in the panel Training."
 EMPTY = "There are no rows yet. They appear here as they are measured."
 
 
@@ -90,6 +91,7 @@ class SurveyWindow(QWidget):
         self.plot.setAccessibleName("Scatter of two columns")
         self.curves = SurveyCurves(theme, COLORMAP)
         self.page = Segmented(PAGES, "What is drawn")
+        self.page.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.pages = QStackedWidget()
         self._of_scatter = QWidget()
         self.bar = ColorBar(theme, "the points")
@@ -125,8 +127,8 @@ class SurveyWindow(QWidget):
             self._names = list(survey.columns)
             self._fill_columns()
         self.setWindowTitle(f"{survey.path.name} – Survey – Helixscope")
-        self.progress.setText(progress_text(survey))
         self.say(f"Dashboard: {survey.dashboard}" if survey.dashboard else "")
+        self.progress.setText(progress_text(survey))
         self.empty.setVisible(not len(survey))
         for part in (self._parted, self._controls, self.open, self.beside):
             part.setVisible(len(survey) > 0)
@@ -167,8 +169,10 @@ class SurveyWindow(QWidget):
             part.setToolTip(wrapped(name))
         for box in (self.x_box, self.y_box, self.color_box):
             box.setMaxVisibleItems(24)
-            box.setMinimumContentsLength(13)
+            box.setMinimumContentsLength(10)
         self.selection = label(role="muted")
+        self.undrawn = label(role="muted")
+        self.undrawn.setToolTip(wrapped("No value in x or y, or none above zero on a Log axis"))
         self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
         self.beside = _button(
             "Side by side", f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"
@@ -190,7 +194,7 @@ class SurveyWindow(QWidget):
 
     def _arrange(self) -> None:
         top = hbox(
-            self.progress, (self.note, 1), self.selection, self.open, self.beside,
+            self.progress, self.undrawn, (self.note, 1), self.selection, self.open, self.beside,
             spacing=GRID,
         )  # fmt: skip
         controls = hbox(parent=self._of_scatter, spacing=GRID)
@@ -295,6 +299,9 @@ class SurveyWindow(QWidget):
         survey, choices = self.survey, self.choices
         self._scatter = make_scatter(survey, choices)
         self.plot.show_scatter(self._scatter, lambda row: point_text(survey, choices, row))
+        none = int(np.isnan(self._scatter.places()[:, 0]).sum())
+        self.undrawn.setText(f"{format_count(none)} without a point here" if none else "")
+        self.undrawn.setVisible(none > 0 and self.page.value() == "scatter")
         for check, on, column in (
             (self.log_x, choices.log_x, choices.x), (self.log_y, choices.log_y, choices.y),
         ):  # fmt: skip
@@ -354,6 +361,7 @@ class SurveyWindow(QWidget):
     def _show_page(self, page: str) -> None:
         self.pages.setCurrentIndex([name for name, *_ in PAGES].index(page))
         self._of_scatter.setVisible(page == "scatter")
+        self.undrawn.setVisible(page == "scatter" and bool(self.undrawn.text()))
         self._ask_for_curves()
 
     def _ask_for_curves(self) -> None:
@@ -394,7 +402,10 @@ class SurveyWindow(QWidget):
             self._open_row(self.table.current)
 
     def _open_row(self, row: int) -> None:
-        self.openRequested.emit(self.survey.opens(row))
+        opened = self.survey.opens(row)
+        self.openRequested.emit(opened)
+        if opened != self.survey.columns["source"].values[row]:
+            self.say(OF_A_RUN)
 
     def open_beside(self) -> None:
         """Show the selected checkpoints side by side."""

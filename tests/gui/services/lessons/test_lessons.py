@@ -217,12 +217,12 @@ STEPS = (
 )
 SAID = ({
     "sample": (
-        "256 vectors", "sample has one, too. In this picture the best helix explains 94 %",
+        "256 vectors", "sample has one, too.", "the best helix, which may drift, explains 95 %",
         "Claim: balanced turning share", "1.154, expected at least 1: ✓ holds.",
         "stand out: 0 and 255", "48 snapshots of P, from step 0 to step 5 127",
     ),
     "gpt2": (
-        "1 024 vectors", "gpt2 has one, too. In this picture the best helix explains 91 %",
+        "1 024 vectors", "gpt2 has one, too.", "the best helix, which may drift, explains 91 %",
         "they explain 95 %",
         "average 3.38, with a standard deviation of 3 %", "stand out: 0 and 1023", "98 % of it",
         "together, 58 entries of 768", "This file has no token vectors",
@@ -232,13 +232,13 @@ SAID = ({
         "0.976, expected at least 0.9: ✓ holds. 90 % of 200 random rotations: 0.2",
     ),
     "minilm": (
-        "384 numbers", "The three components explain 36 %", "has no clear helix",
+        "384 numbers", "The three components explain 37 %", "has no clear helix",
         "0, 127, 510 and 511", "The positions occupy directions that tokens hardly use",
         "turns by 114°", "Head 2 attends most",
         "Claim: balanced turning share", "✗ does not hold.",
         "little difference: three components explain",
     ),
-    "clip-size": ("77 vectors", "here 15–76"),
+    "clip-size": ("77 vectors", "here 15–75"),
 }, {
     "sample": (
         "two sums, each of a token and a position", "these are outliers: 0 and 255",
@@ -258,7 +258,7 @@ SAID = ({
     ),
     "minilm": (
         "0, 127, 510 and 511", "There are also some in the middle", "a typical cosine is 0.05",
-        "Most at position 511: by 22 %", "The tokens need 263 for 90 %",
+        "Most at position 510: by 15 %", "The tokens need 263 for 90 %",
         "positions capture 48 %; without their mean, 16 %", "It is still there: 1.96",
         "with those of tokens 0.9 times as much as by chance",
         "and with those of positions 1.4 times",
