@@ -266,7 +266,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         return [
             Plot(
                 "Entries over position",
-                Axis("position (tokens)", whole=True, span=(first - 0.5, last + 0.5)),
+                Axis(view.along, whole=True, span=(first - 0.5, last + 0.5)),
                 Axis("entry (units of P)", printed="entry of P (units of P)"),
                 curves,
                 hover=hover,

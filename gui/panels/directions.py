@@ -305,7 +305,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         return [
             Plot(
                 "Directions over position",
-                Axis("position (tokens)", whole=True),
+                Axis(view.along, whole=True),
                 Axis(
                     "uᵢ",
                     span=whole,

@@ -201,7 +201,7 @@ def _waves(view: FourierView) -> Plot:
         value = format_number(float(curves[curve].y[index]), 4)
         return f"{view.at(first + index)} · direction {drawn[curve]} · {value}"
 
-    x_axis = Axis("position (tokens)", whole=True)
+    x_axis = Axis(view.along, whole=True)
     y_axis = Axis("uⱼ", printed="uⱼ; dashed: best sinusoid")
     name = "Directions and their best sinusoids"
     return Plot(name, x_axis, y_axis, [*curves, *fitted], hover=hover, over="position")

@@ -162,6 +162,16 @@ class View(Generic[C, R]):
         """What a row of the table is: "position", or "row" if it has a label of its own."""
         return "position" if self.model.rows is None else "row"
 
+    @property
+    def along(self) -> str:
+        """Title of an axis along the rows of the table: "position (tokens)" for a text's."""
+        model = self.model
+        if model.rows is not None:
+            return "row"
+        if model.lags is not None:
+            return "lag" if model.grid is None else "offset, row by row"
+        return "position (tokens)" if model.grid is None else "patch, row by row"
+
     def at(self, position: int) -> str:
         """Return a position's name, with its token or label."""
         label = self.label_at(position)

@@ -24,6 +24,7 @@ MIN_CONTRAST = 2.0
 ROUNDING = 1e-6
 """Values that differ by a smaller share count as equal, such as norms of computed positions."""
 IN_EACH_RANGE = "in each range"
+POSITION = "Position"
 EACH_POSITION, EACH_VALUE = ("first", "last"), ("lowest", "highest")
 """Labels of one colour bar for several views that span their own ranges."""
 
@@ -188,7 +189,7 @@ def common_scale(session: Session) -> ColorScale:
     shown = (view for view in views if view.model is not None and view.curve is not None)
     if all(color_scale(view).labels == scale.labels for view in shown):
         return scale
-    words = EACH_POSITION if scale.title == "Position" else EACH_VALUE
+    words = EACH_POSITION if scale.title in (POSITION, "Row") else EACH_VALUE
     return replace(scale, title=f"{scale.title}, in each {session.color_span}", labels=words)
 
 
@@ -250,7 +251,7 @@ def own_scale(session: Session) -> ColorScale:
     ):
         values = np.arange(n_positions, dtype=np.float32)
         return ColorScale(
-            "Position",
+            POSITION if session.model.rows is None else "Row",
             values,
             (float(first), float(max(last, first + 1))),
             (str(first), str(last)),

@@ -353,7 +353,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return [
             Plot(
                 "Plotted quantity",
-                Axis("position (tokens)", whole=True, span=span),
+                Axis(view.along, whole=True, span=span),
                 Axis(TITLES[what], span=(0.0, 1.05 * highest([own, *others]) or 1.0)),
                 [own, *others],
                 [Rule(level)],

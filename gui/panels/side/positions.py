@@ -202,7 +202,9 @@ class PositionsPanel(Panel):
             with QSignalBlocker(field):
                 field.setValue(value)
         count = last - first + 1
-        self.count.set_note(f"{format_count(count)} position{'' if count == 1 else 's'}")
+        model = self.session.model
+        what = "position" if model is None or model.rows is None else "row"
+        self.count.set_note(f"{format_count(count)} {what}{'' if count == 1 else 's'}")
         self._update_badge()
 
     def _on_curve_changed(self) -> None:

@@ -539,3 +539,19 @@ def test_numbers_have_the_labels_of_rows_beside_their_positions(stage_of, tmp_pa
         columns = list(table)
         assert columns[columns.index("position") + 1] == "label"
         assert [f"word {at}" for at in table["position"]] == table["label"].tolist()
+
+
+ALONG_ROWS = ("shape", "norms", "dimensions", "directions", "fourier")
+
+
+@pytest.mark.parametrize("name", ALONG_ROWS)
+def test_an_axis_along_rows_says_what_they_are(stage_of, tmp_path, name):
+    path = tmp_path / "words.csv"
+    lines = [f"word {i},{i},{i % 7},{i * i % 11},{i % 5}" for i in range(40)]
+    path.write_text("\n".join(["word,a,b,c,d", *lines]), "utf-8")
+    np.save(tmp_path / "table.npy", np.cumsum(np.eye(40, 12), axis=0))
+    for source, said in ((path, "row"), (tmp_path / "table.npy", "position (tokens)")):
+        panel = stage_of(name, source).panel
+        parts = panel.spec.plots(panel.view())
+        titles = {part.x.title for part in parts if isinstance(part, Plot)}
+        assert said in titles

@@ -101,3 +101,10 @@ def test_large_embeddings_can_be_agreed_to():
     assert notice.whole == 154_389_504
     beside = compared_notice(error, "It could not be opened")
     assert (beside.whole, beside.advice) == (0, "Open it by itself first.")
+
+
+def test_rows_are_called_rows_at_the_colour_bar(session, controller, days, picture):
+    controller.open(str(days))
+    assert own_scale(session).title == "Row"
+    controller.open(str(picture))
+    assert own_scale(session).title == "Position"

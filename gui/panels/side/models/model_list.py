@@ -149,11 +149,12 @@ class ModelList(QListView):
         elif event.matches(QKeySequence.StandardKey.Copy):
             if line is not None:
                 self.copyRequested.emit(line)
-        else:
+        elif event.key() in MOVES:
             super().keyPressEvent(event)
-            if event.key() in MOVES:
-                # At an end too, where the window would walk along the curve.
-                event.accept()
+            # At an end too, where the window would walk along the curve.
+            event.accept()
+        else:  # such as 0 to 9, by which Qt would look for a line
+            event.ignore()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse

@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
@@ -294,3 +295,14 @@ def test_fits_the_left_column_and_paints_in_the_dark(panel, dress):
     assert panel.minimumHeight() <= 200
     list_middle = panel.list.grab().toImage()
     assert list_middle.pixelColor(list_middle.width() // 2, 3).lightness() < 60
+
+
+def test_digits_and_letters_are_left_to_the_window(panel):
+    """By which Qt would look for a line; 0 to 9 are views."""
+    for key, text in ((Qt.Key.Key_0, "0"), (Qt.Key.Key_7, "7"), (Qt.Key.Key_F, "f")):
+        event = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, text)
+        panel.list.keyPressEvent(event)
+        assert not event.isAccepted()
+    event = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Down, Qt.KeyboardModifier.NoModifier)
+    panel.list.keyPressEvent(event)
+    assert event.isAccepted()
