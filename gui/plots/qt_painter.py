@@ -606,11 +606,13 @@ class PaintedRow(QWidget):
         return made
 
     def _fit(self) -> None:
+        drawn = sum(isinstance(part, Plot | Image) for part in self._parts) + len(self._before)
+        stacked = columns(drawn, self.size()) < drawn  # each has a row, or half of one
         for widget, part in zip(self.painted, self._parts, strict=True):
             if isinstance(widget, PaintedTable):
                 widget.fit(self.width())
             elif isinstance(part, Plot | Image):
-                widget.setVisible(self.width() >= part.least_width)
+                widget.setVisible(stacked or self.width() >= part.least_width)
         self._arrange()
 
     def _stretched(self) -> list[tuple[QWidget, int]]:
@@ -628,7 +630,7 @@ class PaintedRow(QWidget):
         rows: list[list[tuple[QWidget, int]]] = [[]]
         shown = 0
         for one in parts:
-            if shown == across:
+            if shown == across and not one[0].isHidden():  # no row of hidden ones alone
                 rows.append([])
                 shown = 0
             rows[-1].append(one)

@@ -1,9 +1,14 @@
 """How many parts of a panel stand side by side."""
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QApplication
 
-from gui.plots.qt_painter import LEAST_ROW, columns
+from gui.plots.qt_painter import LEAST_ROW, PaintedRow, columns
+from gui.plots.spec import Axis, Curve, Plot
+from gui.state.session import Session
+from gui.style.theme import LIGHT
 
 
 @pytest.mark.parametrize(("count", "width", "height", "across"), [
@@ -14,3 +19,48 @@ from gui.plots.qt_painter import LEAST_ROW, columns
 ])  # fmt: skip
 def test_each_part_gets_a_shape_to_be_read(count, width, height, across):
     assert columns(count, QSize(width, height)) == across
+
+
+def plots(*least_widths):
+    x = np.arange(5.0)
+    return [
+        Plot(f"{at}", Axis("x"), Axis("y"), [Curve(x, x, "#000000")], least_width=least)
+        for at, least in enumerate(least_widths)
+    ]
+
+
+@pytest.fixture
+def row(qtbot):
+    made = PaintedRow(Session(), LIGHT)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def heights(row):
+    return [one.height() for one in row.painted if not one.isHidden()]
+
+
+def test_a_part_that_is_hidden_takes_no_room(row):
+    row.resize(900, 190)
+    row.draw(plots(0, 0, 0, 5000))
+    QApplication.processEvents()
+    assert [one.isHidden() for one in row.painted] == [False, False, False, True]
+    assert all(height > 180 for height in heights(row))
+    row.resize(900, 800)
+    QApplication.processEvents()
+    row.resize(900, 190)
+    QApplication.processEvents()
+    assert all(height > 180 for height in heights(row))
+
+
+def test_in_several_rows_there_is_room_for_what_a_row_alone_leaves_out(row):
+    row.resize(500, 190)
+    row.draw(plots(0, 600))
+    QApplication.processEvents()
+    assert [one.isHidden() for one in row.painted] == [False, True]
+    row.resize(500, 700)
+    QApplication.processEvents()
+    assert [one.isHidden() for one in row.painted] == [False, False]
+    first, second = row.painted
+    assert second.mapTo(row, second.rect().topLeft()).y() >= first.height()
