@@ -238,3 +238,14 @@ def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
         type_source(wrong)
         assert session.notice.text == said
         assert session.compared[-1].failed == said
+
+
+def test_of_equal_matches_the_word_nearest_to_the_beginning_comes_first():
+    items = [
+        Item(title, "", lambda: None)
+        for title in ("Undo: opening numbers of sample", "Open Helixscope sample", "Open sample")
+    ]
+    assert [one.title for one in matching(items, "sample")] == [
+        "Open sample", "Open Helixscope sample", "Undo: opening numbers of sample",
+    ]  # fmt: skip
+    assert matching(items, "")[0] is items[0]
