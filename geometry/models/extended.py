@@ -65,9 +65,14 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
         raise SourceError(why, "Open a model with a table of positions.")
     method, kept, length = cast(Method, asked[1]), int(asked[2]), int(asked[3])
     n = model.n_positions
-    if not FEWEST <= kept <= n or length <= kept:
+    if kept > n:
         raise SourceError(
-            f"{kept:,} of the {n:,} positions of {model.name} cannot be extended to {length:,}.",
+            f"{model.name} has {n:,} positions, fewer than the {kept:,} to be kept.",
+            f"Keep {FEWEST} to {n:,} of them.",
+        )
+    if kept < FEWEST or length <= kept:
+        raise SourceError(
+            f"The first {kept:,} positions of {model.name} cannot be extended to {length:,}.",
             f"Keep {FEWEST} to {n:,} of them, and ask for more than are kept.",
         )
     if not _fits(length, model.d_model):
