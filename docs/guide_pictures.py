@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from picturing import Panel, opened, picture_panel, picture_screen, picture_window, settle
+import numpy as np
+from picturing import Panel, opened, picture_panel, picture_screen, picture_window, save, settle
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
@@ -15,14 +16,20 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.emergent.positions_run import measure_positions
 from geometry.emergent.settings import PositionsSettings
+from geometry.hub.network import default_network
 from geometry.models.catalogue import SAMPLE
 from geometry.models.sources import open_source
+from geometry.survey.parts import SurveyFile
+from geometry.survey.populations import expand
+from geometry.survey.rows import Access, RowSettings
+from geometry.survey.run import run_survey
 from gui.commands.application import Application
 from gui.export.turntable import Turn, export_turntable
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.viewport.viewport import Viewport
 from gui.window.palette import Palette
 
+SAMPLE_FOLDER = str(Path(__file__).resolve().parents[1] / "resources" / "sample")
 HELIX = "synthetic:helix,n=1024,turns=2,climb=0.17"
 """A flawless one, as long and as wide as that of GPT-2."""
 BESIDE = ("sinusoidal", HELIX, "synthetic:circle,n=512,turns=1")
@@ -67,6 +74,7 @@ def picture_guide(qt: Any, gpt2: str, minilm: str, folder: Path) -> None:
         picture_laid_over(application, folder / "laid-over.png")
     picture_layers(qt, minilm, folder / "layers.png")
     picture_effects(qt, folder / "effects.png")
+    picture_survey(qt, folder)
     film = folder / "turntable.gif"
     export_turntable(open_source(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
 
@@ -93,6 +101,33 @@ def picture_effects(qt: Any, path: Path) -> None:
         panel.configure(change="fitted helix")
         settle(application)
         picture_window(application, path)
+
+
+def picture_survey(qt: Any, folder: Path) -> None:
+    """Picture the survey of the bundled model's training: a scatter, and its curves."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "sample.parquet"
+        entries = [one for one in expand([SAMPLE_FOLDER], default_network()) if one.history]
+        with SurveyFile(path, RowSettings(kept=3)) as file:
+            run_survey(entries, file, Access(offline=True), workers=1)
+            file.merge()
+        with opened(qt, SAMPLE) as application:
+            application.controller.open(str(path))
+            settle(application)
+            shown = application.window.surveys.shown
+            assert shown is not None
+            shown.resize(1100, 760)
+            # Not where the files are on this machine.
+            shown.table.show_columns(set(shown.table.shown_columns) - {"source"})
+            settle(application)
+            save(shown.grab().toImage(), folder / "survey-scatter.png")
+            QTest.mouseClick(shown.page.buttons["curves"], LEFT)
+            settle(application)
+            shown.resize(1100, 950)
+            late = np.flatnonzero(shown.survey.columns["step"].values > 250)
+            shown.table.select_rows(late)
+            settle(application)
+            save(shown.curves.grab().toImage(), folder / "survey-curves.png")
 
 
 def picture_palette(application: Application, path: Path) -> None:
