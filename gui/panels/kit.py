@@ -383,6 +383,10 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return a function from time, 0 to 1, to the guide; None if nothing moves."""
         return None
 
+    def concerns(self, model: PositionalModel) -> bool:
+        """Return whether any choice gives an answer about a model; else controls are disabled."""
+        return True
+
     def helps_without_result(self, model: PositionalModel) -> bool:
         """Return whether the body offers a way to a result if the question has no answer."""
         return False

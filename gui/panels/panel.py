@@ -810,7 +810,8 @@ class ResultPanel(Panel):
 
     def _show_answer(self) -> None:
         """Show one of the four states, with its button."""
-        self.header.set_controls_enabled(self.session.model is not None)
+        model = self.session.model
+        self.header.set_controls_enabled(model is not None and self.spec.concerns(model))
         answer = self._answer
         state = None if answer is None or self.session.model is None else answer.state
         self.strip.setVisible(state == "working")

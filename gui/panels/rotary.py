@@ -201,6 +201,9 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
         ),
     )
 
+    def concerns(self, model: PositionalModel) -> bool:
+        return model.rotary is not None
+
     def question(self, scope: Scope, choices: Choices) -> RotaryOf:
         return RotaryOf(scope.positions, choices.layer if choices.heads else None)
 

@@ -105,6 +105,8 @@ def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
 def test_a_model_with_a_table_says_that_it_does_not_turn(stage_of, small_gpt2):
     stage = stage_of("rotary", small_gpt2())
     assert "does not turn queries and keys" in stage.answer.why
+    for widget in stage.panel.controls.widgets.values():
+        assert not widget.isEnabled()
 
 
 def test_numbers_and_script_agree(panel):
