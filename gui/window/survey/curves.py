@@ -152,6 +152,8 @@ class SurveyCurves(QWidget):
         self.list.verticalScrollBar().setValue(at)
         self.list.setVisible(bool(there))
         self.caption.setText(_caption(len(there), len(rows), of))
+        side = Qt.AlignmentFlag
+        self.caption.setAlignment(side.AlignLeft | side.AlignTop if there else side.AlignCenter)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
