@@ -709,6 +709,7 @@ class ResultPanel(Panel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.header.set_room(self.height())
         self._place_form()
         self._place_strip()
 

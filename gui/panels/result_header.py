@@ -22,6 +22,8 @@ from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
 MENU_TIP = "Save or copy the figure or its numbers (also by right-click)"
+TALL = 480
+"""Height of a panel, in pixels, from which on its caption has two lines."""
 
 
 class Arrangement(NamedTuple):
@@ -113,6 +115,11 @@ class ResultHeader(QWidget):
         self._actions_row.insertWidget(self._actions_row.count() - 1, button)
         QWidget.setTabOrder(button, self.more)
         self._arrange()
+
+    def set_room(self, height: int) -> None:
+        """Give the caption and the finding two lines each, in a panel whose height allows it."""
+        for line in (self.caption, self.finding):
+            line.set_room(2 if height >= TALL else 1)
 
     def set_controls_enabled(self, enabled: bool) -> None:
         """Enable or disable the controls."""
@@ -226,10 +233,10 @@ class FindingLine(FixedText):
         painter = QPainter(self)
         painter.setFont(self._font())
         metrics = painter.fontMetrics()
-        painter.setClipRect(0, 0, metrics.horizontalAdvance(self._mark), self.height())
+        painter.setClipRect(0, 0, metrics.horizontalAdvance(self._mark), metrics.height())
         painter.fillRect(self.rect(), self.palette().window())
         painter.setPen(QColor(outcome_color(self._outcome, self._theme)))
-        shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        shown, *_ = self.rows(metrics)
         painter.drawText(0, 0, self.width(), metrics.height(), Qt.AlignmentFlag.AlignVCenter, shown)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -53,8 +55,8 @@ _STEPS = 1000
 class FixedText(QWidget):
     """Lines of text of fixed height, which only repaint when they change.
 
-    A QLabel requests a new layout for every text. Long lines are elided, and complete in the
-    tooltip.
+    A QLabel requests a new layout for every text. Long lines are wrapped where there is room for
+    more lines than there are, else elided, and complete in the tooltip.
     """
 
     def __init__(
@@ -81,6 +83,28 @@ class FixedText(QWidget):
             self._lines = lines
             self.setAccessibleName(" ".join(lines))
             self.update()
+
+    def set_room(self, lines: int) -> None:
+        """Set the height in lines."""
+        if lines != self._room:
+            self._room = lines
+            self.updateGeometry()
+            self.update()
+
+    def rows(self, metrics: QFontMetrics) -> list[str]:
+        """Return the text as it is shown, row by row."""
+        width, spare = max(self.width() - self.kept, 0), self._room - len(self._lines)
+        found = []
+        for line in self._lines[: self._room]:
+            rest = line
+            while spare > 0 and metrics.horizontalAdvance(rest) > width:
+                head = _head(rest, metrics, width)
+                if not head:
+                    break
+                found.append(head)
+                rest, spare = rest[len(head) :].lstrip(), spare - 1
+            found.append(metrics.elidedText(rest, self._elide, width))
+        return found
 
     def set_color(self, color: str) -> None:
         """Set the colour."""
@@ -112,8 +136,7 @@ class FixedText(QWidget):
         painter.setPen(self._color)
         metrics = painter.fontMetrics()
         height = metrics.height()
-        for row, line in enumerate(self._lines[: self._room]):
-            shown = metrics.elidedText(line, self._elide, max(self.width() - self.kept, 0))
+        for row, shown in enumerate(self.rows(metrics)):
             painter.drawText(
                 0, row * height, self.width(), height, Qt.AlignmentFlag.AlignVCenter, shown
             )
@@ -126,6 +149,16 @@ class FixedText(QWidget):
 
     def _line_height(self) -> int:
         return QFontMetrics(self._font()).height()
+
+
+def _head(line: str, metrics: QFontMetrics, width: int) -> str:
+    """Return as many words of a line as fit into a width; "" if not even the first does."""
+    end = 0
+    for match in re.finditer(r"\S+", line):
+        if metrics.horizontalAdvance(line[: match.end()]) > width:
+            break
+        end = match.end()
+    return line[:end]
 
 
 class OpeningRow(QWidget):

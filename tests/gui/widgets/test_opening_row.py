@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -12,9 +13,11 @@ from geometry.models.catalogue import read_catalogue
 from gui.panels.side.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, SMALL
+from gui.widgets.opening_row import FixedText
 from tests.gui.on_screen import put_on_screen
 
+TAIL = Qt.TextElideMode.ElideRight
 MEDIUM = "openai-community/gpt2-medium"
 
 
@@ -161,3 +164,29 @@ def test_both_lines_of_a_wait_are_painted_and_a_long_one_does_not_widen_the_pane
     panel.session.transfer = progress(waiting=f"{'z' * 300}. Trying again in 4 seconds.")
     QApplication.processEvents()
     assert panel.minimumSizeHint().width() == width <= 264
+
+
+def test_lines_of_fixed_height_wrap_where_there_is_room_for_more(qtbot):
+    text = FixedText(1, SMALL)
+    qtbot.addWidget(text)
+    metrics = QFontMetrics(text._font())
+    words = "one two three four five six"
+    text.resize(metrics.horizontalAdvance("one two three fo"), 40)
+    text.set_text(words)
+    assert text.rows(metrics) == [metrics.elidedText(words, TAIL, text.width())]
+    assert text.rows(metrics)[0].endswith("…")
+    low = text.sizeHint().height()
+    text.set_room(2)
+    assert text.sizeHint().height() == 2 * low
+    assert text.rows(metrics) == ["one two three", "four five six"]
+    text.set_text(words, "and another line")
+    assert len(text.rows(metrics)) == 2
+    assert text.rows(metrics)[0].endswith("…")
+    text.set_text("w" * 100)
+    (row,) = text.rows(metrics)
+    assert row.endswith("…")
+    text.set_text(" ".join([words] * 3))
+    assert text.rows(metrics)[0] == "one two three"
+    assert text.rows(metrics)[1].startswith("four five")
+    assert text.rows(metrics)[1].endswith("…")
+    assert text.text() == " ".join([words] * 3)
