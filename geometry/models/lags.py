@@ -159,14 +159,14 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     """Return the biases by offset of a model for pictures; empty if it has none that is known.
 
     Of blocks with several windows, those with the largest.
+
+    Raises SourceError: its configuration contradicts its tables.
     """
     names = sorted(index, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
     tables = [name for name in names if name.endswith(TABLE) and len(index[name].shape) == 2]
     if tables:
         rows = max(index[name].shape[0] for name in tables)
-        window = _window_of(rows, config)
-        if window is None:
-            return []
+        window = _window_of(tables[0], rows, config)
         same = tuple(name for name in tables if index[name].shape[0] == rows)
         count = (2 * window[0] - 1) * (2 * window[1] - 1)
         return [_of_picture(window, count, same)]
@@ -205,23 +205,31 @@ def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -
                 tensors=tensors)  # fmt: skip
 
 
-def _window_of(rows: int, config: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return rows and columns of a window whose table has this many rows; None if it has none.
+def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, int]:
+    """Return rows and columns of the window of a table.
 
-    By the configuration's window or its picture's patches, or else of a square.
+    By the configuration's window, or its picture's patches, or else of a square.
+
+    Raises SourceError: no window has a table of so many rows, or not the configuration's.
     """
+    size, told = pair(config.get("window_size")), "window_size" in config
     picture, patch = pair(config.get("image_size")), pair(config.get("patch_size"))
-    sizes = [pair(config.get("window_size"))]
-    if picture is not None and patch is not None:
-        sizes.append((picture[0] // patch[0], picture[1] // patch[1]))
+    if not told and picture is not None and patch is not None:
+        size = picture[0] // patch[0], picture[1] // patch[1]
     for more in (0, MORE):  # none, or the three of BEiT's class token
         side = math.isqrt(max(rows - more, 0))
-        square = ((side + 1) // 2, (side + 1) // 2)
-        for down, across in filter(None, (*sizes, square)):
-            offsets = (2 * down - 1) * (2 * across - 1)
-            if min(down, across) > 1 and offsets + more == rows and down * across <= MAX_WINDOW**2:
-                return down, across
-    return None
+        down, across = size or ((side + 1) // 2, (side + 1) // 2)
+        offsets = (2 * down - 1) * (2 * across - 1)
+        if min(down, across) > 1 and offsets + more == rows and down * across <= MAX_WINDOW**2:
+            return down, across
+    if size is None:
+        raise SourceError(f"{name} has {rows} rows, which no window of patches needs.", RIGHT)
+    down, across = size
+    raise SourceError(
+        f"{name} has {rows} rows; by config.json its windows are of {down} × {across} patches, "
+        f"which need {(2 * down - 1) * (2 * across - 1)}.",
+        RIGHT,
+    )
 
 
 def continuous_bias(

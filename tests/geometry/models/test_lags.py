@@ -233,23 +233,28 @@ def test_a_picture_model_without_its_bias_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "table"),
-    [({"window_size": "large"}, 49), ({"image_size": None}, 49), ({}, 48), ({}, 10)],
+    ("changed", "table", "said"),
+    [
+        ({"window_size": "large"}, 49, ""),
+        ({"window_size": [4, 4]}, 49, ""),
+        ({"window_size": 7}, 49, "has 49 rows; .* of 7 × 7 patches, which need 169"),
+        ({"window_size": None}, 48, "has 48 rows, which no window of patches needs"),
+        ({}, 10, "has 10 rows; .* of 4 × 4 patches, which need 49"),
+        ({"window_size": 10**6}, 49, "which need 3999996000001"),
+    ],
 )
-def test_a_window_that_contradicts_the_table_is_none(changed, table, tmp_path):
-    """A table of 49 rows is of a window of 4 × 4; one of 48, or 10, is of none."""
-    saved("swin", tmp_path, **SWIN)
+def test_a_window_that_contradicts_the_table_is_named(changed, table, said, tmp_path):
     from safetensors.numpy import load_file, save_file
 
+    saved("swin", tmp_path, **SWIN)
     tensors = load_file(tmp_path / "model.safetensors")
-    tensors = {name: value[:table] if name.endswith("bias_table") else value
-               for name, value in tensors.items()}  # fmt: skip
-    save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()},
-              tmp_path / "model.safetensors")  # fmt: skip
+    cut = {name: np.ascontiguousarray(value[:table] if name.endswith("bias_table") else value)
+           for name, value in tensors.items()}  # fmt: skip
+    save_file(cut, tmp_path / "model.safetensors")
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, **changed}))
-    if table == 49:
+    if not said:
         assert open_source(tmp_path).lags.window == (4, 4)
-    else:
-        with pytest.raises(NoPositionalEmbeddings):
-            open_source(tmp_path)
+        return
+    with pytest.raises(SourceError, match=said):
+        open_source(tmp_path)
