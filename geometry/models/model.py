@@ -213,8 +213,14 @@ class PositionalModel:
         from geometry.checkpoints.column_files import PositionColumn
 
         row, column = np.indices(self.grid).reshape(2, -1)
-        away = np.hypot(*(at - (at.max() / 2) for at in (row, column)))
-        named = {"Row": row, "Column": column, "Distance from the centre": away}
+        down, across = (at - at.max() / 2 for at in (row, column))
+        named = {"Row": row, "Column": column, "Distance from the centre": np.hypot(down, across)}
+        if self.lags is not None:
+            named = {
+                "Rows apart": down,
+                "Columns apart": across,
+                "Distance": np.hypot(down, across),
+            }
         return tuple(
             PositionColumn(name, "", tuple(values.astype(float).tolist()))
             for name, values in named.items()

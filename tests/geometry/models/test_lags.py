@@ -145,6 +145,11 @@ def check_offsets(model, blocks, index):
     assert "adds a bias by distance" in model.no_table
     assert model.place_of(0) == f"offset −{down - 1} rows, −{across - 1} columns"
     assert model.place_of(model.n_positions - 1) == f"offset {down - 1} rows, {across - 1} columns"
+    apart = {one.name: np.array(one.values, dtype=float) for one in model.columns}
+    assert list(apart) == ["Rows apart", "Columns apart", "Distance"]
+    here = int(rows[0, 0])  # a patch from itself
+    assert [values[here] for values in apart.values()] == [0, 0, 0]
+    assert apart["Rows apart"][int(rows[-1, 0])] == down - 1
     described = report(model)["scheme"]
     assert described["window"] == [down, across]
     assert described["offsets"][0] == [down - 1, across - 1]
