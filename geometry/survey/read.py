@@ -65,7 +65,7 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class SurveyColumn:
     """A column of a survey.
 
@@ -98,6 +98,14 @@ class SurveyColumn:
         """(n,) bool: whether a row has a value."""
         found: np.ndarray = self.values != "" if self.kind == "text" else ~np.isnan(self.values)
         return found
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """(n,) what rows are sorted by: the numbers, or the places of texts in their order."""
+        if self.kind == "text":
+            places: np.ndarray = np.unique(self.values, return_inverse=True)[1]
+            return places
+        return self.values
 
 
 @dataclass(frozen=True, eq=False)

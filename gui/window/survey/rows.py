@@ -43,9 +43,7 @@ def sorted_rows(column: SurveyColumn, *, descending: bool) -> np.ndarray:
     """Return the rows in a column's order, those without a value at the end: (n,) int."""
     known = column.known
     rows = np.flatnonzero(known)
-    keys = column.values[rows]
-    if column.kind == "text":
-        keys = np.unique(keys, return_inverse=True)[1]
+    keys = column.keys[rows]
     order = np.argsort(-keys if descending else keys, kind="stable")
     return np.concatenate([rows[order], np.flatnonzero(~known)])
 
