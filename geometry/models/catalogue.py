@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import weights_in
+from geometry.checkpoints.files import FILE_SUFFIXES, weights_in
 from geometry.checkpoints.sharded_store import LONGEST_NAME, is_file_name, read_weight_map
 from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import HubAddress, parse_address
@@ -184,6 +184,13 @@ def locate_address(address: HubAddress) -> Path | None:
         file = None if snapshot is None else snapshot / address.file
         return file if file is not None and file.is_file() else None
     return locate(address.repo, None if address.revision == "main" else address.revision)
+
+
+def address_in(text: str) -> HubAddress | None:
+    """Return the address of a model on the Hub, or of a GGUF file there; None for a file's name."""
+    address = parse_address(text)
+    looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
+    return None if looks_like_file and (address is None or not address.file) else address
 
 
 def canonical(address: HubAddress) -> HubAddress:

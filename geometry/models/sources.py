@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import HubAddress
 from geometry.models.architecture import UnknownArchitecture, find_architecture
 from geometry.models.catalogue import (
     SAMPLE,
+    address_in,
     canonical,
     is_bundled,
     is_superseded,
@@ -110,7 +111,7 @@ def open_source(
     path = _path(text)
     if path is not None:
         return _open(_snapshot(path), text, name_of(path), table)
-    address = _address(text)
+    address = address_in(text)
     if address is None:
         raise SourceError(f"{text!r} does not exist.", "Check the path.")
     if network is None or not network.fresh:
@@ -153,7 +154,7 @@ def is_on_hub(source: str) -> bool:
             return False
         if _layers(source) is not None:
             return False
-        return _path(source) is None and _address(source) is not None
+        return _path(source) is None and address_in(source) is not None
     except SourceError:
         return False
 
@@ -174,13 +175,6 @@ def _layers(text: str) -> tuple[Path, int | None] | None:
     with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
         return find_layers(local_path(text))
     return None
-
-
-def _address(text: str) -> HubAddress | None:
-    """Return a source's address on the Hub; None if it is not one, or looks like a file name."""
-    address = parse_address(text)
-    looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
-    return None if looks_like_file and (address is None or not address.file) else address
 
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from geometry.checkpoints.files import FILE_SUFFIXES
-from geometry.hub.address import HubAddress, parse_address
-from geometry.models.catalogue import CatalogueEntry, canonical
+from geometry.hub.address import HubAddress
+from geometry.models.catalogue import CatalogueEntry, address_in, canonical
 from gui.panels.side.models.model_line import Group, ModelLine, identity, is_path
 from gui.state.session import Session
 from gui.style.theme import format_count, format_rough
@@ -18,8 +17,7 @@ ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole ch
 
 def typed_address(text: str) -> HubAddress | None:
     """Return the address of a model named by a search text, with the catalogue's id."""
-    looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
-    address = None if looks_like_file else parse_address(text)
+    address = address_in(text)
     return None if address is None else canonical(address)
 
 

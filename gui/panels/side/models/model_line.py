@@ -92,4 +92,4 @@ def identity(source: str) -> str:
 def address_identity(address: HubAddress) -> str:
     """Return the identity of a model on the Hub."""
     known = canonical(address)
-    return f"{known.repo.casefold()}@{known.revision}"
+    return f"{known.repo.casefold()}@{known.revision}" + (f"/{known.file}" if known.file else "")

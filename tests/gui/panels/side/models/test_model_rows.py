@@ -318,6 +318,8 @@ def test_each_state_of_a_search_is_a_sentence(fields, expected):
         ("  someone/theirs ", "someone/theirs"),
         ("gpt2@refs/pr/3", "openai-community/gpt2@refs/pr/3"),
         (f"gpt2@{COMMIT}", f"openai-community/gpt2@{COMMIT}"),
+        ("someone/theirs/x-Q4_K_M.gguf",) * 2,
+        ("https://huggingface.co/someone/theirs/blob/v2/x.gguf", "someone/theirs/x.gguf@v2"),
     ],
 )
 def test_a_full_id_opens_at_the_first_line(text, source):
@@ -387,3 +389,8 @@ def test_a_typed_id_may_be_here_offline_and_is_that_of_the_catalogue():
     assert identity("gpt2") == identity("https://huggingface.co/openai-community/gpt2")
     assert identity("a/b@V1") != identity("a/b@v1")
     assert identity("/a/b") == "/a/b"
+
+
+def test_two_gguf_files_of_a_model_are_two_sources():
+    names = ("someone/theirs", "someone/theirs/a.gguf", "someone/theirs/b.gguf")
+    assert len({identity(name) for name in names}) == 3
