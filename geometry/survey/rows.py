@@ -230,6 +230,9 @@ def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
         wait_until_kept(network.cache.root, but_for=WRITES_BEHIND)
         address = parse_address(entry.source)
         if entry.commit is not None and address is not None:
+            wait_until_kept(
+                network.cache.root, address.repo
+            )  # its last known commit is one of them
             moved = known_commit(network.cache, address) not in (None, entry.commit)
             network = replace(network, fresh=moved and not access.offline)
     return open_source(entry.source, network=network)
