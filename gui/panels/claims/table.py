@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signa
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
+    QFontMetrics,
     QIcon,
     QKeyEvent,
     QMouseEvent,
@@ -29,7 +30,7 @@ from geometry.claims.claims import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
-from gui.panels.claims.words import SHORT_ARTICLES, below, word
+from gui.panels.claims.words import article, below, word
 from gui.panels.intents import ShowPanel
 from gui.panels.kit import View
 from gui.panels.panel import PanelBody
@@ -53,19 +54,23 @@ UPPER, LOWER, EDGE = 18, 14, 2
 ROW_HEIGHT = UPPER + LOWER + 2 * EDGE
 MARK = 12
 """Size of an outcome's mark, in pixels."""
-OUTCOME, CLAIM, MEASURED, EXPECTED, NULL, ARTICLE = range(6)
+OUTCOME, CLAIM, MEASURED, EXPECTED = range(4)
 _COLUMNS = (
     Column("Outcome", "Whether the claim holds for this model", left=True),
     Column(
-        "Claim", "The claim as the article states it, and the quantity measured for it", left=True
+        "Claim",
+        "The claim as the article states it; below it the article and the quantity measured for it",
+        left=True,
     ),
     Column("Measured", "The value for this model"),
-    Column("Expected", "The bound implied by the claim", left=True),
-    Column("Null, 90 %", "The range that covers 90 % of random tables", left=True),
-    Column("Article", "The article that makes the claim", left=True),
+    Column(
+        "Expected",
+        "The bound implied by the claim; below it the range that covers 90 % of random tables",
+        left=True,
+    ),
 )
-_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 9, NULL: 9, ARTICLE: 7}
-_ROOM = {ARTICLE: 820, EXPECTED: 600, NULL: 780}
+_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14}
+_ROOM = {EXPECTED: 480}
 """Least width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
@@ -142,14 +147,16 @@ class ClaimRows(TitledRows):
         return 0 if parent.isValid() else len(self.verdicts)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        """``UserRole`` is the line below a claim."""
+        """``UserRole`` is the lower line of a cell, "" for none."""
         verdict, column = self.verdicts[index.row()], index.column()
         cell = self.cells[index.row()][column]
         match role:
             case Role.DisplayRole:
                 return cell
+            case Role.UserRole if column == CLAIM:
+                return f"{article(verdict)} · {verdict.why_null or below(verdict)}"
             case Role.UserRole:
-                return verdict.why_null or below(verdict)
+                return f"random {band(verdict)}" if verdict.null is not None else ""
             case Role.DecorationRole if column == OUTCOME:
                 return verdict.outcome and self.marks.get(verdict.outcome)
             case Role.ToolTipRole:
@@ -195,7 +202,8 @@ class ClaimsTable(FittedTable):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
         self._lines = TwoLines(theme, self)
-        self.setItemDelegateForColumn(CLAIM, self._lines)
+        for column in (CLAIM, EXPECTED):
+            self.setItemDelegateForColumn(column, self._lines)
         self.set_theme(theme)
 
     def show_verdicts(self, verdicts: Sequence[Verdict]) -> None:
@@ -248,17 +256,21 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         claim.statement,
         measured(verdict),
         expected(verdict),
-        band(verdict),
-        SHORT_ARTICLES.get(claim.article, claim.article),
     )
 
 
 class TwoLines(QStyledItemDelegate):
-    """Draws a claim, and below it the quantity, or the reason for a missing value."""
+    """Draws a cell, and below it in small letters what is said of it."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of the longer line."""
+        small = QFontMetrics(sized(option.font, SMALL))
+        lower = small.horizontalAdvance(index.data(Qt.ItemDataRole.UserRole)) + 3 * GRID
+        return super().sizeHint(option, index).expandedTo(QSize(lower, 0))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)
@@ -266,12 +278,15 @@ class TwoLines(QStyledItemDelegate):
         style, widget = option.widget.style(), option.widget
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
         px, left = self.theme.px, option.rect.adjusted(GRID, EDGE, -GRID, -EDGE)
+        below = index.data(Qt.ItemDataRole.UserRole)
         upper = QRect(left.left(), left.top(), left.width(), px(UPPER))
         lower = QRect(left.left(), upper.bottom(), left.width(), px(LOWER))
+        if not below:
+            upper = left
         painter.save()
         for text, rect, pixels, color in (
             (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
-            (index.data(Qt.ItemDataRole.UserRole), lower, SMALL, QColor(self.theme.muted)),
+            (below, lower, SMALL, QColor(self.theme.muted)),
         ):
             painter.setFont(sized(option.font, pixels))
             painter.setPen(color)

@@ -37,6 +37,11 @@ def word(verdict: Verdict) -> str:
     return short(verdict.outcome, verdict.null).replace(" smooth", "")  # in a narrow column
 
 
+def article(verdict: Verdict) -> str:
+    """Return the short name of the article that makes a claim."""
+    return SHORT_ARTICLES.get(verdict.claim.article, verdict.claim.article)
+
+
 def below(verdict: Verdict) -> str:
     """Return what is measured, with the interval over texts, if there is one."""
     interval = interval_text(verdict).rstrip(".")

@@ -1,6 +1,7 @@
 """The claims panel through real events: the table, ranges, giving up."""
 
 import csv
+import re
 import threading
 from dataclasses import asdict, replace
 from types import MappingProxyType, SimpleNamespace
@@ -8,6 +9,7 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -25,13 +27,14 @@ from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
-from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, NULL, OUTCOME, ClaimsTable
+from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
 from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.effects import question as effects_question
 from gui.panels.effects.question import EffectsRun, Measured
 from gui.panels.table import PANELS
 from gui.state.answer import Answer
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, SMALL
+from gui.widgets.fonts import sized
 from gui.widgets.working_strip import CANCELLED
 from gui.window.arrangement.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
@@ -71,7 +74,7 @@ def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
     table, published = ClaimsTable(LIGHT), PublishedTable(LIGHT)
     table.show_verdicts([Verdict(claim) for claim in CLAIMS])
     published.show_compared(tuple(Compared(one, one.value) for one in PUBLISHED))
-    for one, width, columns in ((table, 1800, range(2, 6)), (published, 900, range(1, 4))):
+    for one, width, columns in ((table, 1800, range(2, 4)), (published, 900, range(1, 4))):
         qtbot.addWidget(one)
         one.resize(width, 300)
         one.show()
@@ -114,18 +117,23 @@ def in_front(window):
 def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
     table = claims.table
     cell = {
-        v.claim.id: [table.rows.index(row, c).data() for c in range(6)]
+        v.claim.id: [table.rows.index(row, c).data() for c in range(4)]
+        for row, v in enumerate(table.rows.verdicts)
+    }
+    below = {
+        v.claim.id: [table.rows.index(row, c).data(Qt.ItemDataRole.UserRole) for c in range(4)]
         for row, v in enumerate(table.rows.verdicts)
     }
     outlier = cell["outlier.first"]
     assert outlier[:2] == ["holds", "Position 0 is “always an outlier”."]
-    assert outlier[3:] == ["more than 1", outlier[NULL], "Helix"]
-    assert "–" in outlier[NULL]
+    assert outlier[EXPECTED] == "more than 1"
+    assert re.fullmatch(r"random \d.*–\d.*", below["outlier.first"][EXPECTED])
+    assert below["outlier.first"][CLAIM].startswith("Helix · deviation of its norm")
     assert cell["spectrum.E"][OUTCOME] == "undetermined"
-    assert cell["spectrum.E"][NULL] == "–"
+    assert below["spectrum.E"][EXPECTED] == ""
     row = ids(table).index("spectrum.E")
     why = table.rows.verdicts[row].why_null
-    assert table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole) == why
+    assert below["spectrum.E"][CLAIM].endswith(f" · {why}")
     assert "undetermined" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
 
     def shape(how):
@@ -172,16 +180,24 @@ def test_narrow_tables_keep_the_claim(qtbot):
     table = ClaimsTable(LIGHT)
     qtbot.addWidget(table)
     for width, hidden in (
-        (900, []),
-        (800, [ARTICLE]),
-        (700, [NULL, ARTICLE]),
-        (560, [EXPECTED, NULL, ARTICLE]),
-        (360, [EXPECTED, NULL, ARTICLE]),
+        (560, []),
+        (360, [EXPECTED]),
     ):
         table.resize(width, 200)
         table.show()
         QApplication.processEvents()
-        assert [c for c in range(6) if table.isColumnHidden(c)] == hidden
+        assert [c for c in range(4) if table.isColumnHidden(c)] == hidden
+
+
+def test_both_lines_of_what_is_expected_can_be_read(claims):
+    wanted = claims.table.sizeHintForColumn(EXPECTED)
+    assert claims.table.columnWidth(EXPECTED) >= wanted
+    small = QFontMetrics(sized(claims.table.font(), SMALL))
+    lines = [
+        claims.table.rows.index(row, EXPECTED).data(Qt.ItemDataRole.UserRole)
+        for row in range(claims.table.rows.rowCount())
+    ]
+    assert wanted >= max(map(small.horizontalAdvance, lines))
 
 
 @pytest.mark.slow
