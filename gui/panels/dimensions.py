@@ -12,7 +12,7 @@ from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.choices import Choice, Number, Option, whole_numbers
 from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
-from gui.plots.spec import Axis, Curve, Part, Plot, Table
+from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening
 from gui.style.sentences import ranged
@@ -271,6 +271,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 curves,
                 hover=hover,
                 over="position",
+                readings=_readings(view, colors),
             ),
             Table(
                 "All entries",
@@ -356,6 +357,15 @@ def _colors(view: DimensionsView) -> dict[int, str]:
     drawn = inside or [int(_order(view)[0])]
     # The first colour is that of the sinusoids.
     return dict(zip(drawn, SERIES[view.theme.name][1:], strict=False))
+
+
+def _readings(view: DimensionsView, colors: Mapping[int, str]) -> list[Reading]:
+    """Return the names of the lines: entries, their sinusoids, and what is projected."""
+    readings = [Reading(f"entry {entry}", color=color) for entry, color in colors.items()]
+    readings.append(Reading("best sinusoid", color=view.theme.text, style="dashed"))
+    if view.question.projected:
+        readings.append(Reading("raw", color=view.theme.muted, style="dotted"))
+    return readings
 
 
 def _values(view: DimensionsView, entry: int) -> np.ndarray:

@@ -326,7 +326,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                     replace(curve, label=_label(found, number))
                     for number, curve in zip(drawn, _curves(found.over_index, colors), strict=True)
                 ],
-                [Rule(-LARGE), Rule(LARGE)],
+                [Rule(-LARGE), Rule(LARGE, label=f"large: above {LARGE}")],
                 hover=at_index,
                 click=lambda _, index: ShowPanel("dimensions", {"dimensions": (index,)}),
             ),

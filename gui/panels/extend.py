@@ -161,8 +161,8 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
                 [
                     Rule(1.0, label="mean"),
                     Rule(
-                        result.kept, axis="x", drags="kept", bounds=(FEWEST, n - 1),
-                        back=_kept(None, n),
+                        result.kept, axis="x", label="held out",
+                        drags="kept", bounds=(FEWEST, n - 1), back=_kept(None, n),
                         tip="Positions from here on are held out; drag it to keep more or fewer",
                     ),
                 ],

@@ -16,7 +16,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Layer, Saved, Toggle, whole_numbers
 from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
-from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
+from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening
 from gui.style.sentences import ranged
@@ -187,7 +187,10 @@ def _spectra(view: FourierView) -> Plot:
         return f"{index + 1} cycles · {of} · amplitude {format_number(float(shown.y[index]), 4)}"
 
     x_axis, y_axis = Axis("cycles over the range", log=True), Axis("amplitude", log=True)
-    return Plot("Amplitude of each frequency", x_axis, y_axis, curves, hover=hover)
+    return Plot(
+        "Amplitude of each frequency", x_axis, y_axis, curves, hover=hover,
+        readings=legend_of(curves),
+    )  # fmt: skip
 
 
 def _waves(view: FourierView) -> Plot:
@@ -203,8 +206,12 @@ def _waves(view: FourierView) -> Plot:
 
     x_axis = Axis(view.along, whole=True)
     y_axis = Axis("uⱼ", printed="uⱼ; dashed: best sinusoid")
-    name = "Directions and their best sinusoids"
-    return Plot(name, x_axis, y_axis, [*curves, *fitted], hover=hover, over="position")
+    readings = [Reading(f"j = {j}", color=colors[j]) for j in drawn]
+    return Plot(
+        "Directions and their best sinusoids", x_axis, y_axis, [*curves, *fitted], hover=hover,
+        over="position",
+        readings=[*readings, Reading("best sinusoid", color=view.theme.muted, style="dashed")],
+    )  # fmt: skip
 
 
 def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:

@@ -22,7 +22,7 @@ from geometry.pca.pca import fit_pca
 from gui.panels.choices import Button, Choice, Number, Option, Toggle
 from gui.panels.intents import AddModel
 from gui.panels.kit import PanelSpec, Reported, Scope, View
-from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table
+from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table, legend_of
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.state.values import Quantity
@@ -255,6 +255,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
         if about_mean is not None:
             x = _positions(about_mean)
             label = "about the mean row"
+            curves[0] = replace(curves[0], label="of the rows")
             curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True, label=label))
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
         margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
@@ -291,6 +292,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
             over="position",
             rings=Rings(view.result.outliers, OUTLIER_RULE),
             veiled=True,
+            readings=legend_of(curves),
         )
         return [plot] if alone else [plot, _table(view)]
 

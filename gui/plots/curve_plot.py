@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPen
-from PySide6.QtWidgets import QGraphicsPolygonItem
+from PySide6.QtGui import QColor, QFont, QMouseEvent, QPen
+from PySide6.QtWidgets import QApplication, QGraphicsPolygonItem
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import CLICK_RADIUS, PlotWidget
 from gui.plots.plot_axis import LogAxis
 from gui.plots.plot_view import Span
 from gui.plots.spec import EDGE, TINT, Band, Curve, Rule, Style
-from gui.style.theme import Theme
+from gui.style.theme import SMALL, Theme
 
 STYLES: dict[Style, Qt.PenStyle] = {
     "solid": Qt.PenStyle.SolidLine,
@@ -33,6 +33,8 @@ BEHIND = -1
 """Z value of compared models' curves."""
 BANDS = -2
 """Z value of bands."""
+LABEL_AT, BACKED = 0.99, 0.8
+"""Place of a straight line's label along it, and the opacity of its background, from 0 to 1."""
 
 
 class CurvePlot(PlotWidget):
@@ -92,6 +94,9 @@ class CurvePlot(PlotWidget):
         self._marker = pg.InfiniteLine(angle=90, movable=False)
         self._marker.setZValue(6)
         self._marker.hide()
+        self._marker_label = pg.InfLineLabel(
+            self._marker, position=LABEL_AT, anchors=[(0.0, 0.0), (1.0, 0.0)]
+        )
         self.view.addItem(self._marker)
         self.marker_tooltip = ""
         self.marker_resets = False
@@ -157,14 +162,16 @@ class CurvePlot(PlotWidget):
                 self.view.setRange(xRange=seen, padding=0)
 
     def set_marker(
-        self, x: float | None, tooltip: str = "", *, style: Style = "solid", resets: bool = False
-    ) -> None:
+        self, x: float | None, tooltip: str = "", *, label: str = "", style: Style = "solid",
+        resets: bool = False,
+    ) -> None:  # fmt: skip
         """Place the vertical line at a value of x, in its units; None hides it."""
         self._marker.setVisible(x is not None)
         self.marker_tooltip, self.marker_resets, self._marker_style = tooltip, resets, style
         self._draw_marker()
         if x is not None:
             self._marker.setValue(np.log10(x) if self.log[0] else x)
+            self._marker_label.setFormat(label)
 
     def set_hover(self, point: tuple[int, int] | None, text: str = "") -> None:
         """Show a point, (curve, index), as hovered, with a label."""
@@ -183,6 +190,9 @@ class CurvePlot(PlotWidget):
         self._dots.setBrush(QColor(theme.hover))
         self._dots.setPen(QPen(Qt.PenStyle.NoPen))
         self._draw_marker()
+        for line in self._rules:
+            self._write(line.label)
+        self._write(self._marker_label)
 
     def hover_text(self) -> str:
         """Return the full text of the hover label, even if elided; "" if there is none."""
@@ -360,11 +370,25 @@ class CurvePlot(PlotWidget):
                 np.log10(rule.at) if self.log[1] else rule.at,
                 angle=0,
                 pen=pg.mkPen(self.theme.muted, width=1, style=STYLES[rule.style]),
+                label=rule.label,
+                labelOpts={"position": LABEL_AT, "anchors": [(1.0, 0.0), (1.0, 1.0)]},
             )
             for rule in rules
         ]
         for line in self._rules:
+            self._write(line.label)
             self.view.addItem(line)
+
+    def _write(self, label: pg.InfLineLabel) -> None:
+        """Give a straight line's label its font and colour."""
+        font = QFont(QApplication.font())
+        font.setPixelSize(self.theme.px(SMALL))
+        label.setFont(font)
+        label.setColor(self.theme.muted)
+        behind = QColor(self.theme.viewport)
+        behind.setAlphaF(BACKED)
+        label.fill = pg.mkBrush(behind)
+        label.setZValue(7)
 
     def _place_label(self, *_: object) -> None:
         area = self.view.sceneBoundingRect()

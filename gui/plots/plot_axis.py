@@ -126,6 +126,8 @@ class PlotAxis(pg.AxisItem):
             self.label.setY(TICK_LENGTH + self._line - 4)
 
 
+LONGEST = 4
+"""Zeros of the longest and the shortest number on a logarithmic axis that is not a power of ten."""
 _GAP = {"bottom": 40, "left": 22}
 """Minimum distance between ticks in pixels; labels are short."""
 
@@ -150,14 +152,20 @@ class LogAxis(PlotAxis):
         return [(float(step), [tick for tick in ticks if low <= tick <= high])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return plain numbers, or powers of ten where these are long."""
-        return [_number(value) for value in values]
+        """Return plain numbers, or powers of ten if one of them would be long."""
+        powers = [math.floor(value + 1e-9) for value in values]
+        if all(-LONGEST <= power <= LONGEST for power in powers):
+            return [
+                format_number(_times(value, power) * 10.0**power, max(0, -power))
+                for value, power in zip(values, powers, strict=True)
+            ]
+        parts = [
+            (_times(value, power), format_power(power))
+            for value, power in zip(values, powers, strict=True)
+        ]
+        return [raised if times == 1 else f"{times}·{raised}" for times, raised in parts]
 
 
-def _number(logarithm: float) -> str:
-    power = math.floor(logarithm + 1e-9)
-    times = round(10 ** (logarithm - power))
-    if -3 <= power <= 4:
-        return format_number(times * 10.0**power, max(0, -power))
-    raised = format_power(power)
-    return raised if times == 1 else f"{times}·{raised}"
+def _times(logarithm: float, power: int) -> int:
+    """Return how many times a power of ten a number is: 1, 2 or 5."""
+    return round(10 ** (logarithm - power))

@@ -15,7 +15,6 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
-    QSizePolicy,
     QToolButton,
     QWidget,
 )
@@ -116,8 +115,9 @@ class PaintedPlot(QWidget):
             self.widget.set_marker(None)
         else:
             self.widget.set_marker(
-                marker.at, marker.tip, style=marker.style, resets=marker.back is not None
-            )
+                marker.at, marker.tip, label=marker.label, style=marker.style,
+                resets=marker.back is not None,
+            )  # fmt: skip
         if isinstance(self.widget, PositionCurves):
             rings = plot.rings
             self.widget.marks.set_ringed(() if rings is None else rings.positions)
@@ -386,6 +386,12 @@ class PaintedTable(QWidget):
         if table.in_sight is not None:
             self.widget.show_row(table.in_sight)
 
+    def sizeHint(self) -> QSize:
+        """Return the size of all rows."""
+        titles = self.widget.horizontalHeader().sizeHint().height()
+        rows = len(self._table.rows) * self.widget.verticalHeader().defaultSectionSize()
+        return QSize(super().sizeHint().width(), titles + rows)
+
     def fit(self, room: int) -> None:
         """Adapt to the width of the panel in pixels."""
         self.widget.fit(room)
@@ -417,7 +423,6 @@ class PaintedLegend(ScrollColumn):
         super().__init__()
         self._legend = legend
         self.setFixedWidth(LEGEND_WIDTH)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
 
     @property
     def part(self) -> Legend:
@@ -638,6 +643,7 @@ class PaintedRow(QWidget):
         if rows != self._placed:
             self._take_out()
             self._place(rows)
+        self._share_height()
 
     def _place(self, rows: list[list[tuple[QWidget, int]]]) -> None:
         """Put parts into rows; none is in one now."""
@@ -647,12 +653,23 @@ class PaintedRow(QWidget):
             self._rows.append(hbox(0, spacing=GRID))
             self._column.addLayout(self._rows[-1])
         for at, row in enumerate(self._rows):
-            placed = rows[at] if at < len(rows) else []
-            self._column.setStretchFactor(row, 1 if placed else 0)
-            for place, (part, stretch) in enumerate(placed):
+            for place, (part, stretch) in enumerate(rows[at] if at < len(rows) else []):
                 row.insertWidget(place, part, stretch)
+        self._share_height()
         self.updateGeometry()
         self._column.activate()
+
+    def _share_height(self) -> None:
+        """Let a row that is only a few lines of text leave the rest to the plots above it."""
+        for at, row in enumerate(self._rows):
+            parts = [one for one, _ in self._placed[at]] if at < len(self._placed) else []
+            few = all(
+                isinstance(one, PaintedTable | PaintedLegend)
+                and one.sizeHint().height() <= LEAST_ROW
+                for one in parts
+            )
+            alone = len(parts) > 0 and len(self._placed) == 1
+            self._column.setStretchFactor(row, 1 if alone or not few else 0)
 
     def _take_out(self) -> None:
         """Take all parts out of the rows, which stay."""

@@ -58,8 +58,9 @@ class ScrubPlot(CurvePlot):
         self.set_theme(theme)
 
     def set_marker(
-        self, x: float | None, tooltip: str = "", *, style: Style = "solid", resets: bool = False
-    ) -> None:
+        self, x: float | None, tooltip: str = "", *, label: str = "", style: Style = "solid",
+        resets: bool = False,
+    ) -> None:  # fmt: skip
         """Place the cursor at a step; None hides it."""
         self._at_x = x
         self._place_cursor()
@@ -183,9 +184,12 @@ class CurveLegend(QWidget):
             painter.drawLine(x, middle - 4, x + SWATCH - 1, middle - 4)
             painter.drawLine(x, middle + 4, x + SWATCH - 1, middle + 4)
             return
-        solid = one.style == "solid"
-        style = Qt.PenStyle.SolidLine if solid else Qt.PenStyle.DotLine
-        painter.setPen(QPen(QColor(one.color), 2, style))
+        pen = QPen(QColor(one.color), 2)
+        if one.style != "solid":
+            # As on the plot, in the little room there is: two dashes, or four dots.
+            pen.setDashPattern([2.5, 2.0] if one.style == "dashed" else [0.75, 1.25])
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(pen)
         painter.drawLine(x, middle, x + SWATCH, middle)
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:

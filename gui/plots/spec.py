@@ -314,6 +314,11 @@ def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
     return min(begin for begin, _ in ends), max(end for _, end in ends)
 
 
+def legend_of(curves: Sequence[Curve]) -> list[Reading]:
+    """Return the entries of the row over a plot for its labelled curves."""
+    return [Reading(one.label, color=one.color, style=one.style) for one in curves if one.label]
+
+
 def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
     """Return the largest value of curves; at least ``least``."""
     return max([least, *(float(one.y.max()) for one in curves if len(one.y))])

@@ -46,7 +46,7 @@ LEAST_LENGTH, MOST_LENGTH = 20, 65_536
 WIDE = 440
 """Least width of the plots with that of the rows, in pixels."""
 LEAST_MOVE = 1e-3
-"""Of rows, as a share of their mean norm, that fills the plot: less is rounding."""
+"""Of rows, as a share of their mean norm: less is rounding."""
 SCRUB_TIP = "Click or drag to keep another number of components; the wheel zooms"
 NOT_MEASURED = "not measured yet: press Measure"
 LOSS, STATES = "loss (nats per token)", "change of the states"
@@ -292,10 +292,12 @@ def _moves(view: View) -> Plot:
         distance = format_number(float(moved[at]))
         return f"{view.at(at)}: moved by {distance}, {share} of the mean norm"
 
+    # A change that moves no row is drawn on the scale of the rows.
+    top = 1.05 * float(moved.max()) if float(moved.max()) > LEAST_MOVE * mean else mean
     return Plot(
         "How far rows move",
         Axis("position", whole=True),
-        Axis("‖p′ − p‖", span=(0.0, 1.05 * max(float(moved.max()), LEAST_MOVE * mean))),
+        Axis("‖p′ − p‖", span=(0.0, top)),
         [Curve(positions, moved, color, width=1.5)],
         hover=hover,
         over="position",

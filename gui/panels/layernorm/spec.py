@@ -26,7 +26,7 @@ from gui.panels.layernorm.question import (
     Typed,
     layernorms_of,
 )
-from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, outline, values_at
+from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, legend_of, outline, values_at
 from gui.services.questions import Question
 from gui.services.snippets import opening
 from gui.style.theme import format_count, format_number, format_percent
@@ -206,8 +206,8 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         found = errors_of(result, view.choices.version)
         at, others = _positions(result), _beside(view, view.choices.version)
         curves = [
-            Curve(at, found.median, view.theme.text),
-            Curve(at, found.p95, view.theme.muted, "dashed", silent=True),
+            Curve(at, found.median, view.theme.text, label="median"),
+            Curve(at, found.p95, view.theme.muted, "dashed", silent=True, label="95th percentile"),
             *others,
         ]
 
@@ -365,6 +365,7 @@ def _errors(curves: Sequence[Curve], hover: Callable[[int, int], str] | None = N
         curves,
         hover=hover,
         over="position",
+        readings=legend_of(curves),
     )
 
 

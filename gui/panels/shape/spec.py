@@ -356,7 +356,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
                 Axis(view.along, whole=True, span=span),
                 Axis(TITLES[what], span=(0.0, 1.05 * highest([own, *others]) or 1.0)),
                 [own, *others],
-                [Rule(level)],
+                [Rule(level, label="in all" if turning else "root mean square")],
                 hover,
                 over="position",
             )

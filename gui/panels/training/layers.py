@@ -141,7 +141,7 @@ def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
     lowest = min((float(line.values.min()) for line in lines), default=0.0)
     y = Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0))
     plot = plot_by_snapshot(view, lines, y, empty=empty)
-    return replace(plot, rules=[*plot.rules, Rule(RESOLVED, "y")])
+    return replace(plot, rules=[*plot.rules, Rule(RESOLVED, label="resolved above")])
 
 
 def _decomposition_plots(view: View) -> list[Plot | Image]:

@@ -6,9 +6,10 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication
 
 from gui.plots.qt_painter import LEAST_ROW, PaintedRow, columns
-from gui.plots.spec import Axis, Curve, Plot
+from gui.plots.spec import Axis, Curve, Plot, Table
 from gui.state.session import Session
 from gui.style.theme import LIGHT
+from gui.widgets.table_text import Column, Row
 
 
 @pytest.mark.parametrize(("count", "width", "height", "across"), [
@@ -64,3 +65,19 @@ def test_in_several_rows_there_is_room_for_what_a_row_alone_leaves_out(row):
     assert [one.isHidden() for one in row.painted] == [False, False]
     first, second = row.painted
     assert second.mapTo(row, second.rect().topLeft()).y() >= first.height()
+
+
+def test_a_few_lines_of_text_leave_the_rest_of_the_height_to_the_plot(row):
+    columns_ = (Column("entry", "Its number", 60),)
+
+    def shares(count):
+        rows = [Row(at, (str(at),)) for at in range(count)]
+        row.draw([*plots(0), Table("Entries", columns_, rows)])
+        row.resize(500, 700)
+        QApplication.processEvents()
+        return [one.height() for one in row.painted]
+
+    plot, few = shares(3)
+    assert few < 120 < 500 < plot
+    plot, many = shares(100)
+    assert abs(plot - many) < 40

@@ -12,7 +12,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.mpl_painter import paint
 from gui.plots.plot_axis import LogAxis
 from gui.plots.qt_painter import PaintedPlot
-from gui.plots.spec import Axis, Band, Curve, Plot, level_band
+from gui.plots.spec import Axis, Band, Curve, Plot, Rule, level_band
 from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import drag, hover
 
@@ -153,16 +153,27 @@ def test_no_axis_is_left_where_another_one_stands(log):
     [
         ((0.0, 3.0), 400, ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1\u2009000"]),
         ((0.0, 3.0), 200, ["1", "10", "100", "1\u2009000"]),
-        ((-4.0, 6.0), 150, ["10⁻³", "1", "1\u2009000", "10⁶"]),
+        ((-4.0, 6.0), 150, ["10⁻³", "10⁰", "10³", "10⁶"]),
+        ((-3.0, 0.0), 150, ["0.001", "0.01", "0.1", "1"]),
         ((-5.0, -4.0), 400, ["10⁻⁵", "2·10⁻⁵", "5·10⁻⁵", "10⁻⁴"]),
     ],
 )
 def test_ticks_read_as_numbers_and_have_room(span, size, expected, qapp):
     axis = LogAxis("bottom", "index")
     ((spacing, values),) = axis.tickValues(*span, size)
-    assert axis.tickStrings(values, 1.0, spacing) == [
-        "0.001" if text == "10⁻³" else text for text in expected
-    ]
+    assert axis.tickStrings(values, 1.0, spacing) == expected
+
+
+def test_straight_lines_say_what_they_are_inside_the_axes(plot):
+    for at in (1.2, 11.8):  # near the bottom, and near the top
+        plot.set_curves(plot.curves, rules=[Rule(at, label="chance")])
+        plot.set_marker(99.0, label="held out")
+        QApplication.processEvents()
+        area = plot.view.sceneBoundingRect()
+        for line in (plot._rules[0], plot._marker):
+            box = line.label if line is not plot._marker else plot._marker_label
+            assert box.textItem.toPlainText() == ("held out" if line is plot._marker else "chance")
+            assert area.contains(box.mapRectToScene(box.boundingRect()))
 
 
 # Bands.
