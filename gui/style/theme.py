@@ -80,6 +80,16 @@ class Theme:
         """Return a font's size in the window, in logical pixels."""
         return round(size * self.text_size / TEXT)
 
+    @property
+    def disabled(self) -> str:
+        """Colour of what cannot be used now: half-way from that of small text to the panel's."""
+        pairs = zip(*(_channels(color) for color in (self.muted, self.panel)), strict=True)
+        return "#" + "".join(f"{(one + other) // 2:02x}" for one, other in pairs)
+
+
+def _channels(color: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(color.removeprefix("#")))
+
 
 LIGHT = Theme(
     name="light",
@@ -223,6 +233,7 @@ QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text};
 GroupBar {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
 GroupBar QTabBar {{ border: none; }}
 GroupBar QTabBar::tab {{ font-size: {text}px; padding: 4px 9px 3px 9px; }}
+GroupBar QTabBar[close="true"]::tab {{ padding: 4px 3px 3px 3px; }}
 QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
 QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
 QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
@@ -231,7 +242,7 @@ QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.line}; }}
 QMenu {{ border: 1px solid {theme.line}; padding: 4px 0; }}
 QMenu::item {{ padding: 4px 24px 4px 24px; }}
-QMenu::item:disabled {{ color: {theme.muted}; }}
+QMenu::item:disabled {{ color: {theme.disabled}; }}
 QMenu::separator {{ height: 1px; background: {theme.line}; margin: 4px 0; }}
 QToolTip {{
     background: {theme.panel}; color: {theme.text};
@@ -252,7 +263,6 @@ QToolButton[role="title button"] {{
 QToolButton[role="title button"]:hover, QToolButton[role="title button"]:focus {{
     color: {theme.text}; background: {theme.line};
 }}
-QToolButton:disabled {{ color: {theme.muted}; }}
 QPushButton {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
     padding: 4px 8px; min-height: 16px;
@@ -260,7 +270,6 @@ QPushButton {{
 QPushButton:hover {{ border-color: {theme.faint}; }}
 QPushButton:pressed {{ background: {theme.line}; }}
 QPushButton:checked, QPushButton:default {{ background: {theme.line}; }}
-QPushButton:disabled {{ color: {theme.muted}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.muted}; }}
 QToolButton[class="chip"] {{
     font-size: {small}px; padding: 3px 0; border: 1px solid {theme.line}; border-radius: 4px;
@@ -337,6 +346,15 @@ QRadioButton::indicator {{ border-radius: 6px; }}
 QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {theme.muted}; }}
 QCheckBox::indicator:checked {{ image: url("{tick}"); }}
 QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
+QToolButton:disabled, QPushButton:disabled, QPushButton[class="segment"]:disabled,
+QCheckBox:disabled, QRadioButton:disabled, QLabel:disabled, QLineEdit:disabled,
+QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {{
+    color: {theme.disabled};
+}}
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{
+    border-color: {theme.disabled}; background: {theme.panel};
+}}
+QCheckBox::indicator:checked:disabled {{ background: {theme.disabled}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 Slider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {theme.line}; }}
 Slider::sub-page:horizontal {{ background: {theme.muted}; border-radius: 2px; }}
@@ -346,6 +364,8 @@ Slider::handle:horizontal {{
 }}
 Slider::handle:horizontal:hover {{ border-color: {theme.text}; background: {theme.line}; }}
 Slider::handle:horizontal:focus {{ border-color: {theme.text}; background: {theme.faint}; }}
+Slider::sub-page:horizontal:disabled {{ background: {theme.line}; }}
+Slider::handle:horizontal:disabled {{ border-color: {theme.disabled}; background: {theme.panel}; }}
 HoverLabel {{
     background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};
     border-radius: 4px; padding: 2px 4px; font-size: {small}px;

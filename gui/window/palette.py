@@ -33,6 +33,7 @@ from gui.widgets.label import label
 from gui.window.arrangement.docks import DOCKS
 
 if TYPE_CHECKING:
+    from gui.state.session import Session
     from gui.window.host import HostWindow
 
 
@@ -273,7 +274,7 @@ class AddPalette(Palette):
 
     def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
         session = self._window.session
-        recent = [(short_name(s), "Recent", s) for s in session.recent if not is_work(s)]
+        recent = [(short_name(s), "Recent", s) for s in _recent(session) if not is_work(s)]
         listed = [(row.entry.title, f"Models, {row.state}", row.entry.id) for row in session.models]
         return [
             Item(f"Add {title}", kind, partial(self._add, source))
@@ -309,13 +310,19 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
     session, opening = window.session, window.controller.open
     found += [
         Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
-        for source in (*session.recent, *session.surveys)
+        for source in (*_recent(session), *session.surveys)
     ]
     found += [
         Item(f"Open {row.entry.title}", f"Models, {row.state}", _open(opening, row.entry.id))
         for row in session.models
     ]
     return found
+
+
+def _recent(session: Session) -> list[str]:
+    """Return what was opened recently, without models of the catalogue, which have their items."""
+    listed = {row.entry.id for row in session.models}
+    return [source for source in session.recent if source not in listed]
 
 
 def _bring(window: HostWindow, dock: str) -> Callable[[], None]:

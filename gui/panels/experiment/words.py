@@ -91,7 +91,7 @@ def _circle(result: Experiment, one: Survival) -> str:
     equally = "nearly equally" if one.curve.noise else "equally"
     scaled = f"All rows are {equally} long: LayerNorm only scales it."
     return (
-        f"{scaled} But {_positions(one.after.alike)} coincide with another."
+        f"{scaled} {_positions(one.after.alike)} coincide with another."
         if one.after.alike
         else scaled
     )

@@ -136,15 +136,17 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             field="space",
             label="Space",
             options=(
-                Option("3", "3", "The first three principal components of the shown positions"),
+                Option("3", "3 PCs", "The first three principal components of the shown positions"),
                 Option(
                     "6",
-                    "6",
+                    "6 PCs",
                     "Their first six principal components, where a rotation turns three planes, "
                     "each by its own angle",
                 ),
                 Option(
-                    "all", "All", "As many components as explain 99.9 % of the variance, at most 64"
+                    "all",
+                    "All PCs",
+                    "As many components as explain 99.9 % of the variance, at most 64",
                 ),
                 Option(
                     "heads",

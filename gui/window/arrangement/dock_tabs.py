@@ -7,8 +7,9 @@ from functools import partial
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QDockWidget,
     QHBoxLayout,
     QMainWindow,
@@ -25,6 +26,8 @@ from gui.style.theme import GRID
 from gui.widgets.label import without_keys
 from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
 
+CLOSER = 12
+"""Pixels by which a tab is narrower where there is little room, as in the style sheet."""
 FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
 """Share of the window's height that panels below the viewport get at first, and of its width beside
 it."""
@@ -381,12 +384,28 @@ class _Tabs(QTabBar):
                 self.removeTab(self.count() - 1)
             for title in titles:
                 self.addTab(title)
+            self._fit()
         if current in titles:
             self.setCurrentIndex(list(titles).index(current))
         self.blockSignals(False)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Move the tabs closer together rather than hide some."""
+        now = bool(self.property("close"))
+        width = sum(self.tabSizeHint(at).width() for at in range(self.count()))
+        close = width + (CLOSER * self.count() if now else 0) > self.width()
+        if close != now:
+            self.setProperty("close", close)
+            self.style().unpolish(self)
+            self.style().polish(self)
+            QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))  # its tabs' places too
 
     def _on_pressed(self, at: int) -> None:
         if at == self.currentIndex():  # another one is told by currentChanged

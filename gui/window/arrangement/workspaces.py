@@ -115,7 +115,7 @@ class Workspaces(QObject):
         self._window, self._lessons, self._menu = window, lessons, menu
         self.current = "explore"
         self._arranging = False
-        self._side: tuple[str, ...] = SIDE
+        self._side: dict[str, tuple[str, ...]] = {"analyse": LEFT_DOCKS}  # All are on the left
         self._before_teaching = "explore"
         self._layouts: dict[str, Layout] = {}
         self._own: list[QAction] = []
@@ -246,8 +246,8 @@ class Workspaces(QObject):
         self.maximized.restore()
         shown = self._shown_at_sides()
         if shown:
-            self._side = shown
-        for name in self._side:
+            self._side[self.current] = shown
+        for name in self._side.get(self.current, SIDE):
             docks[name].setVisible(not hides)
 
     def _shown_at_sides(self) -> tuple[str, ...]:

@@ -448,7 +448,7 @@ def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_gi
         (True, "line", {"token_norm": 99.0}, "hardly bends it"),
         (True, "line", {"offset": 4.0}, "into an arc"),
         (True, "circle", {"turns": 0.9}, "All rows are equally long: LayerNorm only scales it."),
-        (True, "circle", {}, "only scales it. But 301 positions coincide with another."),
+        (True, "circle", {}, "only scales it. 301 positions coincide with another."),
         (True, "circle", {"noise": 0.1, "turns": 0.9}, "nearly equally long"),
         (True, "helix", {"token_norm": 99.0}, "hardly changes it"),
         (True, "helix", {"climb": 0.3}, "Its turns stay apart but get closer towards the ends"),

@@ -196,7 +196,7 @@ def _path_line(path: str) -> ModelLine:
 def _named_line(source: str) -> ModelLine:
     """Return a line that opens a computed table, or what is made of a model, as typed."""
     if is_derived(source):
-        return ModelLine(source, f"Open {source}", "made", tip=MADE, wraps=True)
+        return ModelLine(source, f"Open {source}", "computed", tip=MADE, wraps=True)
     return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
 
 

@@ -82,8 +82,8 @@ class ModelPanel(Panel):
             wrapped("Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)")
         )
         self.working = OpeningRow(theme)
-        # Room for four lines of the list.
-        self.setMinimumHeight(172)
+        # Room for two lines of the list.
+        self.setMinimumHeight(116)
         self._arrange()
         self._connect()
         self.set_theme(theme)

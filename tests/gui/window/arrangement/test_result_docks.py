@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QTabBar
 from gui.panels.intents import ShowPanel
 from gui.panels.panel import ResultPanel
 from gui.panels.table import GROUPS, PANELS
+from gui.style.theme import LIGHT
 from gui.widgets.segmented import Segmented
 from gui.window.arrangement.dock_tabs import GroupBar
 from gui.window.arrangement.docks import BOTTOM, DOCKS
@@ -389,3 +390,23 @@ def test_a_choice_in_a_panel_is_taken_back_and_done_again(window, bar, settle):
     assert panel.controls.widgets["rows"].value() == "raw"
     window.commands.by_name["redo"].trigger()
     assert panel.choices.rows == "projected"
+
+
+def test_tabs_move_closer_together_before_one_is_out_of_sight(qtbot, dress):
+    dress(LIGHT)
+    bar = GroupBar({})
+    qtbot.addWidget(bar)
+    bar.show_docks({name: PANELS[name].title for name in PANELS}, "norms")
+    bar.show()
+
+    def right(width):
+        bar.resize(width, 26)
+        QApplication.processEvents()
+        tabs = bar.tabs
+        last = tabs.tabRect(tabs.count() - 1)
+        assert last.right() <= tabs.width()
+        return last.right()
+
+    wide = right(900)
+    assert right(536) < wide
+    assert right(900) == wide

@@ -472,6 +472,18 @@ def test_side_panels_go_and_come_back(window, workspaces, settle):
     assert fronts(window) == SIDE - {"view"}
 
 
+def test_beside_a_high_panel_the_side_panels_leave_the_window_as_it_is(window, settle):
+    window.resize(1280, 800)
+    commands = window.commands.by_name
+    for name in ("side_panels", "workspace_analyse", "side_panels"):
+        commands[name].trigger()
+        settle()
+    assert fronts(window) & SIDE == {"models", "positions", "view"}
+    window.docks["inspector"].show()
+    settle()
+    assert window.size().toTuple() == (1280, 800)
+
+
 def test_the_toolbar_runs_commands_and_can_be_hidden(window, settle, qtbot):
     bar = window.toolbar
     assert bar.isVisible()
