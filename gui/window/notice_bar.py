@@ -99,5 +99,6 @@ class NoticeBar(Panel):
     def _show_details(self) -> None:
         notice = self.session.notice
         if notice is not None:
-            parts = ("\n".join(filter(None, (notice.text, notice.advice))), notice.details)
+            said = "\n".join(filter(None, (notice.text, notice.advice)))
+            parts = [notice.details] if notice.text in notice.details else [said, notice.details]
             show_text(self, "Details", "\n\n".join(filter(None, parts)))

@@ -14,6 +14,8 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 _READY = Session().status
+SHOWN_MS = 10_000
+"""Time for which it is said what was done last; what is being done ends with "…", and stays."""
 HEIGHT = 3 * GRID
 """Height with the cancel button, used always, so that its appearance changes no layout."""
 OFFLINE = (
@@ -35,6 +37,8 @@ class StatusBar(QStatusBar):
         self.offline.setToolTip(wrapped(OFFLINE))
         self._jobs_due = QTimer(self, interval=SLOW_MS, singleShot=True)
         self._jobs_due.timeout.connect(self._show_jobs)
+        self._over = QTimer(self, interval=SHOWN_MS, singleShot=True)
+        self._over.timeout.connect(self._on_over)
         self.status.setContentsMargins(GRID // 2, 0, GRID, 0)
         self.offline.setContentsMargins(GRID, 0, GRID, 0)
         self.setFixedHeight(HEIGHT)
@@ -62,12 +66,20 @@ class StatusBar(QStatusBar):
         """Stop listening to the session; called by the owner before deletion."""
         self._listening.stop()
         self._jobs_due.stop()
+        self._over.stop()
 
     def _on_status_changed(self) -> None:
         session = self._session
         # "Ready" is hidden during a download of a tokenizer or a matrix.
         resting = session.status == _READY and session.transfer is not None
         self.status.setText("" if resting else session.status)
+        if session.status == _READY or session.status.endswith("…"):
+            self._over.stop()
+        elif not self._over.isActive():
+            self._over.start()
+
+    def _on_over(self) -> None:
+        self._session.status = _READY
 
     def _on_transfer_changed(self) -> None:
         self.fetch.show_transfer(self._session.transfer)

@@ -163,6 +163,12 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def question(self, scope: Scope, choices: Choices) -> TrainingOf:
         return TrainingOf(scope.positions, choices.gathered)
 
+    def concerns(self, model: PositionalModel) -> bool:
+        try:
+            return find_history(model) is not None
+        except SourceError:
+            return True
+
     def helps_without_result(self, model: PositionalModel) -> bool:
         return may_have_checkpoints(model)
 

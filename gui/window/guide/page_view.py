@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QFont,
     QFontDatabase,
     QImage,
+    QPainter,
     QResizeEvent,
     QTextBlock,
     QTextBlockFormat,
@@ -30,6 +31,8 @@ from gui.widgets.markdown_page import MarkdownPage, blocks, runs
 from gui.widgets.tooltips import wrapped
 from gui.window.guide.pages import Page, UserGuide, anchor
 
+DIMMED = 0.3
+"""Opacity of the shade over pictures in the dark theme; they show light windows."""
 LINE_HEIGHT = 130
 """Percentage of the font's line height, for legible longer texts."""
 MARGIN = 2 * GRID
@@ -150,7 +153,7 @@ class GuidePage(MarkdownPage):
         if image.width() > width:
             image = image.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
             image.setDevicePixelRatio(ratio)
-        return image
+        return _dimmed(image) if self._theme.name == "dark" else image
 
     def _on_link(self, url: QUrl) -> None:
         link = url.toString()
@@ -233,3 +236,12 @@ class GuidePage(MarkdownPage):
         look.setBottomMargin(GRID)
         look.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
         table.setFormat(look)
+
+
+def _dimmed(image: QImage) -> QImage:
+    shaded = image.convertToFormat(QImage.Format.Format_RGB32)
+    painter = QPainter(shaded)
+    painter.setOpacity(DIMMED)
+    painter.fillRect(shaded.rect(), Qt.GlobalColor.black)
+    painter.end()
+    return shaded

@@ -149,6 +149,10 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
     read = read_when_open()
     qtbot.mouseClick(bar.details_button, LEFT)
     assert read == ["What is this?\nChoose.\n\ntrace"]
+    session.notice = Notice("What is this?", details="Error: What is this?")
+    read = read_when_open()
+    qtbot.mouseClick(bar.details_button, LEFT)
+    assert read == ["Error: What is this?"]
     bar.release()
 
 
@@ -186,3 +190,16 @@ def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(q
     assert bar.status.text() == ""
     session.transfer = None
     assert bar.status.text() == "Ready"
+
+
+def test_what_was_done_is_said_for_a_while_and_what_is_being_done_until_it_is(qtbot):
+    session = Session()
+    bar = StatusBar(session, LIGHT)
+    qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())
+    session.status = "Saved picture.png"
+    assert bar.status.text() == "Saved picture.png"
+    assert bar._over.isActive()
+    bar._over.timeout.emit()
+    assert bar.status.text() == session.status == "Ready"
+    session.status = "Opening gpt2…"
+    assert not bar._over.isActive()

@@ -175,6 +175,20 @@ def test_pictures_are_of_the_guide_alone_and_fit_the_page(shown, qtbot):
         assert page.loadResource(kind, QUrl(elsewhere)).isNull()
 
 
+def test_in_the_dark_theme_pictures_do_not_glare(shown):
+    shown.go("panels.md")
+    page = shown.page
+    page.document().size()
+    name = max(page._images, key=lambda name: page._images[name].width())
+    light = page._fitted(name)
+    page.set_theme(DARK)
+    dark = page._fitted(name)
+    page.set_theme(LIGHT)
+    assert dark.size() == light.size()
+    levels = [image.scaled(1, 1).pixelColor(0, 0).lightness() for image in (light, dark)]
+    assert levels[1] < 0.8 * levels[0]
+
+
 def test_only_https_leaves_and_what_leads_nowhere_is_text(shown, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url) or True)

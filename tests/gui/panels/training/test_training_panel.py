@@ -8,6 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources import open_source
+from gui.panels.table import PANELS
 from gui.panels.training.by_snapshot import places_of
 from gui.panels.training.player import Player
 from gui.plots.qt_painter import PaintedPlot
@@ -395,3 +397,9 @@ def test_the_python_prints_the_same_and_the_basis_is_chosen(stage):
     QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
     assert stage.session.basis == "aligned"
     assert stage.session.timeline.basis == "aligned"
+
+
+def test_the_switches_are_of_use_only_where_there_may_be_a_history():
+    spec = PANELS["training"].spec
+    assert spec.concerns(open_source("sample"))
+    assert not spec.concerns(open_source("sinusoidal"))
