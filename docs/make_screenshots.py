@@ -1,8 +1,9 @@
 """Make the pictures of README and guide: the real window and its panels, driven as by a user.
 
-    python docs/make_screenshots.py GPT2 [MINILM [FOLDER]]
+    python docs/make_screenshots.py GPT2 [MINILM [SMOLLM2 [FOLDER]]]
 
-GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2, by default that of the list of models.
+GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2 and SMOLLM2 SmolLM2-135M, by default those
+of the list of models.
 The bundled model is pictured too. FOLDER, by default resources/, gets gallery/ and the user guide's
 pictures in guide/; the first view, in windows of several sizes, goes into first-view/ beside this
 file.
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from guide_pictures import picture_guide
 from picturing import Panel, opened, picture_panel, picture_window, settle
+from scheme_pictures import picture_schemes
 
 from geometry.history.here import history_here
 from geometry.models.catalogue import SAMPLE
@@ -35,6 +37,7 @@ from gui.export.timelapse_film import timeline_session, write_timelapse
 from gui.state.aligned_curve import CurveAlignment, OfRange
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+SMOLLM2 = "HuggingFaceTB/SmolLM2-135M"
 FILM = (640, 480)
 SIZES = ((1280, 800), (1440, 900), (2560, 1440))
 """Of the windows whose first view is pictured."""
@@ -70,12 +73,12 @@ OF_MINILM = (
 OF_SAMPLE = (Panel("training", "training", (960, 300)),)
 
 
-def main(gpt2: str, minilm: str, folder: Path) -> None:
+def main(gpt2: str, minilm: str, smollm2: str, folder: Path) -> None:
     """Take all pictures.
 
     Parameters
     ----------
-    gpt2, minilm
+    gpt2, minilm, smollm2
         What to open.
     folder
         Where the pictures go.
@@ -101,6 +104,7 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
     picture_sample(qt, gallery)
     picture_first_view(qt, Path(__file__).parent / "first-view")
     picture_guide(qt, gpt2, minilm, folder / "guide")
+    picture_schemes(qt, gpt2, minilm, smollm2, folder / "guide")
 
 
 def picture_laid(qt: Any, source: str, gallery: Path) -> None:
@@ -186,10 +190,11 @@ def set_the_scene(application: Application) -> None:
 
 
 if __name__ == "__main__":
-    if not 2 <= len(sys.argv) <= 4:
+    if not 2 <= len(sys.argv) <= 5:
         raise SystemExit(__doc__)
     main(
         sys.argv[1],
         sys.argv[2] if len(sys.argv) > 2 else MINILM,
-        Path(sys.argv[3]) if len(sys.argv) > 3 else Path(__file__).parents[1] / "resources",
+        sys.argv[3] if len(sys.argv) > 3 else SMOLLM2,
+        Path(sys.argv[4]) if len(sys.argv) > 4 else Path(__file__).parents[1] / "resources",
     )

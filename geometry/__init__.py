@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from geometry.measures.sphere import sphere_section as sphere_section
     from geometry.measures.stretches import measure_stretch as measure_stretch
     from geometry.measures.synthetic import SyntheticCurve as SyntheticCurve
+    from geometry.models.bias_heads import bias_heads as bias_heads
     from geometry.models.head_projections import project_heads as project_heads
     from geometry.models.kernel_nulls import kernel_nulls as kernel_nulls
     from geometry.models.model import PositionalModel as PositionalModel
@@ -182,6 +183,7 @@ _HOMES = {
     "interference": "measures.interference",
     "random_pairs": "measures.interference",
     "MEASURES": "measures.interference",
+    "bias_heads": "models.bias_heads",
     "project_heads": "models.head_projections",
     "kernel_nulls": "models.kernel_nulls",
     "pair_use": "models.pair_use",
@@ -231,6 +233,7 @@ __all__ = [
     "average_blocks",
     "band_of",
     "best_sinusoids",
+    "bias_heads",
     "capture",
     "centred_stable_rank",
     "changed_table",

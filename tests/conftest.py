@@ -4,6 +4,7 @@ import gc
 import hashlib
 import importlib.util
 import io
+import json
 import os
 import signal
 import subprocess
@@ -80,6 +81,18 @@ def write_safetensors() -> Callable[..., Path]:
     def write(path: Path, tensors: Mapping[str, np.ndarray]) -> Path:
         save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, path)
         return path
+
+    return write
+
+
+@pytest.fixture
+def written(write_safetensors, tmp_path) -> Callable[..., Path]:
+    """Write a checkpoint of some tensors with its configuration; its folder."""
+
+    def write(tensors: dict[str, np.ndarray], config: dict[str, object]) -> Path:
+        write_safetensors(tmp_path / "model.safetensors", tensors)
+        (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+        return tmp_path
 
     return write
 

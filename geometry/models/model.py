@@ -181,6 +181,11 @@ class PositionalModel:
         return self.lags is None and self.grid is None and self.rows is None
 
     @property
+    def of_positions(self) -> bool:
+        """Whether the rows are positions, of a text or a picture, and not lags or labelled rows."""
+        return self.lags is None and self.rows is None
+
+    @property
     def usual_positions(self) -> tuple[int, int]:
         """The range that is measured by default: all rows, but for position 0 of a text."""
         last = self.n_positions - 1

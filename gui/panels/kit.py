@@ -160,7 +160,7 @@ class View(Generic[C, R]):
     @property
     def row(self) -> str:
         """What a row of the table is: "position", or "row" if it has a label of its own."""
-        return "position" if self.model.rows is None else "row"
+        return "position" if self.model.of_positions else "row"
 
     @property
     def along(self) -> str:

@@ -251,7 +251,7 @@ def own_scale(session: Session) -> ColorScale:
     ):
         values = np.arange(n_positions, dtype=np.float32)
         return ColorScale(
-            POSITION if session.model.rows is None else "Row",
+            POSITION if session.model.of_positions else "Row",
             values,
             (float(first), float(max(last, first + 1))),
             (str(first), str(last)),

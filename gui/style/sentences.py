@@ -25,9 +25,9 @@ def markdown_text(text: str) -> str:
 
 
 def ranged(model: PositionalModel, positions: tuple[int, int]) -> str:
-    """Name a range: "positions 1–1023", or "rows 0–6" of a table whose rows are no positions."""
+    """Name a range: "positions 1–1023"; "rows 0–6" where rows are lags, or have labels."""
     first, last = positions
-    return f"{'positions' if model.rows is None else 'rows'} {first}–{last}"
+    return f"{'positions' if model.of_positions else 'rows'} {first}–{last}"
 
 
 def titled(model: PositionalModel) -> str:

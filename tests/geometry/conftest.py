@@ -1,6 +1,5 @@
 """Fixtures for tests that open models from a Hub."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,18 +20,6 @@ from tests.stand_ins import write_stand_in
 def cache(tmp_path) -> Path:
     """The folder of a cache that does not exist yet."""
     return tmp_path / "our cache"
-
-
-@pytest.fixture
-def written(write_safetensors, tmp_path) -> Callable[..., Path]:
-    """Write a checkpoint of some tensors with its configuration; its folder."""
-
-    def write(tensors: dict[str, np.ndarray], config: dict[str, object]) -> Path:
-        write_safetensors(tmp_path / "model.safetensors", tensors)
-        (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-        return tmp_path
-
-    return write
 
 
 @pytest.fixture

@@ -30,7 +30,12 @@ def fill(session: Session, n_positions: int = N, positions: tuple[int, int] | No
     W_pos = table(n_positions)
     session.positions = positions or (1, n_positions - 1)
     session.model = SimpleNamespace(
-        n_positions=n_positions, d_model=16, source="tiny", name="tiny", rows=None
+        n_positions=n_positions,
+        d_model=16,
+        source="tiny",
+        name="tiny",
+        rows=None,
+        of_positions=True,
     )
     session.norms = norm_profile(W_pos)
     session.curve = place_curve(W_pos, fit_pca(W_pos, session.positions), session.components)

@@ -177,7 +177,11 @@ def named(panel: Any, name: str) -> Any:
 
 def shape_view(shape: Any, name: str = "") -> Any:
     """Return a view of a shape that was found without a panel."""
-    scope = kit.Scope(SimpleNamespace(name="gpt2", rows=None), shape.positions, shape.components)
+    scope = kit.Scope(
+        SimpleNamespace(name="gpt2", rows=None, of_positions=True),
+        shape.positions,
+        shape.components,
+    )
     choices = PANELS["shape"].spec.defaults
     return kit.View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
 

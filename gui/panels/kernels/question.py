@@ -52,9 +52,15 @@ class HeadsOf:
     averaged: bool = False
 
     def project(self, model: PositionalModel) -> HeadProjections:
-        """Return them in single precision, which exceeds the shown digits."""
+        """Return them in single precision, which exceeds the shown digits.
+
+        Of a model with a bias by lag, those whose products it is.
+        """
+        from geometry.models.bias_heads import bias_heads
         from geometry.models.head_projections import project_heads
 
+        if model.lags is not None:
+            return bias_heads(model)
         rows = average_blocks(model.W_pos, BLOCK) if self.averaged else None
         return project_heads(model, self.layer, content=self.content, rows=rows, dtype=np.float32)
 
@@ -77,6 +83,8 @@ class Kernels:
         Whose map it is.
     weights : (m, m) float32
         Its attention: queries in rows, keys in columns, both of the range.
+    by_lag
+        Whether it is by a bias alone: positions are those of a text, and no rows of the table.
     """
 
     of: HeadsOf
@@ -85,6 +93,7 @@ class Kernels:
     before: HeadKernels | None
     head: int
     weights: np.ndarray
+    by_lag: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +128,19 @@ class KernelsOf:
         def heads(of: HeadsOf) -> HeadProjections:
             return projections(of, lambda: _projected(of, about))
 
+        by_lag = about.model.lags is not None
+        positions = _all(heads(self.of)) if by_lag else self.positions
+
         def kernels(of: HeadsOf) -> HeadKernels:
-            return known(
-                (of, self.positions), lambda: _kernels_of(heads(of), self.positions, about)
-            )
+            return known((of, positions), lambda: _kernels_of(heads(of), positions, about))
 
         found = kernels(self.of)
         before = kernels(replace(self.of, averaged=False)) if self.of.averaged else None
         nearest = int(found.mean_lag.argmin())
         head = nearest if self.head is None else min(self.head, found.n_heads - 1)
         about.tell(None, f"Drawing the map of head {head}")
-        weights = attention_map(heads(self.of), head, self.positions)
-        return Kernels(self.of, self.positions, found, before, head, weights)
+        weights = attention_map(heads(self.of), head, positions)
+        return Kernels(self.of, positions, found, before, head, weights, by_lag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +205,13 @@ class NearestHeadOf:
         return KernelsOf(self.of, self.positions).tensors()
 
     def answer(self, about: QuestionContext) -> NearestHead:
-        found = _kernels_of(_projected(self.of, about), self.positions, about)
+        heads = _projected(self.of, about)
+        positions = self.positions if about.model.lags is None else _all(heads)
+        found = _kernels_of(heads, positions, about)
         head = int(found.mean_lag.argmin())
         return NearestHead(
             self.of,
-            self.positions,
+            positions,
             head,
             found.lags,
             found.attention[head].copy(),
@@ -212,6 +224,10 @@ class NearestHeadOf:
 def _projected(of: HeadsOf, about: QuestionContext) -> HeadProjections:
     about.tell(None, "Projecting positions into all heads")
     return of.project(about.model)
+
+
+def _all(heads: HeadProjections) -> tuple[int, int]:
+    return 0, heads.queries.shape[1] - 1
 
 
 def _kernels_of(

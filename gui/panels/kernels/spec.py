@@ -65,6 +65,11 @@ AVERAGED = (
     f"Replace every {BLOCK} neighbouring rows by their mean: heads that depend on distinguishing "
     "neighbours lose this ability (dashed: without averaging)"
 )
+BY_LAG = "Its bias depends on the lag alone: neighbours are told apart by nothing else."
+OF_LAG = (
+    "The bias that the model adds to attention scores, as if there were nothing else in them: what "
+    "each head attends to by distance alone. It is the same in every layer that has it."
+)
 Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 
@@ -99,6 +104,7 @@ class Choices:
     in_view: bool = True
     tokens: bool = False
     prompt_run: PromptRun | None = None
+    by_lag: bool = False
 
     @property
     def of(self) -> HeadsOf:
@@ -131,6 +137,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     controls = (
         Layer(
             field="layer",
+            when=lambda choices: not choices.by_lag,
             tip="The layer of the heads; an extrapolation beyond layer 0",
             note=lambda layer: (
                 extrapolation(layer).capitalize() if layer else "Exact: this layer reads positions"
@@ -166,11 +173,17 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             tip=CONTENT,
             unavailable=lambda model: model.missing.get("W_E", ""),
         ),
-        Toggle(field="averaged", text=f"Blocks of {BLOCK}", tip=AVERAGED),
+        Toggle(
+            field="averaged",
+            text=f"Blocks of {BLOCK}",
+            tip=AVERAGED,
+            unavailable=lambda model: "" if model.lags is None else BY_LAG,
+        ),
         Toggle(
             field="in_view",
             text="Show in 3D",
             tip="Enlarge the points of the curve that the current position attends to",
+            when=lambda choices: not choices.by_lag,
         ),
         Toggle(
             field="tokens",
@@ -180,6 +193,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             when=lambda choices: choices.prompt_run is not None,
         ),
         Shared(field="prompt_run"),
+        Saved(field="by_lag", kept=False, check=lambda value: isinstance(value, bool)),
         Saved(
             field="head",
             check=lambda head: head is None or whole_number(head),
@@ -193,19 +207,25 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     }
     guides_current = True
 
+    def headline(self, choices: Choices) -> tuple[str, str, str]:
+        if choices.by_lag:
+            return "Aₕ(i, j) = softmaxⱼ(bₕ(i − j))", "attention by the bias alone", OF_LAG
+        return super().headline(choices)
+
     def instead_for(self, model: PositionalModel) -> str:
         """Return the advice to choose another layer, if there are layers."""
         return self.instead if model.n_layers else ""
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the first layer's head with the smallest mean lag."""
-        return replace(super().choices_for(model, choices), layer=0, head=None)
+        by_lag = model.lags is not None
+        return replace(super().choices_for(model, choices), layer=0, head=None, by_lag=by_lag)
 
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
         return KernelsOf(choices.of, scope.positions, choices.head)
 
-    def nulls_question(self, scope: Scope, choices: Choices) -> KernelNullsOf:
-        return KernelNullsOf(choices.of, scope.positions)
+    def nulls_question(self, scope: Scope, choices: Choices) -> KernelNullsOf | None:
+        return None if choices.by_lag else KernelNullsOf(choices.of, scope.positions)
 
     def finding(self, view: KernelsView) -> Finding:
         result = _own(view)
@@ -240,6 +260,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     def heading(self, view: KernelsView) -> tuple[str, str]:
         of, (first, last) = view.result.of, view.result.positions
         title = f"layer {of.layer}, head {view.result.head}: attention by position alone"
+        if isinstance(view.result, Kernels) and view.result.by_lag:
+            title = f"head {view.result.head}: attention by its bias alone"
         scope = [*_switches(of), f"queries {first}–{last}, keys of all positions"]
         if compared := agreement(view, _own(view)):
             scope.append(compared)
@@ -255,7 +277,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
 
         first, last = result.positions
         parts = [
-            f"{view.model.name} · layer {result.of.layer}, head {head}",
+            view.model.name,
+            f"head {head}" if result.by_lag else f"layer {result.of.layer}, head {head}",
             *_switches(result.of),
             f"previous token {score('previous_token', format_number)}",
             f"self {score('own', format_number)}",
@@ -264,7 +287,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             f"queries {first}–{last}, all keys",
         ]
         if compared := agreement(view, result):
-            parts.insert(1, compared)
+            parts.insert(2, compared)
         return " · ".join(parts)
 
     def compares(self, choices: Choices) -> str:
@@ -281,7 +304,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         """Enlarge the positions that the current one attends to."""
         result = _own(view)
         query, pca = query_of(result, current), view.scope.pca
-        if query is None or pca is None or not view.choices.in_view:
+        if query is None or pca is None or not view.choices.in_view or result.by_lag:
             return None
         first = result.positions[0]
         row = result.weights[query - first]
@@ -389,6 +412,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return tables
 
     def script(self, view: KernelsView) -> str:
+        if isinstance(view.result, Kernels) and view.result.by_lag:
+            return _script_of_bias(view, view.result)
         of, positions = view.result.of, view.result.positions
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
         imports, asked = "attention_map, head_kernels", list(options)
@@ -474,6 +499,18 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
 
 
+def _script_of_bias(view: KernelsView, result: Kernels) -> str:
+    return f"""{opening(view.model)}from geometry import attention_map, bias_heads, head_kernels
+
+heads = bias_heads(model)
+found = head_kernels(heads, {result.positions})
+for head in range(found.n_heads):
+    print(head, found.previous_token[head], found.own[head],
+          found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
+print(attention_map(heads, {result.head}, {result.positions}).shape)
+"""
+
+
 def _script_of_tokens(view: KernelsView) -> str:
     run, result = view.choices.prompt_run, view.result
     if run is None or not isinstance(result, Kernels) or over_tokens(view, result) is None:
@@ -497,7 +534,8 @@ def _map(view: KernelsView, result: Kernels) -> Image:
 
     def hover(query: int, position: int) -> str:
         value = format_number(float(result.weights[query - first, position - first]))
-        pair = f"{view.at(query)} → {view.at(position)}"
+        at = str if result.by_lag else view.at
+        pair = f"{at(query)} → {at(position)}"
         return f"{pair}\nattention {value} · {lag_text(query - position)}"
 
     return Image(
@@ -512,7 +550,7 @@ def _map(view: KernelsView, result: Kernels) -> Image:
         unit="Attention",
         row_is_current=True,
         hover=hover,
-        over="position",
+        over="" if result.by_lag else "position",
         stretch=7,
     )
 
@@ -520,7 +558,9 @@ def _map(view: KernelsView, result: Kernels) -> Image:
 def query_of(result: Kernels, current: int | None) -> int | None:
     """Return the current position if it is a query, else None."""
     first, last = result.positions
-    return current if current is not None and first <= current <= last else None
+    if current is None or result.by_lag:
+        return None
+    return current if first <= current <= last else None
 
 
 def order_of(found: HeadKernels, sort: Sort) -> np.ndarray:

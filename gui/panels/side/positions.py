@@ -203,7 +203,7 @@ class PositionsPanel(Panel):
                 field.setValue(value)
         count = last - first + 1
         model = self.session.model
-        what = "position" if model is None or model.rows is None else "row"
+        what = "position" if model is None or model.of_positions else "row"
         self.count.set_note(f"{format_count(count)} {what}{'' if count == 1 else 's'}")
         self._update_badge()
 

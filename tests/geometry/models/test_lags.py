@@ -7,6 +7,8 @@ import pytest
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
+from geometry.measures.kernels import attention_map, head_kernels
+from geometry.models.bias_heads import bias_heads
 from geometry.models.lags import SHOWN_LAGS
 from geometry.models.sources import open_source
 from tests.geometry.saved_models import saved
@@ -263,3 +265,42 @@ def test_a_window_that_contradicts_the_table_is_named(changed, table, said, tmp_
         return
     with pytest.raises(SourceError, match=said):
         open_source(tmp_path)
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_products_of_bias_heads_are_the_bias_that_the_module_adds(side, tmp_path):
+    own = saved("t5", tmp_path, **T5)
+    heads = bias_heads(open_source(tmp_path, table=side))
+    n = heads.queries.shape[1]
+    assert (n, heads.causal) == (25, side == "decoder")
+    attention = getattr(own, side).block[0].layer[0].SelfAttention
+    bias = attention.compute_bias(n, n)[0].detach().numpy()
+    scores = heads.queries @ heads.keys.swapaxes(1, 2)
+    seen = np.tril(np.ones((n, n), bool)) if heads.causal else np.ones((n, n), bool)
+    np.testing.assert_array_equal(scores[:, seen], bias[:, seen])
+
+
+def test_attention_by_alibi_is_a_geometric_series(written):
+    model = open_source(
+        written({"x.weight": np.eye(4, dtype="f4")}, {"model_type": "bloom", "n_head": 4})
+    )
+    heads = bias_heads(model)
+    found = head_kernels(heads, (0, heads.queries.shape[1] - 1))
+    for head, slope in enumerate(model.lags.slopes):
+        row = attention_map(heads, head, (300, 300))
+        assert row.shape == (1, 1)
+        expected = 1.0 / np.exp(-slope * np.arange(301)).sum()
+        assert row[0, 0] == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(found.by_lag_alone, 1.0, atol=1e-6)
+    assert (np.diff(found.mean_lag) > 0).all()  # slopes fall
+
+
+def test_bias_heads_are_of_biases_by_lag_alone(tmp_path, written):
+    saved("deberta", tmp_path / "deberta", **BERT, relative_attention=True,
+          pos_att_type=["p2c", "c2p"])  # fmt: skip
+    with pytest.raises(TensorUnavailable, match="adds no bias by lag"):
+        bias_heads(open_source(tmp_path / "deberta"))
+    table = {"a.relative_position_bias_table": np.ones((9, 2), "f4")}
+    window = open_source(written(table, {"model_type": "swin", "window_size": 2}))
+    with pytest.raises(TensorUnavailable, match="offsets in two directions"):
+        bias_heads(window)

@@ -23,7 +23,9 @@ TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
 
 
 def norms(table, theme=LIGHT, name="table"):
-    model = SimpleNamespace(name=name, n_positions=len(table), rows=None, lags=None, grid=None)
+    model = SimpleNamespace(
+        name=name, n_positions=len(table), rows=None, of_positions=True, lags=None, grid=None
+    )
     scope = Scope(model, (0, len(table) - 1), (1,))
     found = norm_profile(table)
     result = Values.of_norms(found)

@@ -19,6 +19,7 @@ from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit import usable
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
+from tests.geometry.saved_models import saved
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import LEFT, NONE, hover, named
 from tests.scripts import run_script
@@ -473,3 +474,45 @@ def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
     shown = order_of(panel.result.found, "lag")
     assert (np.diff(panel.result.found.by_lag_alone[shown]) <= 0).all()
     assert "lag alone " in panel.caption()
+
+
+# A bias by lag in place of positions.
+
+
+@pytest.fixture
+def biased(stage_of, tmp_path):
+    """T5's encoder, with a text of 25 positions."""
+    saved("t5", tmp_path, d_model=16, d_kv=4, d_ff=16, num_layers=2, num_heads=4, vocab_size=30,
+          relative_attention_num_buckets=16, relative_attention_max_distance=24)  # fmt: skip
+    return stage_of("kernels", tmp_path, (3, 7), size=(1000, 300)).panel
+
+
+def test_a_bias_by_lag_is_shown_over_a_text_whatever_rows_are_shown(biased):
+    result = biased.result
+    model = open_source(biased.session.model.source)
+    assert (result.by_lag, result.positions) == (True, (0, 24))
+    head = result.head
+    np.testing.assert_allclose(result.found.scores[head], model.W_pos[:, head], atol=1e-6)
+    assert curves_of(biased).curves[0].x.tolist() == list(range(-24, 25))
+    assert "head" in biased.header.caption.text()
+    assert "layer" not in biased.header.caption.text()
+    widgets = biased.controls.widgets
+    assert not widgets["layer"].isVisible()
+    assert not widgets["in_view"].isVisible()
+    assert not widgets["averaged"].isEnabled()
+    assert biased.view().nulls is None
+    assert biased.spec.guide(biased.view(), 5) is None
+
+
+def test_python_prints_the_heads_of_a_bias(biased):
+    lines = run_script(biased.python()).splitlines()
+    found = biased.result.found
+    assert [float(line.split()[1]) for line in lines[:4]] == pytest.approx(found.previous_token)
+    assert lines[4] == "(25, 25)"
+
+
+def test_that_of_a_picture_says_why_not(stage_of, written):
+    table = {"a.relative_position_bias_table": np.ones((9, 2), "f4")}
+    panel = stage_of("kernels", written(table, {"model_type": "swin", "window_size": 2})).panel
+    assert panel.result is None
+    assert "offsets in two directions" in panel.words.message.text()

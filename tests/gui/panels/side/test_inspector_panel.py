@@ -63,7 +63,12 @@ def session() -> Session:
 
 def open_table(session: Session, positions=(1, 63)) -> None:
     session.model = SimpleNamespace(
-        n_positions=N_POSITIONS, W_pos=W_POS, name="helix", place_of=lambda _: "", rows=None
+        n_positions=N_POSITIONS,
+        W_pos=W_POS,
+        name="helix",
+        place_of=lambda _: "",
+        rows=None,
+        of_positions=True,
     )
     session.positions = positions
     session.curve = place_curve(W_POS, fit_pca(W_POS, positions), session.components)

@@ -209,7 +209,9 @@ def test_it_says_what_it_will_show_and_which_presets_a_short_table_lacks(qtbot, 
 
 
 def test_a_table_of_one_position_has_no_range_to_choose(qtbot, session):
-    session.model = SimpleNamespace(n_positions=1, d_model=16, source="one", name="one", rows=None)
+    session.model = SimpleNamespace(
+        n_positions=1, d_model=16, source="one", name="one", rows=None, of_positions=True
+    )
     panel = shown(qtbot, session)
     assert not panel.slider.isEnabled()
     assert not panel.first.isEnabled()
@@ -345,7 +347,9 @@ def test_bars_that_a_fast_fit_leaves_out_wait_for_the_exact_one(panel):
     assert shares[:3] == pytest.approx(partial.explained_variance_ratio)
     assert shares[3:] == before[3:]
     assert "at the last exact fit" in panel.components.bars.describe(5)
-    other = SimpleNamespace(n_positions=N, d_model=16, source="b", name="b", rows=None)
+    other = SimpleNamespace(
+        n_positions=N, d_model=16, source="b", name="b", rows=None, of_positions=True
+    )
     first = place_curve(W_pos, replace(partial), (1, 2, 3))
     panel.session.change(curve=first, model=other)
     assert len(panel.components.bars.shares()) == 3, "at once: the others were another model's"
