@@ -2,11 +2,10 @@
 
     python docs/make_screenshots.py GPT2 [MINILM [SMOLLM2 [FOLDER]]]
 
-GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2 and SMOLLM2 SmolLM2-135M, by default those
-of the list of models.
-The bundled model is pictured too. FOLDER, by default resources/, gets gallery/ and the user guide's
-pictures in guide/; the first view, in windows of several sizes, goes into first-view/ beside this
-file.
+GPT2 is a folder with GPT-2 small, MINILM all-MiniLM-L6-v2 and SMOLLM2 SmolLM2-135M; by default,
+these two come from the Hub. The bundled model is pictured too. FOLDER, by default resources/, gets
+gallery/ and the user guide's pictures in guide/; the first view, in windows of several sizes, goes
+into first-view/ beside this file.
 
 Without a display: ``xvfb-run -a -s "-screen 0 2600x1600x24" python docs/make_screenshots.py …``.
 """

@@ -43,7 +43,7 @@ def picture_schemes(qt: Any, gpt2: str, minilm: str, smollm2: str, folder: Path)
             ("rotary", smollm2, "rotary", {}),
             ("alibi", made["bloom"], "kernels", {}),
             ("relative-bias", made["t5"], "kernels", {}),
-            ("offsets", made["swin"], "dimensions", {}),
+            ("offsets", made["swin"], "kernels", {}),
             ("relative-embeddings", made["deberta"], "similarity", {}),
             ("patches", made["vit_mae"], "similarity", {}),
             ("rows", f"tokens:years,{minilm}", "fourier", {"directions": (1, 2, 3)}),

@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from geometry.measures.stretches import measure_stretch as measure_stretch
     from geometry.measures.synthetic import SyntheticCurve as SyntheticCurve
     from geometry.models.bias_heads import bias_heads as bias_heads
+    from geometry.models.bias_heads import offset_attention as offset_attention
     from geometry.models.head_projections import project_heads as project_heads
     from geometry.models.kernel_nulls import kernel_nulls as kernel_nulls
     from geometry.models.model import PositionalModel as PositionalModel
@@ -184,6 +185,7 @@ _HOMES = {
     "random_pairs": "measures.interference",
     "MEASURES": "measures.interference",
     "bias_heads": "models.bias_heads",
+    "offset_attention": "models.bias_heads",
     "project_heads": "models.head_projections",
     "kernel_nulls": "models.kernel_nulls",
     "pair_use": "models.pair_use",
@@ -275,6 +277,7 @@ __all__ = [
     "norm_profile",
     "null_of",
     "off_subspace_residual",
+    "offset_attention",
     "open_model",
     "order_probe",
     "outlyingness",

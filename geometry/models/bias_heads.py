@@ -1,4 +1,7 @@
-"""A bias by lag as queries and keys, so that it is described as attention by position is."""
+"""What a bias alone makes heads attend to: by lag in a text, by offset in a picture.
+
+A bias by lag is given as queries and keys, so that it is described as attention by position is.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import numpy as np
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.heads import HeadProjections
 from geometry.models.model import PositionalModel
+from geometry.pca.components import Array
 
 LONGEST = 512
 """Positions of the text at most: of 128 heads, whose scores then take 130 MB."""
@@ -28,8 +32,7 @@ def bias_heads(model: PositionalModel) -> HeadProjections:
         raise TensorUnavailable(f"{model.name} adds no bias by lag to attention scores.")
     if lags.window is not None:
         raise TensorUnavailable(
-            "Its bias is by offsets in two directions, and not by lag.",
-            "Norms and Similarity show its heads as they are.",
+            "Its bias is by offsets in two directions, and not by lag: see offset_attention."
         )
     n = min(lags.first + lags.count, LONGEST)
     lag = np.subtract.outer(np.arange(n), np.arange(n))
@@ -38,3 +41,28 @@ def bias_heads(model: PositionalModel) -> HeadProjections:
     keys = np.broadcast_to(np.eye(n, dtype=np.float32), queries.shape)
     queries.flags.writeable = False
     return HeadProjections(0, queries, keys, 1.0, model.causal)
+
+
+def offset_attention(model: PositionalModel) -> tuple[Array, Array]:
+    """Return the bias of each head by the offset of a patch, and the attention by it alone.
+
+    Returns
+    -------
+    bias : (n_heads, 2 rows − 1, 2 columns − 1)
+        Of the query's row and column less the key's, which increase along the axes; none in the
+        middle. The heads are those of all blocks whose windows have this size, one after another.
+    attention : the same
+        Its softmax over all offsets: of a query whose window reaches as far on every side.
+
+    Raises
+    ------
+    TensorUnavailable
+        The model has no bias by offsets in two directions.
+    """
+    lags = model.lags
+    if lags is None or lags.net is None:
+        raise TensorUnavailable(f"{model.name} adds no bias by offset to attention scores.")
+    bias = model.W_pos.T.reshape(-1, *lags.net).astype(np.float64)
+    weights = np.exp(bias - bias.max(axis=(1, 2), keepdims=True))
+    attention: Array = weights / weights.sum(axis=(1, 2), keepdims=True)
+    return bias, attention

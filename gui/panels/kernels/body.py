@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 
-from gui.panels.kernels.question import Kernels
+from gui.panels.kernels.question import ByOffset, Kernels
 from gui.panels.kernels.spec import (
     KernelsView,
     described,
@@ -32,7 +32,7 @@ from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
 from gui.state.session import Session
-from gui.style.theme import GRID, SHADES, Theme
+from gui.style.theme import GRID, SHADES, Theme, format_number
 from gui.widgets.boxes import hbox
 from gui.widgets.scroll_column import ScrollColumn
 
@@ -59,21 +59,23 @@ class KernelsBody(PanelBody):
 
     def draw(self, view: KernelsView) -> None:
         result, sort = view.result, view.choices.sort
-        assert isinstance(result, Kernels)
-        found = result.found
-        self.wall.show_heads(
-            [
+        assert isinstance(result, Kernels | ByOffset)
+        if isinstance(result, ByOffset):
+            cards = [_card_by_offset(result, at) for at in result.distance.argsort().tolist()]
+        else:
+            found = result.found
+            cards = [
                 HeadCard(at, found.maps[at], score_of(found, sort, at), described(found, at))
                 for at in order_of(found, sort).tolist()
             ]
-        )
+        self.wall.show_heads(cards)
         self.area.show_head(result.head)
         self._view, self._query = view, query_of(result, self.session.current)
         self.plots.draw(parts_of(view, self._query))
 
     def show_marks(self) -> None:
         view = self._view
-        if view is None or not isinstance(view.result, Kernels):
+        if view is None or not isinstance(view.result, Kernels | ByOffset):
             return
         query = query_of(view.result, self.session.current)
         if query == self._query:
@@ -112,6 +114,12 @@ class HeadCard:
     picture: np.ndarray
     score: str
     text: str
+
+
+def _card_by_offset(result: ByOffset, head: int) -> HeadCard:
+    mean = format_number(float(result.distance[head]), 1)
+    text = f"head {head}\nmean distance {mean} patches"
+    return HeadCard(head, result.attention[head].astype(np.float32), mean, text)
 
 
 class HeadWall(PictureGrid):

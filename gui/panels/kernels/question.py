@@ -96,6 +96,32 @@ class Kernels:
     by_lag: bool = False
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ByOffset:
+    """The bias of all heads of a model for pictures, by offset in two directions.
+
+    Attributes
+    ----------
+    of
+        Not used: the heads are of all blocks.
+    positions
+        First and last row of the table.
+    head
+        The head whose map is shown.
+    bias, attention : (n_heads, rows, columns) float64
+        As of :func:`geometry.models.bias_heads.offset_attention`.
+    distance : (n_heads,) float64
+        The mean length of an offset, in patches, weighted by the attention.
+    """
+
+    of: HeadsOf
+    positions: tuple[int, int]
+    head: int
+    bias: np.ndarray
+    attention: np.ndarray
+    distance: np.ndarray
+
+
 @dataclass(frozen=True, slots=True)
 class KernelsOf:
     """The kernels of a layer's heads over a range, and the map of one head.
@@ -119,8 +145,10 @@ class KernelsOf:
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
-    def answer(self, about: QuestionContext) -> Kernels:
+    def answer(self, about: QuestionContext) -> Kernels | ByOffset:
         """Compute them; another head's map is fast."""
+        if about.model.lags is not None and about.model.lags.net is not None:
+            return self._by_offset(about.model)
         check_size(self.positions)
         projections = about.once("last heads", lambda: Recent(KEPT))
         known = about.once("last kernels", lambda: Recent(KEPT))
@@ -141,6 +169,17 @@ class KernelsOf:
         about.tell(None, f"Drawing the map of head {head}")
         weights = attention_map(heads(self.of), head, positions)
         return Kernels(self.of, positions, found, before, head, weights, by_lag)
+
+    def _by_offset(self, model: PositionalModel) -> ByOffset:
+        from geometry.models.bias_heads import offset_attention
+
+        bias, attention = offset_attention(model)
+        down, across = (size // 2 for size in bias.shape[1:])
+        lengths = np.hypot(*np.mgrid[-down : down + 1, -across : across + 1])
+        distance = (attention * lengths).sum(axis=(1, 2))
+        nearest = int(distance.argmin())
+        head = nearest if self.head is None else min(self.head, len(bias) - 1)
+        return ByOffset(self.of, (0, model.n_positions - 1), head, bias, attention, distance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
 from gui.panels.choices import Choice, Layer, Option, Saved, Shared, Toggle, whole_number
 from gui.panels.kernels.question import (
     MINUS,
+    ByOffset,
     HeadsOf,
     KernelNullsOf,
     Kernels,
@@ -27,7 +28,7 @@ from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening
 from gui.state.guides import Guide
-from gui.style.theme import SERIES, SHADES, SMALL, format_number, format_percent
+from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, format_percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,6 +71,11 @@ OF_LAG = (
     "The bias that the model adds to attention scores, as if there were nothing else in them: what "
     "each head attends to by distance alone. It is the same in every layer that has it."
 )
+OF_OFFSET = (
+    "The bias that the model adds to attention scores by the offset of two patches, as if there "
+    "were nothing else in them; of all blocks whose windows have this size. Attention is that of a "
+    "patch whose window reaches as far on every side."
+)
 Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 
@@ -105,6 +111,7 @@ class Choices:
     tokens: bool = False
     prompt_run: PromptRun | None = None
     by_lag: bool = False
+    by_offset: bool = False
 
     @property
     def of(self) -> HeadsOf:
@@ -112,10 +119,10 @@ class Choices:
         return HeadsOf(self.layer, self.content, self.averaged)
 
 
-KernelsView = View[Choices, Kernels | NearestHead]
+KernelsView = View[Choices, Kernels | NearestHead | ByOffset]
 
 
-class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
+class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     """A wall of all heads, with attention by lag and the map of one.
 
     Of compared models it is the head with the smallest mean lag: head numbers do not correspond.
@@ -145,6 +152,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         ),
         Choice(
             field="sort",
+            when=lambda choices: not choices.by_offset,
             label="Sorted by",
             tip="The score by which heads are sorted, shown beside each head",
             options=(
@@ -172,12 +180,14 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
             text="With tokens",
             tip=CONTENT,
             unavailable=lambda model: model.missing.get("W_E", ""),
+            when=lambda choices: not choices.by_lag,
         ),
         Toggle(
             field="averaged",
             text=f"Blocks of {BLOCK}",
             tip=AVERAGED,
             unavailable=lambda model: "" if model.lags is None else BY_LAG,
+            when=lambda choices: not choices.by_lag,
         ),
         Toggle(
             field="in_view",
@@ -194,6 +204,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         ),
         Shared(field="prompt_run"),
         Saved(field="by_lag", kept=False, check=lambda value: isinstance(value, bool)),
+        Saved(field="by_offset", kept=False, check=lambda value: isinstance(value, bool)),
         Saved(
             field="head",
             check=lambda head: head is None or whole_number(head),
@@ -208,6 +219,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     guides_current = True
 
     def headline(self, choices: Choices) -> tuple[str, str, str]:
+        if choices.by_offset:
+            return "Aₕ(Δ) = softmax(bₕ(Δ))", "attention by the bias alone", OF_OFFSET
         if choices.by_lag:
             return "Aₕ(i, j) = softmaxⱼ(bₕ(i − j))", "attention by the bias alone", OF_LAG
         return super().headline(choices)
@@ -218,8 +231,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the first layer's head with the smallest mean lag."""
-        by_lag = model.lags is not None
-        return replace(super().choices_for(model, choices), layer=0, head=None, by_lag=by_lag)
+        lags = model.lags
+        return replace(
+            super().choices_for(model, choices), layer=0, head=None, by_lag=lags is not None,
+            by_offset=lags is not None and lags.net is not None,
+        )  # fmt: skip
 
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
         return KernelsOf(choices.of, scope.positions, choices.head)
@@ -258,6 +274,9 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return parts_of(view, None)
 
     def heading(self, view: KernelsView) -> tuple[str, str]:
+        if isinstance(view.result, ByOffset):
+            title = f"head {view.result.head}: attention by its bias alone"
+            return f"{view.model.name} · {title}", f"of {len(view.result.bias)} heads"
         of, (first, last) = view.result.of, view.result.positions
         title = f"layer {of.layer}, head {view.result.head}: attention by position alone"
         if isinstance(view.result, Kernels) and view.result.by_lag:
@@ -268,6 +287,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return f"{view.model.name} · {title}", " · ".join(scope)
 
     def caption(self, view: KernelsView) -> str:
+        if isinstance(view.result, ByOffset):
+            offset = view.result
+            mean = format_number(float(offset.distance[offset.head]), 1)
+            of = f"head {offset.head} of {len(offset.bias)}"
+            return f"{view.model.name} · {of} · mean distance {mean} patches"
         result = _own(view)
         head = result.head
 
@@ -302,6 +326,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
 
     def guide(self, view: KernelsView, current: int | None) -> Guide | None:
         """Enlarge the positions that the current one attends to."""
+        if isinstance(view.result, ByOffset):
+            return None
         result = _own(view)
         query, pca = query_of(result, current), view.scope.pca
         if query is None or pca is None or not view.choices.in_view or result.by_lag:
@@ -320,6 +346,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         )
 
     def figure(self, view: KernelsView) -> Figure:
+        if isinstance(view.result, ByOffset):
+            return super().figure(view)
         from gui.plots.figure_base import POINTS
         from gui.plots.mpl_painter import (
             name_axes,
@@ -384,6 +412,13 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
                 f"score_of_head_{result.head}": result.scores,
             }
             return {"": lags}
+        if isinstance(result, ByOffset):
+            heads = {"head": np.arange(len(result.bias)), "mean_distance": result.distance}
+            shown = {
+                f"bias_of_head_{result.head}": result.bias[result.head],
+                f"attention_of_head_{result.head}": result.attention[result.head],
+            }
+            return {"": heads, "map": shown}
         found = result.found
         heads = {
             "head": np.arange(found.n_heads),
@@ -412,6 +447,13 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         return tables
 
     def script(self, view: KernelsView) -> str:
+        if isinstance(view.result, ByOffset):
+            return f"""{opening(view.model)}from geometry import offset_attention
+
+bias, attention = offset_attention(model)
+print(bias.shape)
+print(attention[{view.result.head}])
+"""
         if isinstance(view.result, Kernels) and view.result.by_lag:
             return _script_of_bias(view, view.result)
         of, positions = view.result.of, view.result.positions
@@ -453,6 +495,8 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     query
         A position with a curve of its own attention; None for none.
     """
+    if isinstance(view.result, ByOffset):
+        return [map_by_offset(view, view.result)]
     result, what = _own(view), view.choices.curve
     head = f"head {result.head}"
     named = []
@@ -555,10 +599,38 @@ def _map(view: KernelsView, result: Kernels) -> Image:
     )
 
 
-def query_of(result: Kernels, current: int | None) -> int | None:
+def map_by_offset(view: KernelsView, result: ByOffset) -> Image:
+    """Return the attention or the bias of one head by offset."""
+    attention = view.choices.curve == "attention"
+    values = (result.attention if attention else result.bias)[result.head]
+    rows, columns = (size // 2 for size in values.shape)
+    most = float(np.abs(values).max()) or 1.0
+    what = "attention" if attention else "bias"
+
+    def hover(down: int, across: int) -> str:
+        value = format_number(float(values[down + rows, across + columns]))
+        offset = f"offset {down} rows, {across} columns".replace("-", MINUS)
+        return f"{offset}\n{what} {value}"
+
+    return Image(
+        f"{what.capitalize()} by offset",
+        Axis("offset in columns", whole=True),
+        Axis("offset in rows", whole=True, printed=f"offset in rows, head {result.head}"),
+        values,
+        (SHADES if attention else DIVERGING)[view.theme.name],
+        (0.0 if attention else -most, most),
+        (-rows, -columns),
+        unit=what.capitalize(),
+        hover=hover,
+        over="number",
+        stretch=7,
+    )
+
+
+def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
     """Return the current position if it is a query, else None."""
     first, last = result.positions
-    if current is None or result.by_lag:
+    if current is None or isinstance(result, ByOffset) or result.by_lag:
         return None
     return current if first <= current <= last else None
 

@@ -8,7 +8,7 @@ import pytest
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.kernels import attention_map, head_kernels
-from geometry.models.bias_heads import bias_heads
+from geometry.models.bias_heads import bias_heads, offset_attention
 from geometry.models.lags import SHOWN_LAGS
 from geometry.models.sources import open_source
 from tests.geometry.saved_models import saved
@@ -304,3 +304,8 @@ def test_bias_heads_are_of_biases_by_lag_alone(tmp_path, written):
     window = open_source(written(table, {"model_type": "swin", "window_size": 2}))
     with pytest.raises(TensorUnavailable, match="offsets in two directions"):
         bias_heads(window)
+    bias, attention = offset_attention(window)
+    assert bias.shape == attention.shape == (2, 3, 3)
+    np.testing.assert_allclose(attention, 1 / 9)
+    with pytest.raises(TensorUnavailable, match="no bias by offset"):
+        offset_attention(open_source(tmp_path / "deberta"))

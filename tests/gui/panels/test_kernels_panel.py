@@ -107,7 +107,7 @@ def test_another_head_takes_its_map_only(source, monkeypatch):
 
 
 def test_it_tells_which_tensors_it_reads_and_refuses_too_many_positions():
-    about = SimpleNamespace(model=None)
+    about = SimpleNamespace(model=SimpleNamespace(lags=None))
     with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
         KernelsOf(HeadsOf(), (0, MOST)).answer(about)
     assert caught.value.advice == "Choose a shorter range."
@@ -511,8 +511,27 @@ def test_python_prints_the_heads_of_a_bias(biased):
     assert lines[4] == "(25, 25)"
 
 
-def test_that_of_a_picture_says_why_not(stage_of, written):
-    table = {"a.relative_position_bias_table": np.ones((9, 2), "f4")}
-    panel = stage_of("kernels", written(table, {"model_type": "swin", "window_size": 2})).panel
-    assert panel.result is None
-    assert "offsets in two directions" in panel.words.message.text()
+def test_that_of_a_picture_is_a_map_of_offsets(stage_of, written):
+    table = np.random.default_rng(3).standard_normal((9, 2)).astype("f4")
+    folder = written(
+        {"a.relative_position_bias_table": table}, {"model_type": "swin", "window_size": 2}
+    )
+    panel = stage_of("kernels", folder, size=(1000, 300)).panel
+    head = panel.result.head
+    weights = np.exp(table[:, head].astype(float))
+    shown = named(panel, "Attention by offset")
+    np.testing.assert_allclose(shown.values.ravel(), weights / weights.sum(), rtol=1e-6)
+    assert len(panel.content.wall.cards) == 2
+    QTest.mouseClick(panel.controls.widgets["curve"].buttons["score"], LEFT)
+    np.testing.assert_allclose(
+        named(panel, "Bias by offset").values.ravel(), table[:, head], rtol=1e-6
+    )
+    other = 1 - head
+    area = panel.content.wall.area_of(other).center().toPoint()
+    click(panel.content.wall, area)
+    assert panel.result.head == other
+    assert f"head {other} of 2" in panel.header.caption.text()
+    assert not panel.controls.widgets["sort"].isVisible()
+    assert run_script(panel.python()).splitlines()[0] == "(2, 3, 3)"
+    assert panel.numbers()[f"bias_of_head_{other}"].shape == (3, 3)
+    assert panel.spec.guide(panel.view(), 1) is None
