@@ -10,8 +10,11 @@
 - The peak of memory, and the seconds, of a whole report of 100,000 random rows, figures included,
   in a process of its own.
 - Showing a heatmap whose numbers are there, against pyqtgraph drawing an image of its size.
+- The mosaic of 37 × 37 patches, as of DINOv2 at 518 pixels: until it is drawn from its cosines on,
+  and a hover over it, against a frame of a window with an empty viewport.
 """
 
+import json
 import os
 import time
 from functools import partial
@@ -20,10 +23,12 @@ from pathlib import Path
 import numpy as np
 from bench_overlaps import write_checkpoint
 from children import run_child
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave, scratch
-from windows import our_window, run_until
+from safetensors.numpy import save_file
+from windows import BareWindow, our_window, run_until
 
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
@@ -38,6 +43,8 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 EVERY_MS = 5
 HEATMAP = (900, 620)
 MANY = (100_000, 64)
+PATCHES = 37
+"""On each side of the picture."""
 
 
 def bare_grams(model: PositionalModel) -> None:
@@ -165,6 +172,47 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
     return *times, values.shape
 
 
+def show_mosaic(qt: QApplication) -> tuple[float, float, float]:
+    """Return milliseconds: until a mosaic is drawn, of a hover over it, of an empty frame."""
+    with scratch() as folder:
+        rows = np.random.default_rng(0).standard_normal((PATCHES**2 + 1, 384)).astype("f4")
+        save_file({"embeddings.position_embeddings": rows[None]}, folder / "model.safetensors")
+        config = {"model_type": "dinov2", "image_size": 518, "patch_size": 14, "hidden_size": 384}
+        (folder / "config.json").write_text(json.dumps(config))
+        application = our_window(qt, str(folder), HEATMAP)
+    window = application.window
+    window.bring("norms")  # its group is there, as after the first look at it
+    run_until(qt, lambda: application.idle and "norms" in window.panels)
+    start = time.perf_counter()
+    window.bring("similarity")
+    run_until(qt, lambda: "similarity" in window.panels)
+    panel = window.panels["similarity"]
+    run_until(qt, lambda: panel.result is not None)
+    qt.processEvents()
+    drawn = 1e3 * (time.perf_counter() - start)
+    run_until(qt, lambda: application.idle)
+    mosaic = next(one for one in panel.content.painted if one.part.tiles is not None).widget
+    area, turn = mosaic.view.sceneBoundingRect(), 0
+    bare = BareWindow(HEATMAP)
+
+    def hover() -> None:
+        nonlocal turn
+        turn += 1
+        share = 0.1 + 0.8 * (turn * 0.37 % 1.0)
+        point = QPointF(area.left() + share * area.width(), area.top() + 0.5 * area.height())
+        nothing = Qt.MouseButton.NoButton
+        qt.sendEvent(mosaic.viewport(), QMouseEvent(
+            QEvent.Type.MouseMove, point, mosaic.viewport().mapToGlobal(point), nothing, nothing,
+            Qt.KeyboardModifier.NoModifier,
+        ))  # fmt: skip
+        qt.processEvents()
+
+    times = interleave(hover, bare.interactor.render, repeats=25)
+    application.close()
+    bare.close()
+    return drawn, *times
+
+
 def main() -> int:
     table = Report("Results")
     model = open_source(MINILM)
@@ -195,6 +243,11 @@ def main() -> int:
     ours, bare, shape = show_heatmaps(qt)
     table.note(f"heatmap: {shape[0]} × {shape[1]}")
     table.add("a heatmap that is kept, vs pyqtgraph's image", ours, bare, at_most=3)
+    drawn, hovered, frame = show_mosaic(qt)
+    table.add(
+        f"the mosaic of {PATCHES} × {PATCHES} patches, until it is drawn", drawn, None, limit=500
+    )
+    table.add("a hover over it, vs an empty viewport's frame", hovered, frame, at_most=1.5)
     return table.close()
 
 
