@@ -1,6 +1,6 @@
 """Train small GPT-2s with windows of several lengths, and compare the curves of their positions.
 
-    python docs/study_windows.py --corpus TEXT --out STUDY [--tokens N] [--lengths 16 32 64 128]
+    python docs/study_windows.py --corpus TEXT --out STUDY [--tokens N] [--lengths 16 64 128 256]
         [--decays 0 0.3 1] [--seeds 5] [--workers N] [--scheduler ADDRESS]
 
 Each network is trained by ``helixscope train`` as a task of Dask, on one core, and all steps of all
@@ -67,8 +67,8 @@ def _arguments() -> argparse.Namespace:
     made = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     made.add_argument("--corpus", type=Path, required=True)
     made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--tokens", type=int, default=4_000_000)
-    made.add_argument("--lengths", type=int, nargs="+", default=[16, 32, 64, 128])
+    made.add_argument("--tokens", type=int, default=6_000_000)
+    made.add_argument("--lengths", type=int, nargs="+", default=[16, 64, 128, 256])
     made.add_argument("--decays", type=float, nargs="+", default=[0.0, 0.3, 1.0])
     made.add_argument("--seeds", type=int, default=5)
     made.add_argument("--workers", type=int, default=os.cpu_count())
@@ -109,7 +109,7 @@ def train_one(run: Run, *, corpus: Path, out: Path, tokens: int) -> str:
         "train", "--corpus", str(corpus), "--out", str(out / run.name),
         "--positions", str(run.length), "--batch", str(TOKENS_A_STEP // run.length),
         "--tokens", str(tokens), "--weight-decay", str(run.decay), "--seed", str(run.seed),
-        "--layers", "2", "--heads", "4", "--width", "64", "--vocabulary", "512",
+        "--layers", "1", "--heads", "4", "--width", "64", "--vocabulary", "257",
     )  # fmt: skip
     return run.name
 
