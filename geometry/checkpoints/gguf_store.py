@@ -325,8 +325,7 @@ class _Reader:
         if self._items > MAX_ITEMS:
             raise SourceError(f"{self._file.name} has lists of {self._items} values.", AGAIN)
         if kind == _STRING:
-            for _ in range(length):
-                self._skip(self.number("<Q"))
+            self._skip_texts(length)
         elif kind in _SCALARS:
             form = _SCALARS[kind]
             nbytes = length * struct.calcsize(form)
@@ -336,6 +335,19 @@ class _Reader:
         else:
             raise SourceError(f"The index of {self._file.name} has a list in a list.", AGAIN)
         return _Skipped(length)
+
+    def _skip_texts(self, count: int) -> None:
+        """Pass over texts: of a tokenizer there are hundreds of thousands."""
+        length_of = struct.Struct("<Q").unpack_from
+        while count:
+            self._bring(8)
+            held, at = self._held, self.place - self._from
+            last = len(held) - 8
+            while count and at <= last:
+                at += 8 + length_of(held, at)[0]
+                count -= 1
+            self.place = self._from + at
+            self._check(0)
 
     def _skip(self, nbytes: int) -> None:
         self._check(nbytes)

