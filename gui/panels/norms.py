@@ -448,7 +448,7 @@ def full_span(view: NormsView) -> Span:
     if about_mean is not None:
         tops.append(float(about_mean.max()))
     top = max(tops) or 1.0
-    return -0.06 * top, 1.1 * top
+    return -0.04 * top, 1.1 * top
 
 
 def bulk_span(view: NormsView) -> Span:

@@ -311,6 +311,7 @@ QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
 }}
 QListWidget::item {{ padding: 4px; }}
 QListView:focus, QTreeView:focus, QTableView:focus {{ border-color: {theme.muted}; }}
+QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QAbstractScrollArea[ring="true"] {{ border: 1px solid transparent; }}
 QAbstractScrollArea[ring="true"]:focus {{ border-color: {theme.muted}; }}
 QHeaderView::section {{

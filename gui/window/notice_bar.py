@@ -28,6 +28,7 @@ class NoticeBar(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.setObjectName("notice")
+        self.setMinimumWidth(1)  # so that it takes no width from the panels beside the viewport
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = label(selectable=True, wrap=True)
         self._advice = label(role="muted", selectable=True, wrap=True)

@@ -37,6 +37,8 @@ from gui.style.theme import SMALL, format_number, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DRAWN_R2 = 0.5
+"""R² from which on a fit is drawn in the 3D view, if no curve was chosen in the table."""
 LEAST_POSITIONS = 4
 """Minimum number of points: fewer lie on any of the curves."""
 
@@ -513,7 +515,9 @@ print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
         )
 
     def guide(self, view: ShapeView, current: int | None) -> Guide | None:
-        return shape_guide(view.result, chosen(view)) if view.choices.in_view else None
+        fit, asked = view.result.fits[chosen(view)], bool(view.choices.curve)
+        drawn = view.choices.in_view and (asked or fit.r2 >= DRAWN_R2)
+        return shape_guide(view.result, chosen(view)) if drawn else None
 
 
 def chosen(view: ShapeView) -> str:

@@ -131,8 +131,9 @@ class PositionCard(QWidget):
             grid.setColumnStretch(column, 1)
         grid.addWidget(self.norm, 0, 0)
         grid.addWidget(self.residual, 0, 1)
-        flags = hbox((self.range, 1), self.outlier, spacing=GRID)
-        vbox(self.heading, flags, grid, parent=self, spacing=GRID // 2)
+        # In the cell that is left: beside the range there is no room for both.
+        grid.addWidget(self.outlier, 0, 2, Qt.AlignmentFlag.AlignBottom)
+        vbox(self.heading, self.range, grid, parent=self, spacing=GRID // 2)
 
 
 def _component_tip(component: int) -> str:

@@ -70,7 +70,14 @@ class DockTabs(QObject):
         # Qt creates and fills tab bars after the signal of a moved dock.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
+        # Beside the viewport, panels keep their share of the window's width.
+        self._share_beside = FIRST_SHARE_BESIDE
+        self._settled_width = 0
+        self._resized = QTimer(self, interval=0, singleShot=True)
+        self._resized.timeout.connect(self._keep_share)
+        window.installEventFilter(self)
         for dock in docks.values():
+            dock.installEventFilter(self)
             dock.topLevelChanged.connect(self._on_floated)
             dock.visibilityChanged.connect(self._soon.start)
             dock.dockLocationChanged.connect(self._soon.start)
@@ -78,7 +85,10 @@ class DockTabs(QObject):
     def stop(self) -> None:
         """Stop all changes, because the window is closing."""
         self._soon.stop()
+        self._resized.stop()
+        self._window.removeEventFilter(self)
         for dock in self._docks.values():
+            dock.removeEventFilter(self)
             dock.topLevelChanged.disconnect(self._on_floated)
             for signal in (dock.visibilityChanged, dock.dockLocationChanged):
                 signal.disconnect(self._soon.start)
@@ -236,7 +246,34 @@ class DockTabs(QObject):
                 self._fit(watched)
             elif event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
                 self._soon.start()
+        elif isinstance(event, QResizeEvent):
+            if isinstance(watched, QDockWidget):
+                self._note_share(watched)
+            elif self._window.width() != self._settled_width:
+                self._resized.start()
         return super().eventFilter(watched, event)
+
+    def _note_share(self, dock: QDockWidget) -> None:
+        """Note a dock's share of the window, unless the window has another size than before."""
+        width, there = self._window.width(), not (dock.isFloating() or dock.isHidden())
+        if there and width == self._settled_width and self._way(dock) is Qt.Orientation.Horizontal:
+            self._share_beside = dock.width() / width
+
+    def _keep_share(self) -> None:
+        front, layout = self._beside_the_view(), self._window.layout()
+        if front is not None and layout is not None:
+            layout.activate()  # sizes are of the docks as they are laid out
+            width = round(self._share_beside * self._window.width())
+            share(self._window, {front: width}, Qt.Orientation.Horizontal)
+        self._settled_width = self._window.width()
+
+    def _beside_the_view(self) -> QDockWidget | None:
+        """Return the panel in front at a side of the viewport; None if they are below it."""
+        return next(filter(self._is_beside, self._docks.values()), None)
+
+    def _is_beside(self, dock: QDockWidget) -> bool:
+        seen = not (dock.isFloating() or dock.isHidden() or dock.visibleRegion().isEmpty())
+        return seen and self._way(dock) is Qt.Orientation.Horizontal
 
     def _fit(self, bar: QTabBar) -> None:
         self._bars[bar].setGeometry(bar.rect())

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.hub.address import parse_address
+from geometry.models.computed import is_computed
 from gui.panels.base import Panel
 from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList
@@ -221,7 +222,7 @@ class ModelPanel(Panel):
         model = self.session.model
         self._opened = remembered_name(model.source) if model is not None else ""
         asked, self._asked = self._asked, ""
-        if model is not None and asked and identity(asked) == identity(self._opened):
+        if model is not None and asked and _same(asked, self._opened):
             # Otherwise it would go on hiding the catalogue; unlike clear, this cannot be undone.
             self.search.setText("")
         self._show_lines()
@@ -259,3 +260,10 @@ class ModelPanel(Panel):
         with self.list.held():
             part.setVisible(shown)
             self._column.activate()
+
+
+def _same(asked: str, opened: str) -> bool:
+    """Return whether what was opened is what was asked for: formulas are given in full."""
+    if is_computed(asked):
+        return opened.startswith(asked.partition(",")[0])
+    return identity(asked) == identity(opened)

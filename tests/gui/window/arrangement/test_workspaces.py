@@ -6,6 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
 from gui.panels.table import PANELS
+from gui.state.values import Notice
 from gui.window.arrangement.docks import share
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
@@ -551,3 +552,27 @@ def test_every_panel_is_in_one_group():
     from gui.panels.table import GROUPS
 
     assert [entry.name for entries in GROUPS.values() for entry in entries] == list(PANELS)
+
+
+def test_a_panel_beside_the_curve_keeps_its_share_of_the_window(window, workspaces, settle, qtbot):
+    def has(part):
+        norms = window.docks["norms"]
+        qtbot.waitUntil(lambda: abs(norms.width() / window.width() - part) < 0.02, timeout=5000)
+
+    window.resize(1280, 800)
+    window.commands.by_name["workspace_analyse"].trigger()
+    settle()
+    window.bring("norms")
+    settle()
+    has(0.5)
+    for width in (1700, 1300, 1500):
+        window.resize(width, 800)
+        has(0.5)
+    share(window, {window.docks["norms"]: 600}, Qt.Orientation.Horizontal)
+    has(0.4)
+    window.resize(1800, 800)
+    has(0.4)
+    window.session.notice = Notice("word " * 40, "Try again with another one.", "details")
+    QApplication.processEvents()
+    has(0.4)
+    window.session.notice = None
