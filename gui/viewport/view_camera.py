@@ -66,7 +66,7 @@ class ViewCamera(QObject):
         # size. As all sizes follow from the first, the same size has always the same pose.
         self._put: tuple[CameraPose, QSize, CameraPose] | None = None
         self._framed_model: object = None
-        self._followed: tuple[int, int] | None = None
+        self._followed: tuple[object, object] | None = None  # Range and components as framed
         self._follows = True
         self._dragged = False
         self._pressed_at: Place | None = None
@@ -105,7 +105,7 @@ class ViewCamera(QObject):
 
     def return_to(self, place: Place) -> None:
         """Return to an earlier place, which was used with the session's current range."""
-        self._followed = self._session.positions
+        self._followed = self._session.positions, self._session.components
         self._follows = place.follows
         self._framed = place.pose if place.framed else None
         self._moves.go_to(place.pose, saved=True)  # whatever size the view will have
@@ -247,19 +247,21 @@ class ViewCamera(QObject):
         return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
 
     def follow(self) -> None:
-        """Frame the curve of another range; of a dragged one, if it is too large or too small.
+        """Frame the curve of another range, or in other components.
 
+        That of a dragged range is framed if it is too large or too small.
         Not while a handle is dragged, nor after the user has zoomed or shifted the view. Another
         model's curve is framed by the next :meth:`settle`: from its own side, if the last one was
         seen from the side, or else from the same direction.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
-        another = curve is not None and curve.pca.positions != self._followed
+        shown = None if curve is None else (curve.pca.positions, curve.components)
+        another = shown is not None and shown != self._followed
         if self._session.dragging:
             self._dragged = self._dragged or another
         elif curve is not None and another:
             stays = self._dragged and self.well_framed()
-            self._followed, self._dragged = curve.pca.positions, False
+            self._followed, self._dragged = shown, False
             if self._painted and same_model and self._follows and not stays:
                 aim = self._aim
                 way = aim.position - aim.focal_point
@@ -286,7 +288,8 @@ class ViewCamera(QObject):
         if self._framing and self._scene.state is not None:
             framing, self._framing = self._framing, None
             if isinstance(framing, Place):
-                self._followed, self._follows = self._session.positions, framing.follows
+                self._followed = self._session.positions, self._session.components
+                self._follows = framing.follows
                 self._framed = framing.pose if framing.framed else None
                 self._set_pose(framing.pose)
             elif not self._moves.restoring:

@@ -112,10 +112,10 @@ class BookmarksPanel(Panel):
         (self.add if row is None else row.thumbnail).setFocus(reason)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(200, 200)
+        return QSize(200, 160)
 
     def sizeHint(self) -> QSize:
-        return QSize(280, 400)
+        return QSize(280, 280)
 
     # ---- the session has changed ---------------------------------------------------------
 

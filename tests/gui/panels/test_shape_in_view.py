@@ -297,3 +297,12 @@ def test_at_a_position_all_models_values_are_there(stage, write_table, helix):
     stage.session.hover = 45
     assert "other" not in plot_of(stage.panel).hover_text()
     others.close()
+
+
+def test_a_fit_that_describes_nothing_is_drawn_only_if_it_is_asked_for(shape, write_table):
+    shape.open(write_table(np.random.default_rng(0).standard_normal((90, 12)), "noise"))
+    assert shape.panel.result.fits[chosen(shape.panel.view())].r2 < 0.5
+    assert shape.session.shown_guides == ()
+    click_row(shape.panel, "circle")
+    (guide,) = shape.session.shown_guides
+    assert "fitted circle" in guide.caption

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
-from gui.panels.side.models.models import ModelPanel
+from gui.panels.side.models.models import ModelPanel, _same
 from gui.state.session import Session
 from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT
@@ -306,3 +306,11 @@ def test_digits_and_letters_are_left_to_the_window(panel):
     event = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Down, Qt.KeyboardModifier.NoModifier)
     panel.list.keyPressEvent(event)
     assert event.isAccepted()
+
+
+def test_a_formula_is_the_model_that_it_makes():
+    whole = "synthetic:circle,n=1024,turns=2.0"
+    assert _same("synthetic:circle", whole)
+    assert _same("synthetic:circle,turns=2", whole)
+    assert not _same("synthetic:helix", whole)
+    assert _same("gpt2", "openai-community/gpt2")
