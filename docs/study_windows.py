@@ -18,17 +18,28 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+# Run as a file, Python looks for modules beside it: the project is one folder up.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from geometry.claims.scalar_results import scalar_results
+from geometry.history.record import read_history
+from geometry.measures.shape import fit_shapes
+from geometry.models.computed import model_of_table
+from geometry.pca.pca import fit_pca
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKENS_A_STEP = 4096
 SHOWN = {
-    "variance_3": "3 PCs", "turning_share": "turning share", "helix_r2": "helix R²",
-    "turns": "turns", "aspect": "height / diameter", "norm_mean": "norm",
-    "high_frequency_rows": "row roughness",
+    "variance_3": "3 PCs, %", "turning_share": "turning share", "line": "line R²",
+    "circle": "circle R²", "arc": "arc, turns", "helix": "helix R²", "spread": "spread",
+    "norm_mean": "norm", "high_frequency_rows": "roughness of rows, %",
 }  # fmt: skip
-"""Columns of the tables; height over diameter is of the helix: climb × turns / 2 radius."""
+"""Columns of the tables: R² of the fitted curves, the turns of the circle, and the root mean square
+distance of the rows from their mean."""
 PERCENT = ("variance_3", "high_frequency_rows")
 
 
@@ -59,8 +70,7 @@ def main() -> None:
     _train(runs, asked)
     survey = asked.out / "study.parquet"
     _helixscope("survey", str(asked.out), "--out", str(survey), "--components", "3")
-    finals = _final_rows(survey, runs)
-    sys.stdout.write("\n".join([*_tables(runs, finals), ""]))
+    sys.stdout.write("\n".join([*_tables(runs, _measure(asked.out, runs)), ""]))
 
 
 def _arguments() -> argparse.Namespace:
@@ -122,15 +132,23 @@ def _helixscope(*arguments: str) -> None:
 # ---- tables ----------------------------------------------------------------------------------
 
 
-def _final_rows(survey: Path, runs: Sequence[Run]) -> dict[str, np.ndarray]:
-    """Return the columns of the last step of each run, (n,) each."""
-    import pandas as pd
-
-    rows = pd.read_parquet(survey)
-    trained = rows.dropna(subset=["step"]).sort_values("step").groupby("group").last()
-    last = trained.loc[[run.name for run in runs]]
-    last["aspect"] = last["climb"] * last["turns"] / (2 * last["radius"])
-    return {name: last[name].to_numpy() for name in (*SHOWN, "verdict")}
+def _measure(out: Path, runs: Sequence[Run]) -> dict[str, np.ndarray]:
+    """Measure the trained tables from position 1 to the last but one, which no loss reaches."""
+    found: dict[str, list[Any]] = {name: [] for name in (*SHOWN, "verdict")}
+    for run in runs:
+        history = read_history(out / run.name / "history.safetensors")
+        table = history.table(history.n_snapshots - 1).astype(np.float64)
+        positions = 1, len(table) - 2
+        model = model_of_table("learned", table, source=run.name, name=run.name)
+        rows = table[positions[0] : positions[1] + 1]
+        numbers = {one.quantity.key: one.value for one in scalar_results(model, positions)}
+        fits = fit_shapes(fit_pca(table, positions, 3).project(rows)[:, :3]).fits
+        numbers |= {"line": fits["line"].r2, "circle": fits["circle"].r2, "helix": fits["helix"].r2}
+        numbers |= {"arc": fits["circle"].turns}
+        numbers["spread"] = float(np.sqrt(np.square(rows - rows.mean(axis=0)).sum(axis=1).mean()))
+        for name, values in found.items():
+            values.append(numbers[name])
+    return {name: np.array(values) for name, values in found.items()}
 
 
 def _tables(runs: Sequence[Run], finals: dict[str, np.ndarray]) -> Iterator[str]:
