@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import json
 import logging
@@ -836,6 +837,8 @@ def case_of(kind: str) -> Case:
             shutil.rmtree(folder)
             if threading.active_count() > threads:
                 raise Fault("thread", f"{threading.enumerate()}")
+            if _opened() > opened:
+                gc.collect()  # a traceback of transformers holds the file until then
             if _opened() > opened:
                 raise Fault("file", f"{_opened() - opened} files are still open")
 
