@@ -127,7 +127,7 @@ class PlotAxis(pg.AxisItem):
 
 
 LONGEST = 4
-"""Zeros of the longest and the shortest number on a logarithmic axis that is not a power of ten."""
+"""Largest power of ten, and smallest by its negative, that a logarithmic axis writes in full."""
 _GAP = {"bottom": 40, "left": 22}
 """Minimum distance between ticks in pixels; labels are short."""
 
