@@ -50,7 +50,7 @@ MEANINGS = {
     "radius changes steadily.",
     "none": (
         "The positions turn no more evenly than random smooth curves do; the better of the two "
-        "helix fits is shown."
+        "helix fits is plotted."
     ),
 }
 NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slow waves",
@@ -59,9 +59,9 @@ NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slo
 BEYOND = " Even random curves made only of slow waves do not turn as evenly."
 FEW_TURNS = (
     "The positions make fewer than 1¼ turns, as any smooth curve may; the better of the two helix "
-    "fits is shown."
+    "fits is plotted."
 )
-FEW_POSITIONS = "Too few positions to decide; the better of the two helix fits is shown."
+FEW_POSITIONS = "Too few positions to decide; the better of the two helix fits is plotted."
 NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (

@@ -13,7 +13,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.turning_share import TurningShare
 from geometry.models.sources import open_source
 from gui.panels.shape.body import BAR_ROW, MARK, NAMES, NullStrip, ShapeNumbers, conditions
-from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
+from gui.panels.shape.spec import DRAWN_R2, ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.result_stage import LEFT, named, shape_view
@@ -129,7 +129,7 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
     stage = stage_of("shape", minilm_folder)
     panel = stage.panel
     assert panel.content.numbers.verdict.text() == "No clear helix"
-    assert "the better of the two helix fits is shown" in panel.content.numbers.meaning.text()
+    assert "the better of the two helix fits is plotted" in panel.content.numbers.meaning.text()
     assert marked(panel.content.numbers) == []
     better, near = panel.result.better_helix.name, panel.result.rms("drifting_helix")
     assert chosen(panel.view()) == better == "drifting_helix"
@@ -137,8 +137,11 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
         "No clear helix · all-MiniLM-L6-v2 · positions 1–509, centred · PC 1, 2, 3"
         f" · the drifting helix: RMS distance {near:.3f}"
     )
+    assert panel.result.fits[better].r2 < DRAWN_R2
+    assert stage.session.shown_guides == (), "what describes hardly anything is not drawn unasked"
+    panel.configure(curve=better)
     (guide,) = stage.session.shown_guides
-    assert guide.pale, "what describes hardly anything is not drawn dark"
+    assert guide.pale, "nor dark"
 
 
 @pytest.mark.parametrize(
