@@ -72,7 +72,8 @@ class PointLabels:
         curve
             (m, 2) pixels of the curve's points, and of other lines behind rows of NaN.
         firm
-            So many of the labels may cover the curve where they have to; others are left out.
+            So many of the labels may cover the curve and cross others' lines where they have to;
+            of the others, those that would are left out.
         clear
             Pixels around a point that they keep free beside the usual gap.
         """
@@ -92,7 +93,9 @@ class PointLabels:
             room = (right - left, top - bottom)
             gaps = (clear + gap * scale for gap in GAPS)
             places = (b for gap in gaps for b in _places(x, y, *room, gap))
-            free = (b for b in places if _fits(b, boxes, size))
+            free = [b for b in places if _fits(b, boxes, size)]
+            if rank >= firm:
+                free = _untangled(x, y, free, leaders, boxes[len(taken) :], scale)
             # Of what may be left out, the backing counts: it shall not cover the curve either.
             box, count = covered.freest(free, scale if rank >= firm else 0.0)
             if box is None or (rank >= firm and count):
@@ -177,6 +180,40 @@ def _places(x: float, y: float, width: float, height: float, gap: float) -> list
 def _leader(x: float, y: float, box: Box) -> np.ndarray:
     """Return the line from a point to the nearest point of its label."""
     return np.array([[x, y], [np.clip(x, box[0], box[2]), np.clip(y, box[1], box[3])]])
+
+
+def _untangled(
+    x: float, y: float, boxes: Sequence[Box], leaders: Sequence[np.ndarray],
+    others: Sequence[Box], scale: float,
+) -> list[Box]:  # fmt: skip
+    """Return the boxes whose leaders cross no other leader and no label, and that lie on none."""
+    if not boxes or not leaders:
+        return list(boxes)
+    own, theirs = np.array([_leader(x, y, box) for box in boxes]), np.array(leaders)
+    # What crosses a box and ends outside crosses a diagonal of it.
+    tangled = _cross(own, np.concatenate([theirs, _diagonals(others)])).any(axis=1)
+    backings = _diagonals([padded(box, scale) for box in boxes])
+    on = _cross(backings, theirs).any(axis=1).reshape(len(boxes), 2).any(axis=1)
+    return [boxes[int(at)] for at in np.flatnonzero(~tangled & ~on)]
+
+
+def _diagonals(boxes: Sequence[Box]) -> np.ndarray:
+    """Return the (2 n, 2, 2) ends of the diagonals of n boxes."""
+    left, bottom, right, top = np.array(boxes).T
+    ends = [[left, bottom], [right, top], [left, top], [right, bottom]]
+    return np.array(ends).transpose(2, 0, 1).reshape(-1, 2, 2)
+
+
+def _cross(lines: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the (n, m) truth of whether each of n lines crosses each of m others."""
+    (a, b), (c, d) = lines.transpose(1, 0, 2)[:, :, None], others.transpose(1, 0, 2)[:, None]
+
+    def side(start: np.ndarray, end: np.ndarray, point: np.ndarray) -> np.ndarray:
+        along, to = end - start, point - start
+        return along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
+
+    apart = side(a, b, c) * side(a, b, d) < 0
+    return apart & (side(c, d, a) * side(c, d, b) < 0)
 
 
 def _fits(box: Box, taken: list[Box], size: tuple[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""The folders in which files of each kind were saved last."""
+"""The folders in which files of each kind were saved or opened last."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from gui.state.session import Session
 
-WORK = "work"
-"""The kind that saving and opening of work share; others have the title of their dialog."""
+WORK, MODELS = "work", "models"
+"""Kinds that several dialogs share; others have the title of their dialog."""
 MOST_FOLDERS = 32
 """Maximum number of kinds, of which there are a dozen."""
 

@@ -164,7 +164,7 @@ class Open:
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
-    # Where files were saved last, by their kind, the latest last: see services/save_folders.py.
+    # Where files were saved or opened last, by kind, the latest last: services/save_folders.py.
     folders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 

@@ -58,6 +58,11 @@ class CameraMoves:
         """Whether the camera turns once around."""
         return self._round.state() == QVariantAnimation.State.Running
 
+    @property
+    def spinning(self) -> bool:
+        """Whether the camera rotates steadily."""
+        return self._spin.isActive()
+
     def go_to(self, target: CameraPose, *, saved: bool = False) -> None:
         """Move to a pose from the current one; a saved one is not changed on the way."""
         self.halt()

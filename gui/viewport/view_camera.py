@@ -275,11 +275,11 @@ class ViewCamera(QObject):
             self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
 
     def _fit_texts(self) -> None:
-        """Frame the curve again if it is as the app has framed it, beside other lines of text."""
+        """Frame the curve beside other lines of text, unless the user zoomed or shifted it."""
         lines, aim = self._scene.lines_of_text, self._aim
         if self._scene.compact or self._session.dragging or lines == self._lines:
             return
-        if self._painted and self._follows and self._is_framed(aim):
+        if self._painted and self._follows and not self._moves.spinning:
             self._moves.go_to(self._framing_from(aim.position - aim.focal_point, aim.up))
 
     def settle(self) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QDialog, QDockWidget, QFileDialog, QMainWindow
 
+from gui.services.save_folders import MODELS, folder_for, remember_folder
+
 if TYPE_CHECKING:
     from gui.export.save_film import FilmSaver
     from gui.panels.base import Panel
@@ -68,16 +70,32 @@ class HostWindow(QMainWindow):
     def make_panel(self, dock: str) -> Panel:
         """Create the panel of a dock, unconnected."""
 
+    def ask_folder(self, title: str, kind: str) -> str:
+        """Ask for a folder, beside that of the same kind before; "" if none is chosen."""
+        folder = QFileDialog.getExistingDirectory(self, title, folder_for(self.session, kind))
+        if folder:
+            remember_folder(self.session, kind, Path(folder))
+        return folder
+
+    def ask_file(self, title: str, kind: str, kinds: str) -> str:
+        """Ask for a file, in the folder of the same kind before; "" if none is chosen.
+
+        ``kinds`` are the patterns that the dialog offers.
+        """
+        start = folder_for(self.session, kind)
+        file, _ = QFileDialog.getOpenFileName(self, title, start, kinds)
+        if file:
+            remember_folder(self.session, kind, Path(file))
+        return file
+
     def open_folder(self) -> None:
         """Ask for a model folder and open it."""
-        folder = QFileDialog.getExistingDirectory(self, "Open a Hugging Face model folder")
-        if folder:
+        if folder := self.ask_folder("Open a Hugging Face model folder", MODELS):
             self.controller.open(folder)
 
     def open_file(self) -> None:
         """Ask for a tensor file and open it."""
-        file, _ = QFileDialog.getOpenFileName(self, "Open a tensor file", "", FILE_FILTER)
-        if file:
+        if file := self.ask_file("Open a tensor file", MODELS, FILE_FILTER):
             self.controller.open(file)
 
     def open_tokens(self) -> None:
@@ -97,8 +115,8 @@ class HostWindow(QMainWindow):
 
     def open_columns(self) -> None:
         """Ask for a table of the user's own, and colour the curve by a column of it."""
-        file, _ = QFileDialog.getOpenFileName(self, "Colour by a column of a table", "", TABLES)
-        if file:
+        title = "Colour by a column of a table"
+        if file := self.ask_file(title, title, TABLES):
             self.controller.color_by_file(Path(file))
 
     def add_beside(self, source: str) -> None:

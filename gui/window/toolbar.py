@@ -10,7 +10,8 @@ from gui.window.actions import Actions
 from gui.window.arrangement.workspaces import WORKSPACES
 
 TOOLS = (
-    (("view_side", "Side"), ("view_article", "As in article"), ("view_isometric", "Isometric"),
+    (("side_panels", "◧"),),
+    (("view_side", "Side"), ("view_article", "Article"), ("view_isometric", "Isometric"),
      ("view_xy", "xy"), ("view_xz", "xz"), ("view_yz", "yz"), ("frame", "Fit"), ("spin", "Spin")),
     (("select_box", "Box"), ("select_lasso", "Lasso"), ("measure", "Measure")),
     (("parallel", "Parallel"), ("faint", "Outside"), ("sphere", "Sphere")),

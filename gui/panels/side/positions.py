@@ -217,4 +217,4 @@ class PositionsPanel(Panel):
             self.components.show_badge("exact fit {}–{}".format(*pca.positions))
         else:
             dragging = self.session.dragging
-            self.components.show_badge("fast fit, dragging" if dragging else "refitting…")
+            self.components.show_badge("fast fit" if dragging else "refitting…")

@@ -290,7 +290,7 @@ class PromptPanel(Panel):
         if model is None:
             return
         n_positions = format_count(model.n_positions)
-        self.count.setText(f"{format_count(tokens)} of {n_positions} positions")
+        self.count.setText(f"{format_count(tokens)} of {n_positions}")
         self.count.setToolTip("Positions with a token;\nthe first token is at position 0")
         self.surplus.setText(f"{format_count(truncated)} too many" if truncated else "")
         self.surplus.setToolTip(

@@ -31,6 +31,9 @@ CLOSER = 12
 FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
 """Share of the window's height that panels below the viewport get at first, and of its width beside
 it."""
+FIRST_HEIGHT, MOST_SHARE = 324, 0.44
+"""Least height of the panels below the viewport at first, in logical pixels, and the largest share
+of a low window's height for it."""
 
 
 class DockTabs(QObject):
@@ -61,9 +64,8 @@ class DockTabs(QObject):
         self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
         self._open = True
         self._put_away: tuple[str, ...] = ()
-        # Of the window's height that the panels below the viewport had as they were put away
+        # Of the window that the panels had as they were put away: of its height below the viewport
         self._shares: dict[Qt.Orientation, float] = {}
-        self.forget_shares()
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
         self._connect(self.closed_bar)
@@ -136,8 +138,11 @@ class DockTabs(QObject):
         self.settle()
         if front in self._docks:
             way = self._way(self._docks[front])
-            size = round(self._shares[way] * _along(way, self._window.size()))
-            share(self._window, {self._docks[front]: size}, way)
+            room = _along(way, self._window.size())
+            below = way is Qt.Orientation.Vertical
+            first = first_height(room) if below else FIRST_SHARE_BESIDE * room
+            size = self._shares[way] * room if way in self._shares else first
+            share(self._window, {self._docks[front]: round(size)}, way)
 
     def _way(self, dock: QDockWidget) -> Qt.Orientation:
         """Return in which direction a dock shares the window with the viewport."""
@@ -147,8 +152,7 @@ class DockTabs(QObject):
 
     def forget_shares(self) -> None:
         """Open the panels as high, or as wide, as at first."""
-        ways = Qt.Orientation
-        self._shares = {ways.Vertical: FIRST_SHARE, ways.Horizontal: FIRST_SHARE_BESIDE}
+        self._shares.clear()
 
     def show(self, name: str) -> None:
         """Show a dock in front of the others."""
@@ -293,6 +297,11 @@ class DockTabs(QObject):
         self._soon.start()
 
 
+def first_height(window: int) -> int:
+    """Return the height of panels below the viewport at first, in a window of some height."""
+    return round(min(max(FIRST_SHARE * window, FIRST_HEIGHT), MOST_SHARE * window))
+
+
 def group_of(dock: str) -> str:
     """Return the title of a dock's group; a dock of no group is one by itself."""
     return PANELS[dock].group if dock in PANELS else dock
@@ -301,8 +310,9 @@ def group_of(dock: str) -> str:
 class GroupBar(QWidget):
     """A tab for each group of docks, and buttons for the dock in front.
 
-    A click shows the dock of a group that was in front last. A double-click maximises it, the
-    middle button closes it, and the tab's menu has all docks of the group.
+    A click shows the dock of a group that was in front last. A double-click maximises it, and
+    beside the tabs the dock in front; the middle button closes it, and the tab's menu has all docks
+    of the group.
 
     Parameters
     ----------
@@ -339,6 +349,7 @@ class GroupBar(QWidget):
             lambda at: self.maximizeRequested.emit(self._shown_by(at))
         )
         self.tabs.closeRequested.connect(lambda at: self.closeRequested.emit(self._shown_by(at)))
+        self.tabs.barDoubleClicked.connect(self._on_bar_double_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, GRID, 1)  # the bar's line is below the tabs
         row.setSpacing(0)
@@ -372,6 +383,13 @@ class GroupBar(QWidget):
         self._titles, self._groups, self._front = dict(titles), groups, front
         self.tabs.show_tabs(list(groups), group_of(front) if front else "")
 
+    def _on_bar_double_clicked(self) -> None:
+        """Maximise the panel in front, or open the panels, as on a window's title bar."""
+        if self._front:
+            self.maximizeRequested.emit(self._front)
+        else:
+            self.allRequested.emit()
+
     def _shown_by(self, at: int) -> str:
         """Return the dock that a click on a tab shows."""
         title, names = list(self._groups.items())[at]
@@ -402,6 +420,8 @@ class _Tabs(QTabBar):
     menuRequested = Signal(int, QContextMenuEvent)
     maximizeRequested = Signal(int)
     closeRequested = Signal(int)
+    barDoubleClicked = Signal()
+    """Beside the tabs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -460,8 +480,8 @@ class _Tabs(QTabBar):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         at = self.tabAt(event.position().toPoint())
-        if event.button() is Qt.MouseButton.LeftButton and at >= 0:
-            self.maximizeRequested.emit(at)
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.maximizeRequested.emit(at) if at >= 0 else self.barDoubleClicked.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()  # Qt's would change tabs, and so build one panel after another

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from geometry.models.catalogue import is_here
 from geometry.models.derived import is_derived
 from gui.panels.side.models.model_line import identity
 from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import path_exists, remembered_name
+from gui.services.save_folders import MODELS
 from gui.services.work_files.reopening import is_work
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice
@@ -180,16 +181,14 @@ class SideBySide:
 
     def _add_folder(self) -> None:
         title = "Add a Hugging Face model folder for comparison"
-        folder = QFileDialog.getExistingDirectory(self._window, title)
-        if folder:
+        if folder := self._window.ask_folder(title, MODELS):
             self._comparing.add(folder)
 
     def _add_file(self) -> None:
         from gui.window.host import FILE_FILTER
 
         title = "Add a tensor file for comparison"
-        file, _ = QFileDialog.getOpenFileName(self._window, title, "", FILE_FILTER)
-        if file:
+        if file := self._window.ask_file(title, MODELS, FILE_FILTER):
             self._comparing.add(file)
 
 

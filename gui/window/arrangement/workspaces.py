@@ -17,7 +17,7 @@ from gui.services.jobs.jobs import gui_first
 from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
-from gui.window.arrangement.dock_tabs import FIRST_SHARE
+from gui.window.arrangement.dock_tabs import first_height
 from gui.window.arrangement.docks import share
 from gui.window.arrangement.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
 from gui.window.lesson_player import DOCK as LESSON
@@ -64,7 +64,7 @@ def analyse_layout(size: QSize) -> Layout:
 
 def compare_layout(size: QSize) -> Layout:
     """Return the views of all models above the table that compares them."""
-    panels = Tabs(tuple(PANELS), "compare", round(FIRST_SHARE * size.height()))
+    panels = Tabs(tuple(PANELS), "compare", first_height(size.height()))
     return Layout({"bottom": panels}, _hidden({"left": LEFT_DOCKS, "right": RIGHT_DOCKS}))
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.loading import remember_survey
-from gui.services.save_folders import folder_for, remember_folder
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -39,12 +37,7 @@ class SurveyOpener:
 
     def ask(self) -> None:
         """Ask for the file of a survey, and open it."""
-        session = self._window.session
-        file, _ = QFileDialog.getOpenFileName(
-            self._window, "Open a survey", folder_for(session, KIND), KINDS
-        )
-        if file:
-            remember_folder(session, KIND, Path(file))
+        if file := self._window.ask_file("Open a survey", KIND, KINDS):
             self.open(file)
 
     def open(self, source: str) -> None:

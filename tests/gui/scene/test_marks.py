@@ -1,5 +1,7 @@
 """Marks of many selected positions: they are seen as selected, and so is what colour they have."""
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,42 @@ def test_a_label_is_where_its_backing_covers_nothing():
     assert covered.freest([near, far], 1.0) == (far, 0)
     assert covered.freest([near], 1.0)[1] > 0
     assert covered.freest([], 1.0) == (None, 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lines_to_labels_cross_neither_each_other_nor_labels(stage, seed, monkeypatch):
+    """Thirty labels of points close together: those that would be tangled are left out."""
+    labels, drawn = stage(LIGHT, SIZE).scene._marks.labels, {}
+    monkeypatch.setattr(labels.leaders, "draw", lambda lines: drawn.update(lines=lines))
+    monkeypatch.setattr(labels.plates, "draw", lambda boxes: drawn.update(boxes=boxes))
+    anchors = np.random.default_rng(seed).normal((320, 240), 25, size=(30, 2))
+    placed = {}
+    for firm in (30, 0):
+        labels.place(
+            [f"token {n}" for n in range(30)], anchors, SIZE, [], 1.0, 72, curve=anchors, firm=firm
+        )
+        lines, boxes = drawn["lines"], drawn["boxes"]
+        crossings = sum(crosses(a, b) for a, b in combinations(lines, 2))
+        covered = sum(
+            crosses(line, (box[[0, 1]], box[[2, 3]])) or crosses(line, (box[[0, 3]], box[[2, 1]]))
+            for (i, line), (j, box) in product(enumerate(lines), enumerate(np.array(boxes)))
+            if i != j
+        )
+        placed[firm] = (len(boxes), crossings + covered)
+    assert placed[0][1] == 0 < placed[30][1]
+    assert 4 < placed[0][0] < placed[30][0]
+
+
+def crosses(one, other):
+    """Whether two segments cross: the ends of each are on both sides of the other."""
+
+    def apart(line, ends):
+        along = line[1] - line[0]
+        sides = [np.cross([*along, 0], [*(end - line[0]), 0])[2] for end in ends]
+        return sides[0] * sides[1] < 0
+
+    one, other = np.array(one), np.array(other)
+    return apart(one, other) and apart(other, one)
 
 
 def test_lines_end_at_rows_of_nan():

@@ -345,7 +345,7 @@ def test_a_view_that_is_resized_while_the_camera_moves_is_framed_in_its_new_size
     viewport.camera.view("yz")
     viewport.camera._moves._ease.setCurrentTime(camera_moves.EASE_MS // 2)
     before = viewport.interactor.height()
-    window.resizeDocks([window.docks["norms"]], [360], Qt.Orientation.Vertical)
+    window.resizeDocks([window.docks["norms"]], [420], Qt.Orientation.Vertical)
     window.layout().activate()
     assert viewport.interactor.height() < 0.9 * before
     assert viewport.camera.easing
@@ -437,6 +437,16 @@ def test_a_longer_caption_does_not_cover_what_was_framed(viewport, settle):
     session.guides = {}
     settle()
     np.testing.assert_allclose(pose(viewport), before, atol=1e-4)
+    viewport.camera.turn(0, 6)
+    settle()
+    way = np.subtract(*pose(viewport)[:2])
+    session.guides = more
+    settle()
+    assert clear() > 0
+    turned = np.subtract(*pose(viewport)[:2])
+    assert turned @ way == pytest.approx(np.linalg.norm(turned) * np.linalg.norm(way))
+    session.guides = {}
+    settle()
     wheel(viewport)
     settle()
     there = pose(viewport)

@@ -48,7 +48,13 @@ def test_a_model_is_asked_for_and_opened(
     window, settle, qtbot, write_gpt2, write_table, monkeypatch
 ):
     folder, file = write_gpt2("a folder"), write_table(name="a file")
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+    starts = []
+
+    def folder_asked(_parent, _title, start):
+        starts.append(start)
+        return str(folder)
+
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", folder_asked)
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
     for name, ask in (
         ("a folder", window.commands.by_name["open_folder"].trigger),
@@ -60,6 +66,8 @@ def test_a_model_is_asked_for_and_opened(
         assert window.session.model.name == name
         assert window.windowTitle().startswith(name)
         assert Path(window.session.recent[0]).stem == name
+    window.open_folder()
+    assert starts == ["", str(file.parent)]  # where the last model was chosen
 
 
 def test_bad_source_is_told_and_nothing_is_lost_and_an_unknown_one_offers_its_tables(

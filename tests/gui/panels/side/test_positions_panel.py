@@ -314,11 +314,11 @@ def test_total_and_tooltips_are_of_the_shown_components_and_a_badge_tells_of_the
     W_pos = table()
     panel.session.dragging = True
     panel.session.positions = (5, 150)
-    assert panel.components.foot.note() == "fast fit, dragging"
+    assert panel.components.foot.note() == "fast fit"
     panel.session.curve = place_curve(
         W_pos, replace(fit_pca(W_pos, (5, 150)), exact=False), (1, 2, 3)
     )
-    assert panel.components.foot.note() == "fast fit, dragging"
+    assert panel.components.foot.note() == "fast fit"
     panel.session.dragging = False
     assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))

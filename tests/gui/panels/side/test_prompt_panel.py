@@ -146,7 +146,7 @@ def test_chips_show_position_and_token_and_the_count_and_what_does_not_fit(make,
     assert [chip.position for chip in chips] == list(range(6))
     assert chips[2].runs == (("·", True), ("my", False))
     assert [chip.special for chip in chips] == [True] + [False] * 5
-    assert panel.count.text() == "6 of 1\u2009024 positions"
+    assert panel.count.text() == "6 of 1\u2009024"
     assert panel.surplus.text() == ""
     assert panel.flow.tip(2) == "Position 2 · ·my · token 616"
     assert "beginning-of-text" in panel.flow.tip(0)

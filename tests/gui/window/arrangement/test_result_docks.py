@@ -268,10 +268,11 @@ def test_a_panel_fills_the_window_and_gives_it_back(window, bar, settle, qtbot):
     before = {name: window.docks[name].geometry() for name in names}
     click_panel(window, bar, "shape")
     settle()
-    for restore in ("double click", "key"):
+    for restore, beside in (("double click", False), ("key", True)):
         qtbot.waitUntil(lambda: len(group_bars(window)) == 1)  # Qt may have made another one
         (bar,) = group_bars(window)
-        QTest.mouseDClick(bar.tabs, LEFT, NONE, tab(bar, "Shape"))
+        at = QPoint(bar.tabs.width() - 8, 8) if beside else tab(bar, "Shape")
+        QTest.mouseDClick(bar.tabs, LEFT, NONE, at)
         qtbot.waitUntil(lambda: fills(window.docks["shape"]))
         assert window.docks["shape"].width() == pytest.approx(window.width(), abs=4)
         assert not window.viewport.isVisible()

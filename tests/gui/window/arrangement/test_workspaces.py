@@ -464,11 +464,11 @@ def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximis
 def test_side_panels_go_and_come_back(window, workspaces, settle):
     window.docks["view"].hide()
     settle()
-    command = window.commands.by_name["side_panels"]
-    command.trigger()
+    button = window.toolbar.buttons["side_panels"]
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     settle()
     assert not fronts(window)
-    command.trigger()
+    window.commands.by_name["side_panels"].trigger()
     settle()
     assert fronts(window) == SIDE - {"view"}
 
