@@ -34,6 +34,7 @@ from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.export.timelapse_film import timeline_session, write_timelapse
 from gui.state.aligned_curve import CurveAlignment, OfRange
+from gui.state.values import sizes_on_screen
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M"
@@ -160,6 +161,8 @@ def picture_first_view(qt: Any, folder: Path) -> None:
     with opened(qt, SAMPLE) as application:
         for width, height in SIZES:
             application.window.resize(width, height)
+            session = application.session
+            session.line_width, session.point_size = sizes_on_screen(height)
             for theme in ("light", "dark"):
                 application.window.commands.by_name[f"theme_{theme}"].trigger()
                 settle(application)

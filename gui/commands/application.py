@@ -17,7 +17,7 @@ from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
 from gui.services.surveys import is_survey
-from gui.state.values import Notice
+from gui.state.values import Notice, sizes_on_screen
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
 from gui.window.main_window import MainWindow
@@ -52,7 +52,8 @@ class Application(QObject):
         Whether the last start failed: what may have been the cause is left out, which a notice
         reports.
     greets
-        Whether the first curve turns slowly once around.
+        Whether this is a first start: the first curve turns slowly once around, in line and points
+        of sizes that suit the screen.
     """
 
     ready = Signal()  # The first frame, the panels and the first model are there, or none opens
@@ -77,6 +78,9 @@ class Application(QObject):
         self._closed = self._interrupted = False
         self.session = settings.new_session()
         self.session.offline |= offline or is_offline_by_environment()
+        if greets:
+            sizes = sizes_on_screen(qt.primaryScreen().geometry().height())
+            self.session.line_width, self.session.point_size = sizes
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # The model loads while the window is being built.

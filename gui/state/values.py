@@ -38,6 +38,20 @@ LINE_WIDTHS, POINT_SIZES, OPACITIES = (0.5, 12.0), (1.0, 30.0), (0.05, 1.0)
 """Inclusive bounds: what is thinner or fainter is lost, what is larger hides the curve."""
 
 
+USUAL_HEIGHT, MOST_GROWTH = 900.0, 1.6
+"""Height of a screen on which the default sizes are used, in logical pixels; on higher ones they
+grow by its square root, up to a factor."""
+
+
+def sizes_on_screen(height: float) -> tuple[float, float]:
+    """Return the line width and point size of a first start, on a screen of some height.
+
+    All are in logical pixels.
+    """
+    growth = min(max(height / USUAL_HEIGHT, 1.0) ** 0.5, MOST_GROWTH)
+    return round(growth * LINE_WIDTH, 1), round(growth * POINT_SIZE, 1)
+
+
 def within(value: object, bounds: tuple[float, float]) -> TypeGuard[float]:
     """Return whether a value is a number between two bounds, both included."""
     return (

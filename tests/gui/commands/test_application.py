@@ -6,10 +6,13 @@ import threading
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QScreen
 
 from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
+from gui.state.values import sizes_on_screen
 from gui.style.theme import THEMES
 from gui.window.empty_state import WELCOME
 
@@ -167,6 +170,18 @@ def test_the_first_curve_turns_once_around_at_the_very_first_start(
     application.window.cancel()  # with Esc what moves stops first
     assert turn.state() == turn.State.Stopped
     assert application.session.selection == ((3,) if greets else ())
+
+
+@pytest.mark.parametrize("greets", [True, False])
+def test_lines_and_points_of_a_first_start_grow_with_the_screen(
+    start_application, monkeypatch, greets
+):
+    geometry = QRect(0, 0, 2560, 1440)
+    monkeypatch.setattr(QScreen, "geometry", lambda _: geometry)
+    session = start_application("sample", offline=True, greets=greets).session
+    assert (session.line_width, session.point_size) == ((1.9, 8.9) if greets else (1.5, 7.0))
+    assert sizes_on_screen(800) == sizes_on_screen(900) == (1.5, 7.0)
+    assert sizes_on_screen(10_000) == (2.4, 11.2)
 
 
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
