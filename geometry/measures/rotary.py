@@ -59,11 +59,12 @@ def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Arra
         cos pθᵢ and sin pθᵢ, a pair of columns for each pair. The inner product of two rows is
         :func:`lag_kernel` of their distance.
     """
-    angles = np.arange(n_positions)[:, None] * np.asarray(rates, dtype=np.float64)
-    table = np.empty((n_positions, 2 * angles.shape[1]))
-    np.cos(angles, out=table[:, 0::2])
-    np.sin(angles, out=table[:, 1::2])
-    table *= factor
+    # Position qb + r is turned by r after qb: two roots' worth of cosines, and products.
+    rates = np.asarray(rates, dtype=np.float64)
+    block = math.isqrt(max(n_positions - 1, 0)) + 1
+    near, far = (np.exp(1j * np.arange(block)[:, None] * step * rates) for step in (1, block))
+    turned = (factor * far[:, None] * near).reshape(-1, len(rates))[:n_positions]
+    table: Array = turned.view(np.float64)
     return table
 
 

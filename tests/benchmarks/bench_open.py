@@ -60,18 +60,19 @@ class Painter:
         self.application.window.viewport.interactor.frameSwapped.connect(self._on_swapped)
 
     def _on_swapped(self) -> None:
-        self._shown = self.application.window.viewport.scene.state
-        self._shown_at = time.perf_counter()
+        shown = getattr(self.application.window.viewport.scene.state, "coordinates", None)
+        if shown is not self._shown:
+            self._shown, self._shown_at = shown, time.perf_counter()
 
     def paint(self, folder: Path) -> float:
-        """Open a checkpoint and return when its curve came to the screen, in seconds."""
+        """Open a checkpoint and return when its curve was first on the screen, in seconds."""
         session = self.application.session
         before = session.model
         self.application.controller.open(str(folder))
 
         def painted() -> bool:
             fresh = session.model is not before and session.curve is not None
-            return fresh and getattr(self._shown, "coordinates", None) is session.curve.coordinates
+            return fresh and self._shown is session.curve.coordinates
 
         run_until(self._qt, painted)
         return self._shown_at
