@@ -188,6 +188,8 @@ class Rotary:
         The rates without scaling.
     by_layer_type
         Base and rates of each kind of layer, where they differ.
+    layer_types
+        The kind of each layer, where they differ and the configuration says it.
     layers_without
         Layers that do not turn.
     note
@@ -208,6 +210,7 @@ class Rotary:
     layers_without: tuple[int, ...] = ()
     note: str = ""
     causal: bool = True
+    layer_types: tuple[str, ...] = ()
 
     @property
     def alike(self) -> bool:
@@ -218,6 +221,16 @@ class Rotary:
     def n_pairs(self) -> int:
         """Number of pairs that are turned in each head."""
         return len(self.rates)
+
+    def type_of(self, layer: int) -> str:
+        """Return the kind of a layer; "" where all are alike or it is not known."""
+        kind = self.layer_types[layer] if layer < len(self.layer_types) else ""
+        return kind if kind in self.by_layer_type else ""
+
+    def rates_at(self, layer: int) -> Array:
+        """Return the (n_pairs,) rates of a layer; those of full attention if it is not known."""
+        kind = self.type_of(layer)
+        return self.by_layer_type[kind][1] if kind else self.rates
 
     def notes(self, n_positions: int) -> list[str]:
         """Return sentences about peculiarities, with so many positions shown."""
@@ -264,6 +277,7 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
     return Rotary(
         base, own_width, rates, _pairing(config, row), scaling, factor, context, unscaled,
         MappingProxyType(types), _layers_without(config, row), note, kind not in ENCODERS,
+        _layer_types(config) if types else (),
     )  # fmt: skip
 
 
@@ -445,8 +459,7 @@ def _pairing(config: Mapping[str, Any], row: RotaryFamily) -> Pairing:
 
 def _layers_without(config: Mapping[str, Any], row: RotaryFamily) -> tuple[int, ...]:
     """Return the layers that do not turn."""
-    count = first_int(config, ("num_hidden_layers", "n_layer", "n_layers", "num_layers")) or 0
-    count = min(max(count, 0), 10_000)
+    count = _n_layers(config)
     turns = config.get("no_rope_layers")
     if isinstance(turns, list) and turns:
         return tuple(i for i, one in enumerate(turns[:count]) if not one)
@@ -460,6 +473,26 @@ def _layers_without(config: Mapping[str, Any], row: RotaryFamily) -> tuple[int, 
         return tuple(i for i, one in enumerate(types[:count]) if one == "full_attention")
     pattern = first_int(config, ("sliding_window_pattern",)) or 4
     return tuple(range(pattern - 1, count, pattern)) if pattern > 0 else ()
+
+
+def _layer_types(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kind of each layer; empty if the configuration does not say it."""
+    count, types = _n_layers(config), config.get("layer_types")
+    if isinstance(types, list):
+        return tuple(map(str, types[:count]))
+    # Before there were lists: every so many layers, the last or the first of them is of the other.
+    for key, at in (("sliding_window_pattern", -1), ("global_attn_every_n_layers", 0)):
+        every = first_int(config, (key,)) or 0
+        if every > 0:
+            full = range(at % every, count, every)
+            kinds = "sliding_attention", "full_attention"
+            return tuple(kinds[layer in full] for layer in range(count))
+    return ()
+
+
+def _n_layers(config: Mapping[str, Any]) -> int:
+    count = first_int(config, ("num_hidden_layers", "n_layer", "n_layers", "num_layers")) or 0
+    return min(max(count, 0), 10_000)
 
 
 def _number(config: Mapping[str, Any], *keys: str) -> float | None:

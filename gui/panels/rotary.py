@@ -31,6 +31,29 @@ FARTHEST = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """The turning in one kind of layers, where a model has several.
+
+    Attributes
+    ----------
+    name
+        As in "sliding attention".
+    base
+        Of the rates.
+    rates, turns : (n_pairs,)
+        Radians per position; turns within the model's context.
+    kernel : (n,)
+        Mean of cos θᵢ·lag over the pairs.
+    """
+
+    name: str
+    base: float
+    rates: np.ndarray
+    turns: np.ndarray
+    kernel: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Turned:
     """A model's turning.
 
@@ -46,6 +69,8 @@ class Turned:
         From 0.
     kernel, unscaled_kernel : (n,)
         Mean of cos θᵢ·lag over the pairs.
+    others
+        Other kinds of layers, such as those of sliding attention.
     use
         How much the heads of a layer use each pair; None if that was not asked.
     head_kernels : (n_heads, n)
@@ -59,6 +84,7 @@ class Turned:
     lags: np.ndarray
     kernel: np.ndarray
     unscaled_kernel: np.ndarray
+    others: tuple[Kind, ...] = ()
     use: PairUse | None = None
     head_kernels: np.ndarray | None = None
 
@@ -108,9 +134,17 @@ class RotaryOf:
             lags,
             lag_kernel(rotary.rates, lags) / rotary.n_pairs,
             lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
+            tuple(
+                Kind(
+                    _plain(name), base, rates, turns(rates, context),
+                    lag_kernel(rates, lags) / len(rates),
+                )
+                for name, (base, rates) in rotary.by_layer_type.items()
+                if not np.array_equal(rates, rotary.rates)
+            ),
             use,
-            None if use is None else lag_kernel(rotary.rates, lags, use.share),
-        )
+            None if use is None else lag_kernel(rotary.rates_at(use.layer), lags, use.share),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +259,16 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     def caption(self, view: RotaryView) -> str:
         result = view.result
         whole = int((result.turns >= 1).sum())
-        return (
-            f"{view.model.name} · {_scope(result)} · {whole} of {result.rotary.n_pairs} pairs turn "
-            f"at least once within {format_count(result.context)} positions"
-        )
+        parts = [
+            view.model.name,
+            _scope(result),
+            f"{whole} of {result.rotary.n_pairs} pairs turn "
+            f"at least once within {format_count(result.context)} positions",
+        ]
+        if result.use is not None and result.rotary.type_of(result.use.layer):
+            kind = _plain(result.rotary.type_of(result.use.layer))
+            parts.append(f"layer {result.use.layer} has {kind}")
+        return " · ".join(parts)
 
     def numbers(self, view: RotaryView) -> Mapping[str, np.ndarray]:
         return joined(self.tables(view))
@@ -251,7 +291,17 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
                 "lag": result.lags,
                 "kernel": result.kernel,
                 "unscaled_kernel": result.unscaled_kernel,
+                **{f"kernel_of_{kind.name}": kind.kernel for kind in result.others},
                 **{f"kernel_of_head_{h}": row for h, row in enumerate(kernels)},
+            },
+            **{
+                kind.name: {
+                    "pair": np.arange(len(kind.rates)),
+                    "radians_per_position": kind.rates,
+                    "positions_per_turn": _period(kind.rates),
+                    "turns_in_context": kind.turns,
+                }
+                for kind in result.others
             },
         }
 
@@ -285,7 +335,7 @@ print(pair_use(model, {result.use.layer}).use)
 def _by_pair(view: RotaryView) -> Plot:
     result = view.result
     turned = view.choices.count == "turns"
-    (color, *_), faint = SERIES[view.theme.name], view.theme.muted
+    (color, *more), faint = SERIES[view.theme.name], view.theme.muted
 
     def values(one: Turned, *, scaled: bool = True) -> np.ndarray:
         if turned:
@@ -297,6 +347,10 @@ def _by_pair(view: RotaryView) -> Plot:
     if beside:
         curves.append(_over(values(result, scaled=False), faint, style="dashed"))
     curves += [
+        _over(kind.turns if turned else _period(kind.rates), color, dots=True, label=kind.name)
+        for kind, color in zip(result.others, more, strict=False)
+    ]
+    curves += [
         other.curve(np.arange(other.result.rotary.n_pairs), values(other.result), silent=False)
         for other in view.others
     ]
@@ -304,7 +358,7 @@ def _by_pair(view: RotaryView) -> Plot:
     rule = Rule(1.0, label="one turn") if turned else Rule(result.context, label="the context")
 
     def hover(curve: int, at: int) -> str:
-        name = curves[curve].name or view.model.name
+        name = curves[curve].name or curves[curve].label or view.model.name
         value = float(curves[curve].y[at])
         if turned:
             return f"{name} · pair {at} · {format_number(value)} turns"
@@ -325,11 +379,13 @@ def _by_pair(view: RotaryView) -> Plot:
 
 def _kernel(view: RotaryView) -> Plot:
     result = view.result
-    (color, *_), faint = SERIES[view.theme.name], view.theme.muted
+    (color, *more), faint = SERIES[view.theme.name], view.theme.muted
     curves = [Curve(result.lags, result.kernel, color, width=1.5)]
     beside = result.scaled and view.choices.unscaled
     if beside:
         curves.append(Curve(result.lags, result.unscaled_kernel, faint, style="dashed"))
+    curves += [Curve(result.lags, kind.kernel, color, label=kind.name)
+               for kind, color in zip(result.others, more, strict=False)]  # fmt: skip
     curves += [other.curve(other.result.lags, other.result.kernel, silent=False)
                for other in view.others]  # fmt: skip
     if result.head_kernels is not None:
@@ -338,7 +394,7 @@ def _kernel(view: RotaryView) -> Plot:
                   for one in result.head_kernels] + curves  # fmt: skip
 
     def hover(curve: int, at: int) -> str:
-        name = curves[curve].name or view.model.name
+        name = curves[curve].name or curves[curve].label or view.model.name
         return f"{name} · Δ = {at} · {format_number(float(curves[curve].y[at]))}"
 
     return Plot(
@@ -389,11 +445,12 @@ def _pair(view: RotaryView) -> Plot:
 
 
 def _use(view: RotaryView, use: PairUse) -> Image:
-    shares = use.share
+    shares, rotary = use.share, view.result.rotary
+    turns_there = turns(rotary.rates_at(use.layer), view.result.context)
     most = max(float(shares.max()), 1e-12)
 
     def hover(head: int, pair: int) -> str:
-        turned = format_number(float(view.result.turns[pair]))
+        turned = format_number(float(turns_there[pair]))
         share = format_percent(float(shares[head, pair]))
         return f"head {head} · pair {pair}, which turns {turned} times · {share} of its use"
 
@@ -415,9 +472,13 @@ def _over(values: np.ndarray, color: str, **look: object) -> Curve:
 
 
 def _readings(view: RotaryView, color: str, *, beside: bool) -> list[Reading]:
-    readings = [Reading(view.model.name, color=color)]
+    kinds = view.result.rotary.by_layer_type if view.result.others else ()
+    name = _plain(next(iter(kinds))) if kinds else view.model.name
+    readings = [Reading(name, color=color)]
     if beside:
         readings.append(Reading("without scaling", color=view.theme.muted, style="dashed"))
+    others = zip(view.result.others, SERIES[view.theme.name][1:], strict=False)
+    readings += [Reading(kind.name, color=color) for kind, color in others]
     return readings
 
 
@@ -440,11 +501,17 @@ def _period(rates: np.ndarray) -> np.ndarray:
     return period
 
 
+def _plain(kind: str) -> str:
+    """Return the name of a kind of layers in words."""
+    return kind.replace("_", " ")
+
+
 def _scope(result: Turned) -> str:
     rotary = result.rotary
     width = 2 * rotary.n_pairs
     part = f"{width} of {rotary.d_head}" if width != rotary.d_head else f"all {rotary.d_head}"
-    parts = [f"base {rotary.base:,.10g}", f"{part} entries of a head, in {rotary.pairing}"]
+    bases = "".join(f", {kind.name} {kind.base:,.10g}" for kind in result.others)
+    parts = [f"base {rotary.base:,.10g}{bases}", f"{part} entries of a head, in {rotary.pairing}"]
     if rotary.scaling != "none":
         parts.append(f"scaling {rotary.scaling}")
     if rotary.factor != 1.0:

@@ -156,6 +156,28 @@ def test_rates_are_those_of_the_module(name):
     assert bool(found.by_layer_type) == hasattr(part, "sliding_attention_inv_freq")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model_type": "gemma3_text", "sliding_window_pattern": 3},
+        {"model_type": "modernbert", "global_attn_every_n_layers": 4},
+        {"model_type": "gemma3_text", "layer_types": ["sliding_attention", "full_attention"] * 5},
+    ],
+    ids=["pattern", "every", "list"],
+)
+def test_each_layer_has_the_rates_of_its_kind(given):
+    kind, n_layers = given["model_type"], 10
+    own = CONFIG_MAPPING[kind](**given, num_hidden_layers=n_layers)
+    found = read_rotary({**config_of(kind), **given, "num_hidden_layers": n_layers})
+    assert list(found.layer_types) == own.layer_types
+    assert len({*found.layer_types}) == 2
+    for layer, name in enumerate(own.layer_types):
+        assert found.type_of(layer) == name
+        assert found.rates_at(layer) is found.by_layer_type[name][1]
+    assert found.type_of(n_layers) == ""
+    assert found.rates_at(n_layers) is found.rates
+
+
 #: Types whose module has no rates to compare with: a table, tested above, or none of its own; or
 #: others than its configuration says (MiniMax-M3 turns whole heads despite ``rotary_dim``); or no
 #: configuration by default.

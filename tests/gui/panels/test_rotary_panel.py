@@ -102,6 +102,41 @@ def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
     assert "8 pairs turn at least once within 256 positions" in panel.spec.caption(panel.view())
 
 
+def test_other_kinds_of_layers_have_curves_of_their_own_and_heads_the_rates_of_their_layer(
+    stage_of, tmp_path
+):
+    kinds = {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "default", "rope_theta": BASE},
+    }
+    folder = write_small_llama(
+        tmp_path / "gemma", n_positions=256, model_type="gemma3_text", head_dim=16,
+        layer_types=["sliding_attention", "full_attention"], rope_parameters=kinds,
+    )  # fmt: skip
+    panel = stage_of("rotary", folder, size=(1100, 280)).panel
+    by_pair, kernel, _ = parts(panel)
+    sliding, full = (turning_rates(base, 16) for base in (100.0, BASE))
+    np.testing.assert_allclose(by_pair.curves[0].y, full * 255 / (2 * np.pi))
+    np.testing.assert_allclose(by_pair.curves[1].y, sliding * 255 / (2 * np.pi))
+    lags = panel.view().result.lags
+    np.testing.assert_allclose(kernel.curves[1].y, lag_kernel(sliding, lags) / 8)
+    assert [one.name for one in by_pair.readings] == ["full attention", "sliding attention"]
+    assert "base 10,000, sliding attention 100 ·" in panel.spec.caption(panel.view())
+    assert by_pair.hover(1, 0).startswith("sliding attention · pair 0")
+    tables = panel.spec.tables(panel.view())
+    np.testing.assert_allclose(tables["sliding attention"]["radians_per_position"], sliding)
+    choose(panel, count="positions")
+    np.testing.assert_allclose(parts(panel)[0].curves[1].y, 2 * np.pi / sliding)
+    for layer, rates in enumerate((sliding, full)):
+        choose(panel, heads=True, layer=layer)
+        view = panel.view()
+        share = pair_use(view.model, layer).share
+        expected = lag_kernel(rates, lags, share)
+        np.testing.assert_allclose(view.result.head_kernels, expected)
+        kind = ("sliding", "full")[layer]
+        assert f"layer {layer} has {kind} attention" in panel.spec.caption(view)
+
+
 def test_a_model_with_a_table_says_that_it_does_not_turn(stage_of, small_gpt2):
     stage = stage_of("rotary", small_gpt2())
     assert "does not turn queries and keys" in stage.answer.why
