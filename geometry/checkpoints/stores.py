@@ -381,6 +381,18 @@ def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
     return widen(values.reshape(region.info.shape), region.info.dtype)
 
 
+def part_of(stack: Region, name: str) -> TensorInfo:
+    """Return what describes each table of a stack of them, along its first axis."""
+    n, *shape = stack.info.shape
+    return TensorInfo(name, tuple(shape), stack.info.dtype, stack.info.nbytes // n)
+
+
+def read_part(stack: Region, info: TensorInfo, index: int) -> FloatArray:
+    """Read one table of a stack, described by :func:`part_of`, and no byte of the others."""
+    region = Region(stack.file, stack.offset + index * info.nbytes, info)
+    return numbers(region, region.file.read_at(region.offset, info.nbytes))
+
+
 def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
     """Return the numpy dtype of a tensor's bytes; SourceError unless they are real floats."""
     if info.dtype not in FLOATS:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
-from geometry.history.record import FILE_NAME
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import canonical, locate_address
+from geometry.models.history_steps import FILE_NAME
 from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub

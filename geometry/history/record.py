@@ -20,16 +20,15 @@ from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import (
     LocalFile,
     Region,
-    TensorInfo,
-    numbers,
+    part_of,
+    read_part,
     reading_file,
     stored_dtype,
 )
 from geometry.history.history import Floats, History
+from geometry.models.history_steps import AGAIN
 
-FILE_NAME = "history.safetensors"
 FORMAT, VERSION = "helixscope-history", "1"
-AGAIN = "Write it again with the training script, or remove it."
 
 #: Optional values of each step, with their safetensors and numpy dtypes.
 _TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
@@ -86,18 +85,9 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
 
     def read(index: int) -> Floats:
         with reading_file(path, AGAIN):
-            return _row(positions, index)
+            return read_part(positions, part_of(positions, f"positions[{index}]"), index)
 
     return History(name or path.parent.name, str(path), steps, (found[1], found[2]), read, **told)
-
-
-def _row(stack: Region, index: int) -> Floats:
-    """Read one table of a stack, and no byte of the others."""
-    n, *shape = stack.info.shape
-    nbytes = stack.info.nbytes // n
-    info = TensorInfo(f"{stack.info.name}[{index}]", tuple(shape), stack.info.dtype, nbytes)
-    region = Region(stack.file, stack.offset + index * nbytes, info)
-    return numbers(region, region.file.read_at(region.offset, nbytes))
 
 
 def _column(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
@@ -34,6 +35,7 @@ from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.derived import Derived, find_derived, is_derived, model_source
 from geometry.models.extended import open_extended
 from geometry.models.gguf_settings import read_settings
+from geometry.models.history_steps import find_step, open_step
 from geometry.models.labelled_rows import open_array, open_rows
 from geometry.models.layer_tables import find_layers, open_layer
 from geometry.models.model import PositionalModel
@@ -44,6 +46,8 @@ from geometry.models.token_rows import open_token_rows
 if TYPE_CHECKING:
     from geometry.hub.checkpoint import HubCheckpoint
     from geometry.hub.network import Network
+
+T = TypeVar("T")
 
 __all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 
@@ -78,8 +82,10 @@ def open_source(
         "tokens:weekdays,gpt2" (see :mod:`geometry.models.derived`); or a model's id, perhaps with
         "@revision", or the address of its page; a folder of positions inside a model, or
         "/layer 3" of it (see :mod:`geometry.models.layer_tables`), of which "sample/inside" is
-        bundled. A model is searched in the installed packages, the Hub cache and our own cache;
-        from the Hub itself only what is needed is downloaded, and cached.
+        bundled; "/step 500" of a training with a history (see
+        :mod:`geometry.models.history_steps`). A model is searched in the installed packages, the
+        Hub cache and our own cache; from the Hub itself only what is needed is downloaded, and
+        cached.
     table
         The tensor to use as positions, where no family fits; or one of a model's sides: "encoder",
         "decoder", "text" or "vision".
@@ -104,8 +110,10 @@ def open_source(
         return open_computed(computed)
     if (derived := find_derived(text)) is not None:
         return _made(derived, open_source(derived.of, table=table, network=network), network)
-    if (layers := _layers(text)) is not None:
+    if (layers := _within(find_layers, text)) is not None:
         return open_layer(*layers, text)
+    if (step := _within(find_step, text)) is not None:
+        return open_step(*step, text)
     if is_bundled(text):
         raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
     path = _path(text)
@@ -152,7 +160,7 @@ def is_on_hub(source: str) -> bool:
     try:
         if is_bundled(source) or is_computed(source) or is_derived(source):
             return False
-        if _layers(source) is not None:
+        if _within(find_layers, source) or _within(find_step, source):
             return False
         return _path(source) is None and address_in(source) is not None
     except SourceError:
@@ -170,10 +178,10 @@ def _path(text: str) -> Path | None:
         raise SourceError(f"{text!r} is not a path: {error}.", "Check the path.") from error
 
 
-def _layers(text: str) -> tuple[Path, int | None] | None:
-    """Return the file and the layer of positions inside a model; None for other sources."""
+def _within(find: Callable[[Path], T | None], text: str) -> T | None:
+    """Return the file and the layer, or the step, of a source; None for other sources."""
     with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
-        return find_layers(local_path(text))
+        return find(local_path(text))
     return None
 
 

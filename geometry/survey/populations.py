@@ -20,11 +20,10 @@ from geometry.checkpoints.files import (
     WEIGHTS,
 )
 from geometry.checkpoints.stores import cannot_read, open_regular
-from geometry.history import record
 from geometry.history.record import read_history
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network
-from geometry.models import layer_tables
+from geometry.models import history_steps, layer_tables
 from geometry.models.catalogue import canonical, find_entry, read_catalogue
 from geometry.models.layer_tables import read_layers
 
@@ -287,7 +286,7 @@ def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Ent
             raise SourceError(f"{path} lists itself.", "Remove that line.")
         for line in _lines(path):
             yield from _expand(line, network, lists | {path})
-    elif path.name == record.FILE_NAME:
+    elif path.name == history_steps.FILE_NAME:
         yield from _steps(path)
     elif path.name == layer_tables.FILE_NAME:
         yield from _layers(path)
@@ -324,8 +323,8 @@ def _below(top: Path) -> Iterator[Entry]:
 
 def _in_folder(folder: Path, names: list[str], top: Path) -> Iterator[Entry]:
     """Yield the checkpoints in a folder itself; ``top`` is the folder that was named."""
-    if record.FILE_NAME in names:
-        yield from _steps(folder / record.FILE_NAME)
+    if history_steps.FILE_NAME in names:
+        yield from _steps(folder / history_steps.FILE_NAME)
     model = "config.json" in names
     if layer_tables.FILE_NAME in names and not model:
         yield from _layers(folder / layer_tables.FILE_NAME)

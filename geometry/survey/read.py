@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -161,13 +160,6 @@ class Survey:
         of = np.stack([key[rows] for key in keys])
         begins = np.flatnonzero((of[:, 1:] != of[:, :-1]).any(axis=0)) + 1
         return tuple(run for run in np.split(rows, begins) if run.size > 1)
-
-    def opens(self, row: int) -> str:
-        """Return what to open for a row: its source, or the folder of a training history."""
-        source = str(self.columns["source"].values[row])
-        step = self.columns["step"].values[row]
-        folder = source.removesuffix("" if np.isnan(step) else f"/step {step:.0f}")
-        return folder if folder != source and not os.path.exists(source) else source
 
 
 def survey_path(path: Path) -> Path:

@@ -26,7 +26,7 @@ from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
-from geometry.models.computed import model_of_table
+from geometry.models.history_steps import open_step
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub, open_source
 from geometry.pca.pca import fit_pca
@@ -240,11 +240,9 @@ def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
 
 def _open_step(entry: Entry) -> PositionalModel:
     history = read_history(Path(entry.history))
-    steps = history.steps.tolist()
-    if entry.step not in steps:
+    if entry.step is None or entry.step not in history.steps:
         raise FileChanged(Path(entry.history).name)
-    table = history.table(steps.index(entry.step)).astype(np.float64)
-    return model_of_table("learned", table, source=entry.source, name=entry.source)
+    return open_step(Path(entry.history), entry.step, entry.source)
 
 
 def _network(access: Access, transfer: Transfer) -> Network:

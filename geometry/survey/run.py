@@ -138,7 +138,8 @@ def run_survey(
     file.announce(entries)
     with _connected(scheduler, workers) as client:
         link = client.dashboard_link if announce is not None else ""
-        if link and announce is not None and _has_dashboard(client):
+        drawn = scheduler is not None or find_spec("bokeh") is not None
+        if link and announce is not None and drawn and _has_dashboard(client):
             file.announce(entries, link)
             announce(link)
         where = scheduler or "this machine"
@@ -221,18 +222,13 @@ def _local(workers: int | None) -> Iterator[Any]:
             processes=True,
             host="127.0.0.1",
             security=Security.temporary(),
-            dashboard_address=_dashboard(),
+            dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
             silence_logs=logging.CRITICAL,
             local_directory=folder,
             preload=["geometry.survey.local_worker"],
         ) as cluster,
     ):
         yield cluster
-
-
-def _dashboard() -> str | None:
-    """Return where the dashboard goes: on any free port, if there is what draws it."""
-    return "127.0.0.1:0" if find_spec("bokeh") is not None else None
 
 
 def _has_dashboard(client: Client) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.history.record import FILE_NAME, FORMAT, VERSION
+from geometry.history.record import FORMAT, VERSION
+from geometry.models.history_steps import FILE_NAME
 from geometry.training.keeping import atomically
 from geometry.training.settings import TrainingSettings
 

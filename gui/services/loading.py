@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_RECENT = 8
 MAX_SURVEYS = 4
+_PART = re.compile(r"(layer|step) \d+")
+"""What follows the folder of a source that is one of several tables."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,9 +176,10 @@ def first_source(last: str) -> tuple[str | None, str | None]:
 
 
 def path_exists(source: str | Path) -> bool:
-    """Return whether a source is an accessible local file or folder."""
+    """Return whether a source is an accessible local file or folder, or a layer or step in one."""
+    path = Path(source)
     try:
-        return Path(source).exists()
+        return path.exists() or (bool(_PART.fullmatch(path.name)) and path.parent.exists())
     except OSError:  # a disconnected disk, or no access
         return False
 
@@ -274,6 +278,8 @@ def short_name(source: str) -> str:
     # A Hub snapshot's folder is named by its commit; the model's name is two folders up.
     if len(parts) > 2 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return parts[-3].rsplit("--", 1)[-1]
+    if len(parts) > 1 and _PART.fullmatch(parts[-1]):
+        return visible(" · ".join(parts[-2:]))
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
 
 

@@ -54,7 +54,6 @@ PAGES = (
     ("scatter", "Scatter", "Plot two columns, coloured by a third"),
     ("curves", "Curves", "Draw the curve of each selected checkpoint, or of some of all"),
 )
-OF_A_RUN = "The whole training was opened: its steps are in the panel Training."
 EMPTY = "There are no rows yet. They appear here as they are measured."
 
 
@@ -402,17 +401,16 @@ class SurveyWindow(QWidget):
             self._open_row(self.table.current)
 
     def _open_row(self, row: int) -> None:
-        opened = self.survey.opens(row)
-        self.openRequested.emit(opened)
-        if opened != self.survey.columns["source"].values[row]:
-            self.say(OF_A_RUN)
+        self.openRequested.emit(self._source(row))
+
+    def _source(self, row: int) -> str:
+        return str(self.survey.columns["source"].values[row])
 
     def open_beside(self) -> None:
         """Show the selected checkpoints side by side."""
         rows = self.table.selected
         if 2 <= len(rows) <= MOST:
-            opened = dict.fromkeys(self.survey.opens(int(row)) for row in rows)
-            self.besideRequested.emit(tuple(opened))
+            self.besideRequested.emit(tuple(self._source(int(row)) for row in rows))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Open with Enter, several with Ctrl+Enter; close with Esc."""

@@ -157,16 +157,6 @@ def test_parts_that_become_one_while_they_are_read_are_read_again(out, monkeypat
         assert len(calls) == 4  # two of the first parts, one that is gone, and the only one then
 
 
-def test_a_source_opens_and_of_a_step_of_a_history_its_folder(out, tmp_path):
-    folder = tmp_path / "run"
-    entries = [
-        Entry(str(folder / "step 40"), "run", None, 40, history=str(folder / "history")),
-        Entry("own/model@step 40", "run", None, 41),
-    ]
-    survey = read_survey(written(out, entries))
-    assert [survey.opens(row) for row in range(2)] == [str(folder), "own/model@step 40"]
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_cut_file_is_one_plain_sentence(out, share):
     data = written(out).read_bytes()

@@ -10,11 +10,15 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
+from gui.services.loading import path_exists, remembered_name, short_name
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
+from tests.geometry.history_stage import growing, write_record
 from tests.gui.dialogs import press_key
 from tests.gui.window.survey.survey_table import entries, row, write_survey
+from tests.stand_ins import CHECKPOINTS, STANFORD, positions_of, write_stand_in
 
+STEPS = [0, 10, 500]
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
@@ -108,6 +112,47 @@ def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
     assert session.model.source == checkpoints[0].source
     (other,) = session.compared
     assert other.session.model.source == checkpoints[1].source
+
+
+def test_steps_of_one_training_are_opened_and_shown_side_by_side(
+    application, tmp_path, qtbot, settle
+):
+    folder, session = tmp_path / "trained", application.session
+    folder.mkdir()
+    write_record(folder / "history.safetensors", STEPS)
+    steps = [Entry(f"{folder}/step {step}", "trained", 3, step) for step in STEPS]
+    path = write_survey(tmp_path / "steps.parquet", steps)
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    surveys.shown.table.select_rows(np.arange(len(STEPS)))
+    QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(session.compared) == len(STEPS) - 1)
+    settle()
+    models = [session.model, *(other.session.model for other in session.compared)]
+    assert [model.name for model in models] == [f"trained · step {step}" for step in STEPS]
+    for model, table in zip(models, growing(STEPS), strict=True):
+        np.testing.assert_array_equal(model.W_pos, table.astype(np.float16))
+    assert remembered_name(models[0].source) == steps[0].source
+    assert path_exists(steps[1].source)
+    assert short_name(steps[1].source) == f"trained · step {STEPS[1]}"
+
+
+def test_a_checkpoint_of_the_hub_is_fetched_and_opened(
+    loopback_hub, start_application, tmp_path, qtbot, wait_until_idle
+):
+    name, branch = STANFORD[0], CHECKPOINTS[-1]
+    loopback_hub.add(name, write_stand_in(tmp_path / "made", name, branch), revision=branch)
+    path = write_survey(tmp_path / "hub.parquet", [Entry(f"{name}@{branch}", "hub", 21, 400)])
+    application = start_application("sample")
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    surveys.shown.table.select_rows(np.array([0]))
+    QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: application.session.model.source == f"{name}@{branch}")
+    wait_until_idle(application)
+    np.testing.assert_array_equal(application.session.model.W_pos, positions_of(name, branch))
 
 
 def test_a_running_survey_is_followed_until_it_ends(

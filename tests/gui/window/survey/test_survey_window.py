@@ -497,7 +497,7 @@ def test_newer_rows_bring_newer_curves(drawn, curved, tmp_path):
     assert names(drawn)[1] == "seed 21 · step 5"
     assert set(drawn.asked[-1]) == {more.source, entries()[FAILED].source}
     QTest.mouseClick(drawn.curves.list.viewport(), LEFT, NONE, picture(drawn, 2))
-    assert drawn.survey.opens(drawn.table.current) == "own/x21@checkpoint-10"
+    assert drawn.survey.columns["source"].values[drawn.table.current] == "own/x21@checkpoint-10"
 
 
 def test_the_figure_and_the_script_are_of_the_curves(drawn, monkeypatch):
