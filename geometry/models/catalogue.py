@@ -40,13 +40,13 @@ MAX_NUMBERS = 2**28
 
 State = Literal["bundled", "computed", "installed", "cached", "online"]
 
-#: Source and catalogue id of the bundled model.
+#: Source and catalogue id of the bundled model; with "/step 535", of a step of its training.
 SAMPLE = "sample"
 
 #: Source of the positions inside the bundled model, a run of ``helixscope positions``; with
 #: "/layer 1" after it, of one layer.
 SAMPLE_INSIDE = "sample/inside"
-_BUNDLED = re.compile(rf"{SAMPLE}|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
+_BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"

@@ -36,6 +36,16 @@ def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
     assert history.steps.tolist() == STEPS
 
 
+def test_steps_of_the_bundled_model_open_by_its_name():
+    history = history_here(open_source("sample"))
+    step = int(history.steps[-2])
+    model = open_source(f"sample/step {step}")
+    assert model.name == f"sample · step {step}"
+    np.testing.assert_array_equal(model.W_pos, history.table(history.n_snapshots - 2))
+    with pytest.raises(SourceError, match="has no step 1"):
+        open_source("sample/step 1")
+
+
 def test_a_step_that_is_none_is_named_with_the_last(folder):
     with pytest.raises(SourceError, match="has no step 7") as caught:
         open_source(folder / "step 7")
