@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import canonical, locate_address
-from geometry.models.history_steps import FILE_NAME
+from geometry.models.history_steps import FILE_NAME, StepStore
 from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub
@@ -79,14 +79,15 @@ def find_history(model: PositionalModel) -> Origin | None:
 
     Returns
     -------
-    None if there is none, as for a bare or computed table.
+    None if there is none, as for a bare or computed table, and for a step of a history: it is not
+    the model at its end.
 
     Raises
     ------
     SourceError
         The model's folder cannot be read.
     """
-    if model.computed:
+    if model.computed or isinstance(model.store, StepStore):
         return None
     shape, home = (model.n_positions, model.d_model), model.home
     if isinstance(model.store, LayerStore):

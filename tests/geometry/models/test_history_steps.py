@@ -31,9 +31,7 @@ def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
     assert (model.name, model.scheme) == (f"trained · step {step}", "learned")
     assert not is_on_hub(source)
     assert "W_E" in model.missing
-    history = history_here(model)
-    assert history is not None
-    assert history.steps.tolist() == STEPS
+    assert history_here(model) is None  # of which it is not the end
 
 
 def test_steps_of_the_bundled_model_open_by_its_name():
