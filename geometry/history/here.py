@@ -18,6 +18,7 @@ from geometry.history.record import read_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
+from geometry.models.history_steps import StepStore
 from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
 
@@ -50,6 +51,11 @@ def history_here(model: PositionalModel) -> History:
         It cannot be read.
     """
     origin = find_history(model)
+    if isinstance(model.store, StepStore) and model.home is not None:
+        raise NoHistory(
+            "this is one step of a training history",
+            f"Open the folder “{model.home.name}” to see all of it.",
+        )
     if origin is None:
         raise NoHistory("this model has no training history")
     if origin.kind == "file":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.history.here import history_here
+from geometry.history.here import NoHistory, history_here
 from geometry.models.history_steps import FILE_NAME
 from geometry.models.sources import is_on_hub, open_source
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
@@ -31,7 +31,9 @@ def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
     assert (model.name, model.scheme) == (f"trained · step {step}", "learned")
     assert not is_on_hub(source)
     assert "W_E" in model.missing
-    assert history_here(model) is None  # of which it is not the end
+    with pytest.raises(NoHistory, match="one step of a training history") as caught:
+        history_here(model)  # it is not the end of it
+    assert caught.value.advice == "Open the folder “trained” to see all of it."
 
 
 def test_steps_of_the_bundled_model_open_by_its_name():
