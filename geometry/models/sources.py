@@ -52,7 +52,7 @@ T = TypeVar("T")
 __all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 
 #: Names of files and folders that do not identify the model in them.
-_GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
+GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
 #: Name of a snapshot's folder in the Hub cache.
 #: The end of the name of a split GGUF file's part.
@@ -299,13 +299,13 @@ def name_of(path: Path) -> str:
     full = Path(os.path.abspath(path))
     folder = full
     if not full.is_dir():
-        if not _GENERIC.fullmatch(full.stem):
+        if not GENERIC.fullmatch(full.stem):
             return _PART.sub("", full.stem)
         folder = full.parent
     cached = [part for part in full.parts if part.startswith("models--")]
     if cached:
         return cached[-1].rsplit("--", 1)[-1]
-    if _GENERIC.fullmatch(folder.name):
+    if GENERIC.fullmatch(folder.name):
         for entry in read_catalogue():
             if entry.folder is not None and locate(entry) == folder:
                 return entry.title

@@ -264,6 +264,7 @@ def short_name(source: str) -> str:
     from geometry.hub.address import parse_address
     from geometry.models.catalogue import is_bundled
     from geometry.models.computed import computed_name, is_computed
+    from geometry.models.sources import GENERIC
 
     if is_bundled(source):
         return source
@@ -280,6 +281,8 @@ def short_name(source: str) -> str:
         return parts[-3].rsplit("--", 1)[-1]
     if len(parts) > 1 and _PART.fullmatch(parts[-1]):
         return visible(" · ".join(parts[-2:]))
+    if len(parts) > 1 and parts[-2] and GENERIC.fullmatch(parts[-1]):
+        return visible(parts[-2])
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
 
 
