@@ -70,7 +70,7 @@ def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
 def test_lists_recent_paths_then_the_catalogue_in_its_groups_and_tooltips_have_the_rest(panel):
     assert titles(panel) == [
         "run-7",
-        "model.safetensors",
+        "my-model",
         "GPT-2 small",
         "GPT-2 medium",
         "Alias",
