@@ -54,10 +54,10 @@ __all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 #: Names of files and folders that do not identify the model in them.
 GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
-#: Name of a snapshot's folder in the Hub cache.
 #: The end of the name of a split GGUF file's part.
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 
+#: Name of a snapshot's folder in the Hub cache.
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: How often local files that change while they are opened are opened again before giving up.
