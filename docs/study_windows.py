@@ -41,6 +41,11 @@ SHOWN = {
 """Columns of the tables: R² of the fitted curves, the turns of the circle, and the root mean square
 distance of the rows from their mean."""
 PERCENT = ("variance_3", "high_frequency_rows")
+FORMED = 0.8
+"""Share of the variance in three components from which on a curve counts as formed."""
+LONG = 64
+"""Shortest windows of the fit of when a curve forms by a power of their length: of 16 positions,
+three components hold almost half before any training."""
 
 
 @dataclass(frozen=True, order=True)
@@ -70,7 +75,8 @@ def main() -> None:
     _train(runs, asked)
     survey = asked.out / "study.parquet"
     _helixscope("survey", str(asked.out), "--out", str(survey), "--components", "3")
-    sys.stdout.write("\n".join([*_tables(runs, _measure(asked.out, runs)), ""]))
+    tables = [*_tables(runs, _measure(asked.out, runs)), "", *_beginnings(runs, survey), ""]
+    sys.stdout.write("\n".join(tables))
 
 
 def _arguments() -> argparse.Namespace:
@@ -172,6 +178,43 @@ def _tables(runs: Sequence[Run], finals: dict[str, np.ndarray]) -> Iterator[str]
         # Groups differ by chance as well.
         chance = (len(np.unique(factor)) - 1) / max(len(factor) - 1, 1)
         yield f"| {title} (chance: {chance:.2f}) | {' | '.join(cells)} |"
+
+
+def _beginnings(runs: Sequence[Run], survey: Path) -> Iterator[str]:
+    """Yield Markdown: the step at which the curves form, and how it grows with the window."""
+    lengths, decays = (np.array([getattr(r, n) for r in runs]) for n in ("length", "decay"))
+    steps = _formed(runs, survey)
+    yield f"| windows | {' | '.join(f'decay {decay:g}' for decay in np.unique(decays))} |"
+    yield "|---" * (len(np.unique(decays)) + 1) + "|"
+    for length in np.unique(lengths):
+        of = [steps[(lengths == length) & (decays == decay)] for decay in np.unique(decays)]
+        yield f"| {length} | {' | '.join(_interval(one, percent=False) for one in of)} |"
+    long = lengths >= LONG
+    x, y = np.log(lengths[long]), np.log(steps[long])
+    rng = np.random.default_rng(0)
+    drawn = (rng.integers(0, len(x), len(x)) for _ in range(2000))
+    slopes = [np.polyfit(x[at], y[at], 1)[0] for at in drawn]
+    low, high = np.percentile(slopes, [2.5, 97.5])
+    power = np.polyfit(x, y, 1)[0]
+    yield ""
+    yield f"step ~ length^{power:.2f} ({low:.2f}–{high:.2f}), from {LONG} positions on"
+
+
+def _formed(runs: Sequence[Run], survey: Path) -> np.ndarray:
+    """Return the step after which three components always hold the share :data:`FORMED`."""
+    from geometry.survey.read import read_survey
+
+    columns = read_survey(survey).columns
+    group, step, share = (columns[name].values for name in ("group", "step", "variance_3"))
+    found = []
+    for run in runs:
+        here = np.flatnonzero((group == run.name) & ~np.isnan(step.astype(float)))
+        here = here[np.argsort(step[here].astype(float))]
+        at, held = step[here].astype(float), share[here].astype(float)
+        last = np.flatnonzero(held < FORMED)[-1]
+        logs = np.log(at[last : last + 2])
+        found.append(np.exp(np.interp(FORMED, held[last : last + 2], logs)))
+    return np.array(found)
 
 
 def _interval(values: np.ndarray, *, percent: bool) -> str:
