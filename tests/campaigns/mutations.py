@@ -335,6 +335,12 @@ def _open_history(folder: Path) -> object:
     return [history.table(n) for n in range(min(3, history.n_snapshots))], history.last()
 
 
+def _open_step(folder: Path) -> object:
+    from geometry.models.sources import open_source
+
+    return open_source(folder / "step 10").W_pos
+
+
 def _open_layers(folder: Path) -> object:
     from geometry.history.here import history_here
     from geometry.models.sources import open_source
@@ -528,6 +534,8 @@ KINDS = {
     "log": Kind(lambda: {"trainer_state.json": _trainer()}, ("trainer_state.json",), _open_log),
     "history": Kind(lambda: {"history.safetensors": _history()}, ("history.safetensors",),
                     _open_history),
+    "step": Kind(lambda: {"history.safetensors": _history()}, ("history.safetensors",),
+                 _open_step),
     "layers": Kind(lambda: {"positions.safetensors": _layers()}, ("positions.safetensors",),
                    _open_layers),
     "helix": Kind(lambda: {"a.helix": _helix()}, ("a.helix",), _open_work),
