@@ -323,6 +323,8 @@ class Controller:
         session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
+        else:
+            self._opening.clear_notice()
         self._prompting.tokenize()
         self._fitter.use(opened.fast)
         self._reopening.on_shown(wanted)

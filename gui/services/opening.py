@@ -62,6 +62,7 @@ class Opening:
         self._failed: OpenRequest | None = None
         self._wanted: OpenRequest | None = None
         self._progress: TransferProgress | None = None
+        self._notice: Notice | None = None  # As the last opening began
 
     def open(self, wanted: OpenRequest, *, instead: str | None = None) -> None:
         """Open a source.
@@ -72,8 +73,17 @@ class Opening:
         if not wanted.again and not self.may_open(wanted.source):
             return
         self._jobs.cancel("first")
-        self._session.notice = None
+        self._notice = self._session.notice
         self._start(wanted, instead)
+
+    def clear_notice(self) -> None:
+        """Remove the notice that was there before the last opening.
+
+        Once it takes long or has succeeded: with each change of the notice the view is laid out
+        anew.
+        """
+        if self._session.notice is self._notice:
+            self._session.notice = None
 
     def open_first(self, last: str, positions: tuple[int, int] | None) -> None:
         """Open the last source, or else the best local model."""
@@ -152,6 +162,7 @@ class Opening:
         self._progress, self._wanted = None, wanted
 
         def announce() -> None:
+            self.clear_notice()
             session.change(opening=wanted.source, status=said, transfer=self._progress)
 
         fetch = Fetch(
@@ -181,6 +192,7 @@ class Opening:
         if old and old == commit:
             status = f"{name} is up to date: commit {old[:SHORT_COMMIT]}"
             session.change(opening="", transfer=None, status=status)
+            self.clear_notice()
             return
         self._on_opened(wanted, opened)
         if old and commit and session.notice is None:

@@ -57,7 +57,7 @@ TURNING = 0.1
 """Share of the variance that turns evenly, below which a curve is seen like a line."""
 FLAT = 0.15
 """Climb relative to the radius below which a turning curve is seen from above: it is a ring."""
-MOST_POINTS = 512
+MOST_POINTS = 256
 """Points of a longer curve from which the view from the side is found."""
 
 
