@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from bench_overlaps import write_checkpoint
 from children import run_child
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave, scratch
@@ -192,24 +192,35 @@ def show_mosaic(qt: QApplication) -> tuple[float, float, float]:
     drawn = 1e3 * (time.perf_counter() - start)
     run_until(qt, lambda: application.idle)
     mosaic = next(one for one in panel.content.painted if one.part.tiles is not None).widget
-    area, turn = mosaic.view.sceneBoundingRect(), 0
-    viewport = window.viewport.interactor
+    session, middle, turn = application.session, PATCHES**2 // 2, 0
+    viewport, frames = window.viewport.interactor, 0
+
+    def on_swapped() -> None:
+        nonlocal frames
+        frames += 1
+
+    def until_painted() -> None:
+        before = frames
+        run_until(qt, lambda: frames > before)
+
+    viewport.frameSwapped.connect(on_swapped)
 
     def frame() -> None:
         viewport.update()
-        qt.processEvents()
+        until_painted()
 
     def hover() -> None:
         nonlocal turn
         turn += 1
-        share = 0.1 + 0.8 * (turn * 0.37 % 1.0)
-        point = QPointF(area.left() + share * area.width(), area.top() + 0.5 * area.height())
+        tile, patch = turn * 7 % PATCHES, turn * 17 % PATCHES  # another patch with each move
+        before, point = session.hover, mosaic.point_of(middle, tile * PATCHES + patch)
         nothing = Qt.MouseButton.NoButton
         qt.sendEvent(mosaic.viewport(), QMouseEvent(
             QEvent.Type.MouseMove, point, mosaic.viewport().mapToGlobal(point), nothing, nothing,
             Qt.KeyboardModifier.NoModifier,
         ))  # fmt: skip
-        qt.processEvents()
+        until_painted()
+        assert session.hover not in (None, before)
 
     times = interleave(hover, frame, repeats=25)
     application.close()
