@@ -510,8 +510,9 @@ def _scope(result: Turned) -> str:
     rotary = result.rotary
     width = 2 * rotary.n_pairs
     part = f"{width} of {rotary.d_head}" if width != rotary.d_head else f"all {rotary.d_head}"
+    paired = "in halves" if rotary.pairing == "halves" else "interleaved"
     bases = "".join(f", {kind.name} {kind.base:,.10g}" for kind in result.others)
-    parts = [f"base {rotary.base:,.10g}{bases}", f"{part} entries of a head, in {rotary.pairing}"]
+    parts = [f"base {rotary.base:,.10g}{bases}", f"{part} entries of a head, {paired}"]
     if rotary.scaling != "none":
         parts.append(f"scaling {rotary.scaling}")
     if rotary.factor != 1.0:

@@ -47,7 +47,7 @@ EDGE, MOST_KEPT = 0.04, 0.25
 """Share of the view's height that a framed curve keeps from its edges; most it leaves for texts."""
 BAR_ROOM = 88.0
 """Most that a framed curve keeps off the right edge for the colour bar, in logical pixels."""
-FARTHER = 1.06
+FARTHER = 1.2
 """A curve is framed from up to so much farther away where that frees the arrows' corner."""
 LETTER, FEWEST_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
