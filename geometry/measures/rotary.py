@@ -59,7 +59,7 @@ def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Arra
         cos pθᵢ and sin pθᵢ, a pair of columns for each pair. The inner product of two rows is
         :func:`lag_kernel` of their distance.
     """
-    # Position qb + r is turned by r after qb: two roots' worth of cosines, and products.
+    # exp(i(qb + r)θ) = exp(iqbθ)·exp(irθ): products of two tables of √n rows.
     rates = np.asarray(rates, dtype=np.float64)
     block = math.isqrt(max(n_positions - 1, 0)) + 1
     near, far = (np.exp(1j * np.arange(block)[:, None] * step * rates) for step in (1, block))

@@ -30,6 +30,10 @@ AGAIN = "Write it again with the training script, or remove it."
 _STEP = re.compile(r"step (\d{1,12})")
 
 
+class NoStep(SourceError):
+    """The history has no such step."""
+
+
 class StepStore(OnThisMachine):
     """A :class:`geometry.checkpoints.stores.TensorStore` of the positions at one step.
 
@@ -89,8 +93,10 @@ def open_step(file: Path, step: int, source: str) -> PositionalModel:
 
     Raises
     ------
+    NoStep
+        The history has no such step.
     SourceError
-        The file is damaged, or has no such step.
+        The file is damaged.
     """
     with reading_file(file, AGAIN):
         opened = LocalFile(file)
@@ -101,7 +107,7 @@ def open_step(file: Path, step: int, source: str) -> PositionalModel:
         data = opened.read_at(column.offset, column.info.nbytes)
         steps = data.view("<i8").tolist()
     if step not in steps:
-        raise SourceError(
+        raise NoStep(
             f"{file.parent} has no step {step}.", f"It has {len(steps)}, up to step {steps[-1]}."
         )
     name = f"step {step}"

@@ -17,7 +17,6 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.threads import one_thread
 from geometry.checkpoints.transfer import Transfer
 from geometry.claims.scalar_results import QUANTITIES, WEIGHED, weighed_scalars
-from geometry.history.record import read_history
 from geometry.history.trainer_log import read_log
 from geometry.hub.address import parse_address
 from geometry.hub.checkpoint import known_commit
@@ -26,7 +25,7 @@ from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
-from geometry.models.history_steps import open_step
+from geometry.models.history_steps import NoStep, open_step
 from geometry.models.model import PositionalModel
 from geometry.models.sources import is_on_hub, open_source
 from geometry.pca.pca import fit_pca
@@ -239,10 +238,12 @@ def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
 
 
 def _open_step(entry: Entry) -> PositionalModel:
-    history = read_history(Path(entry.history))
-    if entry.step is None or entry.step not in history.steps:
-        raise FileChanged(Path(entry.history).name)
-    return open_step(Path(entry.history), entry.step, entry.source)
+    assert entry.step is not None
+    file = Path(entry.history)
+    try:
+        return open_step(file, entry.step, entry.source)
+    except NoStep as error:
+        raise FileChanged(file.name) from error
 
 
 def _network(access: Access, transfer: Transfer) -> Network:

@@ -138,8 +138,7 @@ def run_survey(
     file.announce(entries)
     with _connected(scheduler, workers) as client:
         link = client.dashboard_link if announce is not None else ""
-        drawn = scheduler is not None or find_spec("bokeh") is not None
-        if link and announce is not None and drawn and _has_dashboard(client):
+        if link and announce is not None and _has_dashboard(client, scheduler):
             file.announce(entries, link)
             announce(link)
         where = scheduler or "this machine"
@@ -231,7 +230,9 @@ def _local(workers: int | None) -> Iterator[Any]:
         yield cluster
 
 
-def _has_dashboard(client: Client) -> bool:
+def _has_dashboard(client: Client, scheduler: str | None) -> bool:
+    if scheduler is None and find_spec("bokeh") is None:  # which draws it
+        return False
     return "dashboard" in client.scheduler_info(n_workers=0).get("services", {})
 
 

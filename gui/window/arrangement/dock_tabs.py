@@ -64,7 +64,7 @@ class DockTabs(QObject):
         self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
         self._open = True
         self._put_away: tuple[str, ...] = ()
-        # Of the window that the panels had as they were put away: of its height below the viewport
+        # Of the window's height below the viewport, or width beside it, as panels were put away
         self._shares: dict[Qt.Orientation, float] = {}
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
