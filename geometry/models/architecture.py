@@ -6,17 +6,22 @@ Determined by ``config.json`` and tensor names alone; no tensor is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from geometry.checkpoints.config import first_int, pair
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
-from geometry.checkpoints.stores import FLOATS, TensorInfo
+from geometry.checkpoints.stores import FLOATS, TensorInfo, TensorStore
 from geometry.models.families import FAMILIES, PARTS, turned_stack
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
 from geometry.models.lags import Lags, find_alibi, find_lags, find_windows
 from geometry.models.left_out import LEFT_OUT
+from geometry.models.recognition import Match, class_rows, endings, recognise, table_shape
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
 from geometry.models.without_table import (
@@ -38,11 +43,14 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
-#: The name of XLM's table, with which those of many families end.
-AMBIGUOUS = "position_embeddings.weight"
+#: Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]".
+_ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
 
-#: The name of a table that has rows and columns of patches as two axes, as in SAM.
-PICTURE = "pos_embed"
+#: Rows before position 0 that families with a padding token have at most.
+_MOST_FIRST = 3
+
+#: Row of position 0 → families with it, as examples.
+_EXAMPLES = {0: "as in GPT-2 and BERT", 1: "after a class token", 2: "as in RoBERTa and OPT"}
 
 
 class UnknownArchitecture(SourceError):
@@ -51,6 +59,32 @@ class UnknownArchitecture(SourceError):
     def __init__(self, message: str, candidates: tuple[TensorInfo, ...], advice: str = "") -> None:
         super().__init__(message, advice)
         self.candidates = candidates
+
+
+class UnknownRows(UnknownArchitecture):
+    """The names do not tell which row of the table is position 0, nor do its numbers.
+
+    Parameters
+    ----------
+    table
+        The table.
+    first_rows
+        The rows that may be position 0.
+    """
+
+    def __init__(self, table: TensorInfo, first_rows: tuple[int, ...]) -> None:
+        options = ", ".join(
+            f"--table '{table.name}[{row}:]'" + (f" {_EXAMPLES[row]}" if row in _EXAMPLES else "")
+            for row in first_rows
+        )
+        rows = " or ".join(map(str, first_rows))
+        super().__init__(
+            f"Position 0 may be row {rows} of {table.name}: without a config.json this is not "
+            "known.",
+            (table,),
+            f"Put the model's config.json beside the weights, or choose: {options}.",
+        )
+        self.first_rows = first_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +119,8 @@ class Architecture:
         The tensor that holds P; "" where it is computed and not stored.
     config
         The configuration of this part of the model; empty without a ``config.json``.
-    note
-        A sentence about guesses, or "".
+    notes
+        Sentences about what was assumed.
     sides
         For a model with two tables, "decoder" and "encoder", or "text" and "vision"; otherwise
         empty.
@@ -101,6 +135,14 @@ class Architecture:
     turned
         The location of these queries and keys; None where there is a table, or they have unknown
         names.
+    cut
+        The stored rows that are positions, where they were chosen or are told by class tokens; None
+        for those of the family.
+    readings
+        This and other families with the same names, whose position 0 is another row; empty if there
+        is no doubt.
+    lenient
+        Whether the table counts where the configuration contradicts it.
     """
 
     family: str | None
@@ -108,13 +150,16 @@ class Architecture:
     root: str
     table: str
     config: Mapping[str, Any]
-    note: str = ""
+    notes: tuple[str, ...] = ()
     sides: tuple[str, ...] = ()
     rotary: Rotary | None = None
     lags: Lags | None = None
     turned: Architecture | None = None
     rows: LabelledRows | None = None
     net: tuple[int, int] | None = None
+    cut: slice | None = None
+    readings: tuple[Architecture, ...] = ()
+    lenient: bool = False
 
     def grid(self, n_positions: int) -> tuple[int, int] | None:
         """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
@@ -135,7 +180,9 @@ class Architecture:
 
     @property
     def row_of_position_0(self) -> int:
-        """The row of the table for position 0."""
+        """The row of the table for position 0, of a chosen part as it was written."""
+        if self.cut is not None:
+            return self.cut.start or 0
         if self.stack is None:
             return 0
         if self.stack.rows_before is not None:
@@ -148,7 +195,9 @@ class Architecture:
 
     @property
     def rows_after(self) -> int:
-        """The rows of the table after that of the last position."""
+        """The rows of the table after that of the last position; of a chosen part none."""
+        if self.cut is not None:
+            return 0
         return self._rows(self.stack.rows_after if self.stack is not None else None)
 
     def _rows(self, setting: tuple[str, int] | None) -> int:
@@ -158,13 +207,44 @@ class Architecture:
         count = first_int(self.config, (key,))
         return max(0, default if count is None else count)
 
+    def rows_of_positions(self, n_rows: int) -> slice:
+        """Return which of the stored rows are positions."""
+        if self.cut is not None:
+            return slice(*self.cut.indices(n_rows))
+        return slice(self.row_of_position_0, max(n_rows - self.rows_after, 0))
+
+    def expected_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the table's shape by the configuration, or ``shape`` where that does not say."""
+        if self.stack is None:
+            return shape
+        factorised = ("embedding_size", "input_embedding_size") if self.stack.map_positions else ()
+        keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
+        if self.stack.patches:
+            keys = ("embed_dim", *keys)  # of the first stage, where there are several
+        lengths = (
+            "max_{side}_position_embeddings",
+            "max_target_positions" if self.stack.side == "decoder" else "max_source_positions",
+            "n_positions", "max_position_embeddings", "block_size",
+        )  # fmt: skip
+        rows, width = self.setting(*lengths), self.setting(*keys)
+        if self.stack.patches:
+            rows = None  # that setting is of the text beside the picture
+        elif rows is not None and self.stack.row_of_position_0 == 2:
+            rows += 2
+        return (shape[0] if rows is None else rows, shape[1] if width is None else width)
+
     def setting(self, *keys: str) -> int | None:
         """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
         side = self.stack.side if self.stack else "decoder"
         return first_int(self.config, [key.format(side=side) for key in keys])
 
 
-def find_architecture(index: Index, config: Mapping[str, Any], table: str | None) -> Architecture:
+def find_architecture(
+    index: Index,
+    config: Mapping[str, Any],
+    table: str | None,
+    stored: Mapping[str, Any] = MappingProxyType({}),
+) -> Architecture:
     """Find the position table of a checkpoint.
 
     Parameters
@@ -174,10 +254,13 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     config
         ``config.json``, or empty.
     table
-        A tensor to use as positions; or a side, such as "encoder", where a model has two; or None.
+        A tensor to use as positions, perhaps with the rows that are positions, "wpe.weight[1:]"; or
+        a side, such as "encoder", where a model has two; or None.
+    stored
+        Settings that a training code has put beside the tensors.
 
-    Only names are used, and shapes only of possible tables, so that no further files of a sharded
-    index are read.
+    Only names are used, and shapes only of possible tables and of the first layer of families
+    without a configuration, so that no further files of a sharded index are read.
 
     Raises
     ------
@@ -188,10 +271,15 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     SourceError
         ``table`` names no usable tensor.
     """
+    lenient = bool(stored) and not config
+    if not config.get("model_type"):
+        # A code's own names of models are no families of transformers.
+        own = {key: value for key, value in stored.items() if key != "model_type"}
+        config = {**own, **config}
     try:
         found, reason = _towers(index, config)
     except SourceError:  # of a configuration, which a chosen tensor does not need
-        if table is None or table not in index:
+        if table is None or split_rows(index, table)[0] not in index:
             raise
         found, reason = [], ""
     sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
@@ -200,7 +288,7 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     if table is not None:
         return _asked_for(index, config, found, table)
     if found:
-        return found[0]
+        return _with_notes(index, found[0], found, lenient=lenient)
     if reason:
         raise NoPositionalEmbeddings(
             f"{config.get('model_type', 'This model')} stores no positional embeddings: {reason}.",
@@ -212,22 +300,117 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     raise _unknown(index, config, options)
 
 
+def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
+    """Return a tensor's name, and the rows that are chosen of it; None for all.
+
+    A tensor whose name ends like a choice of rows is itself.
+    """
+    chosen = None if table in index else _ROWS.fullmatch(table)
+    if chosen is None:
+        return table, None
+    start, stop = (int(end) if end else None for end in chosen.group(2, 3))
+    return chosen[1], slice(start or 0, stop)
+
+
 def _asked_for(
     index: Index, config: Mapping[str, Any], found: list[Architecture], table: str
 ) -> Architecture:
+    name, rows = split_rows(index, table)
     for tower in found:
-        if table == tower.table or (tower.stack is not None and table == tower.stack.side):
-            return tower
-    if table not in index:
-        raise SourceError(f"The checkpoint has no tensor {table!r}.", _offer(candidates(index)))
-    info = index[table]
+        if name == tower.table or (tower.stack is not None and name == tower.stack.side):
+            return _with_notes(index, _with_rows(tower, rows), found, lenient=name == tower.table)
+    if name not in index:
+        raise SourceError(f"The checkpoint has no tensor {name!r}.", _offer(candidates(index)))
+    info = index[name]
     if not _can_be_positions(info):
         raise SourceError(
-            f"{table} cannot be a position table: expected a floating-point tensor of shape "
+            f"{name} cannot be a position table: expected a floating-point tensor of shape "
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
             _offer(candidates(index)),
         )
-    return Architecture(None, None, "", table, config)
+    towers = _recognised(index, config, name) or [_bare(index, config, name)]
+    return _with_notes(index, _with_rows(towers[0], rows), towers, lenient=True)
+
+
+def settled(store: TensorStore, place: Architecture) -> Architecture:
+    """Return the reading of a table that its numbers tell, where the names leave several.
+
+    Families with a padding token have a row of zeros for it, which is never trained, and position 0
+    in the next one.
+
+    Raises
+    ------
+    UnknownRows
+        The numbers do not tell either.
+    """
+    if not place.readings:
+        return place
+    info = store.tensors[place.table]
+    first = store.read(place.table).reshape(table_shape(info))[:_MOST_FIRST]
+    zero = np.flatnonzero(~first.any(axis=1))
+    for reading in place.readings:
+        if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
+            return replace(reading, notes=place.notes, sides=place.sides)
+    raise UnknownRows(info, tuple(sorted(one.row_of_position_0 for one in place.readings)))
+
+
+def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:
+    """Return the location of a table of no known family."""
+    bare = Architecture(None, None, "", table, config)
+    options = class_rows(index, table)
+    if options == (0,):
+        return bare
+    readings = tuple(_of_patches(bare, index, first) for first in options)
+    return readings[0] if len(readings) == 1 else replace(readings[0], readings=readings)
+
+
+def _of_patches(place: Architecture, index: Index, first: int) -> Architecture:
+    """Return a table of patches after so many rows of class tokens, with its grid if a square."""
+    count = table_shape(index[place.table])[0] - first
+    side = math.isqrt(count)
+    net = (side, side) if side * side == count else None
+    return replace(place, cut=slice(first, None), net=net)
+
+
+def _with_rows(tower: Architecture, rows: slice | None) -> Architecture:
+    """Return a tower with the rows that were chosen."""
+    if rows is None:
+        return tower
+    alike = [one for one in tower.readings if one.row_of_position_0 == rows.start]
+    return replace((alike or [tower])[0], cut=rows, readings=())
+
+
+def _with_notes(
+    index: Index, tower: Architecture, found: list[Architecture], *, lenient: bool
+) -> Architecture:
+    """Return a tower with what there is to say of its choice among others."""
+    notes = list(tower.notes)
+    if not tower.table or tower.lags is not None:
+        return tower
+    copies = _copies(index, tower, found)
+    if copies:
+        notes.append(
+            f"{tower.table} is shown; the checkpoint has more tables of that name: "
+            f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
+        )
+    shape = table_shape(index[tower.table])
+    if lenient and len(shape) == 2 and (expected := tower.expected_shape(shape)) != shape:
+        notes.append(
+            f"The configuration gives {tower.table} the shape {expected}; that of the tensor, "
+            f"{shape}, counts."
+        )
+    return replace(tower, notes=tuple(notes), lenient=lenient)
+
+
+def _copies(index: Index, tower: Architecture, found: list[Architecture]) -> list[str]:
+    """Return the other tables of the same name and shape, such as that of averaged weights."""
+    suffix = tower.table.removeprefix(tower.root)
+    shown = {one.table for one in found}
+    return [
+        name
+        for name in endings(index, suffix, vision="vision" in tower.table)
+        if name not in shown and index[name].shape == index[tower.table].shape
+    ]
 
 
 def _offer(options: tuple[TensorInfo, ...]) -> str:
@@ -269,14 +452,6 @@ def _instead(index: Index) -> str:
     return f" ({shapes})"
 
 
-def table_shape(info: TensorInfo) -> tuple[int, ...]:
-    """Return the shape as rows and columns, without a leading batch axis, as in vision models."""
-    shape = info.shape
-    if len(shape) == 4 and shape[0] == 1 and info.name.endswith(PICTURE):
-        return (shape[1] * shape[2], shape[3])  # rows and columns of patches
-    return shape[1:] if len(shape) == 3 and shape[0] == 1 else shape
-
-
 def candidates(index: Index) -> tuple[TensorInfo, ...]:
     """Return all floating-point matrices: first those named like positions, then in file order."""
 
@@ -304,7 +479,7 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
     if not isinstance(kind, str) or not kind:
         if why_no_table(index, config):
             return _without_table(index, config)
-        return _guess(index, config), ""
+        return _recognised(index, config), ""
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
@@ -347,7 +522,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
     for heads in rows if rotary.alike else ():
         suffix = heads.query.format(layer=0)
-        if names := _ending(index, suffix):
+        if names := endings(index, suffix):
             root = names[0].removesuffix(suffix)
             turned = Architecture(family, heads, root, "", config)
             break
@@ -420,56 +595,65 @@ def _match(
     """Find a row of the family table in the index; None if its table is missing."""
     stack = stack.for_config(config)
     if stack.positions:
-        for name in _ending(index, stack.positions, vision=stack.side == "vision"):
+        for name in endings(index, stack.positions, vision=stack.side == "vision"):
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
     for suffix in (stack.query.format(layer=0), *stack.tokens):
-        for name in _ending(index, suffix):
+        for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
 
 
-def _ending(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
-    """Return names that end in the suffix at a dot, shortest first.
-
-    Without those of a vision tower, unless it is one.
-    """
-    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
-    return sorted((name for name in names if vision or "vision" not in name), key=len)
-
-
-def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
-    """Without a ``model_type``, find the family whose names fit best."""
-    scores = {kind: _score(index, config, kind) for kind in FAMILIES}
-    best = max(scores, key=lambda kind: scores[kind])
-    if scores[best] <= 0:
-        return []
-    towers = [_match(index, config, best, stack) for stack in FAMILIES[best]]
-    note = f"No model_type in a config.json: assumed to be {best} from its tensor names."
-    return [
-        Architecture(t.family, t.stack, t.root, t.table, config, note)
-        for t in towers
-        if t is not None
-    ]
+def _recognised(
+    index: Index, config: Mapping[str, Any], table: str | None = None
+) -> list[Architecture]:
+    """Return the towers of a checkpoint without a ``model_type``, by the names of its tensors."""
+    towers: list[Architecture] = []
+    for families in recognise(index, config, table):
+        for match in families[0]:
+            other = (one for family in families for one in family if one.table == match.table)
+            towers.append(_of_match(index, config, match, list(other)))
+    if len(towers) < 2:
+        return towers
+    rest = ", ".join(tower.table for tower in towers[1:])
+    note = f"The checkpoint has two parts with positions: the other table is {rest}."
+    return [replace(towers[0], notes=(*towers[0].notes, note)), *towers[1:]]
 
 
-def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
-    place = _match(index, config, kind, FAMILIES[kind][0])
-    if place is None or place.stack is None or not place.table:
-        return 0
-    stack = place.stack
-    names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
-    found = sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
-    if not stack.layers_known or (not found and stack.positions == AMBIGUOUS):
-        return 0  # the name of the table alone is that of many families
-    score = 1.0 + found
-    word = kind.replace("-", "").replace("_", "")
-    score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
-    # Tables with rows before position 0 have two rows more than a round number.
-    shape = index[place.table].shape
-    score += 0.5 * ((shape[0] % 8 == 2) == (place.row_of_position_0 == 2)) if shape else 0
-    fused = index.get(place.root + stack.query.format(layer=0, group=0))
-    if stack.fused and fused and len(fused.shape) == 2 and shape[1:] == fused.shape[:1]:
-        score += 0.5 * (stack.conv1d and fused.shape[0] != fused.shape[1])
-    return score
+def _of_match(
+    index: Index, config: Mapping[str, Any], match: Match, matches: list[Match]
+) -> Architecture:
+    """Return the location of a table, with all readings where families differ in position 0."""
+    readings: dict[int, Architecture] = {}
+    for one in (match, *matches):
+        notes = _assumptions(one, matches, config)
+        place = Architecture(one.kind, one.stack, one.root, one.table, config, notes)
+        for reading in _readings(place, index):
+            readings.setdefault(reading.row_of_position_0, reading)
+    places = tuple(readings.values())
+    return replace(places[0], readings=places) if len(places) > 1 else places[0]
+
+
+def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
+    """Yield a location with each row that may be position 0."""
+    if place.stack is None or place.stack.class_rows:
+        for first in class_rows(index, place.table):
+            yield replace(place, cut=slice(first, None))
+    elif place.stack.row_of_position_0 is None and "pad_token_id" not in place.config:
+        for padding in dict.fromkeys((place.stack.padding, *range(_MOST_FIRST - 1))):
+            yield replace(place, config={**place.config, "pad_token_id": padding})
+    else:
+        yield place
+
+
+def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is taken for granted of a family that only names tell."""
+    note = f"No model_type in a config.json: assumed to be {match.kind} from its tensor names"
+    if others := [one.kind for one in matches if one.kind != match.kind]:
+        note += f", as {', '.join(others[:3])}{', …' if len(others) > 3 else ''} could be"
+    keys = dict.fromkeys(key for one in (match, *matches) for key in one.stack.settings)
+    if any(one.stack.fused != match.stack.fused for one in matches):
+        keys["multi_query"] = None
+    assumed = [key for key in keys if key not in config]
+    return (f"{note}; usual settings assumed: {', '.join(assumed)}." if assumed else f"{note}.",)

@@ -117,7 +117,8 @@ class AttentionLayer:
         name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
         # BERT's first checkpoints were converted from TensorFlow, with its names.
         gain = self._vector(name + "weight", name + "gamma")
-        bias = self._vector(name + "bias", name + "beta") if centred else None
+        with_bias = centred and self._config.get("bias") is not False
+        bias = self._vector(name + "bias", name + "beta") if with_bias else None
         return BlockNorm(gain, bias, epsilon, centred)
 
     def enter(self, rows: Array) -> Array:
@@ -148,7 +149,8 @@ class AttentionLayer:
             The checkpoint lacks a tensor of its family.
         """
         weight = self._layers.weight(name, self.layer)
-        without = any(self._config.get(setting) is False for setting in ("enable_bias", "use_bias"))
+        settings = ("bias", "enable_bias", "use_bias")
+        without = any(self._config.get(setting) is False for setting in settings)
         if without or name in self._stack.without_bias:
             return weight, None
         tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"

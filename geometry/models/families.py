@@ -161,10 +161,13 @@ _FLAUBERT = replace(
 _JOINED = "its tokens are put together from several tables"
 
 
+EMBEDDED = "embed_positions.weight"
+
+
 def _tower(side: Side, root: str) -> Stack:
     """Return one tower of a BART-like model, with LayerNorm after each block."""
     return Stack(
-        positions=f"{root}embed_positions.weight",
+        positions=f"{root}{EMBEDDED}",
         tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
         query=f"{root}layers.{{layer}}.self_attn.q_proj.weight",
         key=f"{root}layers.{{layer}}.self_attn.k_proj.weight",
@@ -179,6 +182,7 @@ def _tower(side: Side, root: str) -> Stack:
         side=side,
         causal=side == "decoder",
         row_of_position_0=2,
+        marks=(f"{root}layers.0.encoder_attn.q_proj.weight",) if side == "decoder" else (),
     )
 
 
@@ -190,6 +194,7 @@ def _pre_norm(row: Stack) -> Stack:
         mlp_norm=row.attention_norm.replace("{before}", "{layer}"),
         embedding_norm="",
         sum_norm="",
+        marks=(*row.marks, f"{row.positions.removesuffix(EMBEDDED)}layer_norm.weight"),
     )
 
 
@@ -205,8 +210,12 @@ _BART = (
     _TOWERS[1],
 )
 _OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="",
-                    sum_norm="")  # fmt: skip
-_OPT = replace(_pre_norm(_OPT_350M), variants=(("do_layer_norm_before", False, _OPT_350M),))
+                    sum_norm="", marks=())  # fmt: skip
+_OPT = replace(
+    _pre_norm(_OPT_350M),
+    marks=("decoder.final_layer_norm.weight",),
+    variants=(("do_layer_norm_before", False, _OPT_350M),),
+)
 _LEARNED_TROCR = replace(_BART[0], sum_norm_if=("layernorm_embedding", True))
 _COMPUTED_TROCR = replace(
     _LEARNED_TROCR, positions="", row_of_position_0=None, computed="tensor2tensor"
@@ -214,7 +223,9 @@ _COMPUTED_TROCR = replace(
 _TROCR = replace(
     _LEARNED_TROCR, variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),)
 )
-_BIOGPT = replace(_pre_norm(_tower("decoder", "")), scaled_tokens=True)
+_BIOGPT = replace(
+    _pre_norm(_tower("decoder", "")), scaled_tokens=True, marks=("layer_norm.weight",)
+)
 _BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
 _LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
 _LED = (
@@ -251,9 +262,14 @@ _M2M100 = tuple(
 )
 _XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
 _PLBART = tuple(replace(row, scaled_tokens=True) for row in _BART)
+# Their last LayerNorm has the name of the first one of others.
 _BIGBIRD_PEGASUS = tuple(
-    replace(row, row_of_position_0=0, scaled_tokens=True, sum_norm="") for row in _MBART
-)
+    replace(
+        row, row_of_position_0=0, scaled_tokens=True, sum_norm="",
+        marks=(*tower.marks, tower.sum_norm),
+    )
+    for row, tower in zip(_MBART, _TOWERS, strict=True)
+)  # fmt: skip
 _BIGBIRD_PEGASUS = (
     _BIGBIRD_PEGASUS[0],
     replace(
@@ -272,6 +288,7 @@ _BLENDERBOT_SMALL = (
         no_tokens="its tokens pass a LayerNorm before positions are added to them",
         embedding_norm="",
         sum_norm="",
+        marks=(*_BART[0].marks, _BART[0].sum_norm),
     ),
     replace(_BART[1], row_of_position_0=0),
 )
@@ -359,7 +376,9 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "gpt_neo": (_GPT_NEO,),
         "gpt_bigcode": (_BIGCODE,),
         "imagegpt": (replace(_GPT2, begin=False, root_mean_square=True),),
-        "decision_transformer": (replace(_GPT2, tokens=(), begin=False),),
+        "decision_transformer": (
+            replace(_GPT2, tokens=(), begin=False, marks=("*embed_timestep.weight",)),
+        ),
         "openai-gpt": (_GPT1,),
         "bert": (_BERT,),
         "distilbert": (
@@ -420,7 +439,9 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "megatron-bert": (_MEGATRON,),
         "xlm": (_XLM,),
         "flaubert": (_FLAUBERT,),
-        "roc_bert": (replace(_BERT, tokens=(), no_tokens=_JOINED),),
+        "roc_bert": (
+            replace(_BERT, tokens=(), no_tokens=_JOINED, marks=("*embeddings.shape_embed.weight",)),
+        ),
         "canine": (
             replace(
                 only_table(_BERT),
@@ -429,8 +450,20 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
                 no_tokens=_JOINED,
             ),
         ),
-        "mobilebert": (replace(only_table(_BERT), tokens=(), no_tokens=_JOINED),),
-        "convbert": (only_table(_ELECTRA),),
+        "mobilebert": (
+            replace(
+                only_table(_BERT),
+                tokens=(),
+                no_tokens=_JOINED,
+                marks=("*embeddings.embedding_transformation.weight",),
+            ),
+        ),
+        "convbert": (
+            only_table(
+                _ELECTRA,
+                marks=("*encoder.layer.0.attention.self.conv_out_layer.weight",),
+            ),
+        ),
         "fnet": (only_table(_BERT),),
         "squeezebert": (only_table(_BERT),),
         "mvp": _BART,
@@ -462,6 +495,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
                 only_table(_GPT2),
                 positions="semantic.position_embeds_layer.weight",
                 tokens=("semantic.input_embeds_layer.weight",),
+                marks=("*semantic.input_embeds_layer.weight",),
                 begin=False,
             ),
         ),

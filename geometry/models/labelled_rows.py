@@ -11,9 +11,10 @@ from geometry.checkpoints.column_files import PositionColumn, read_columns, read
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import TensorStore
-from geometry.models.architecture import Architecture, LabelledRows, table_shape
+from geometry.models.architecture import Architecture, LabelledRows
 from geometry.models.computed import OneTable
 from geometry.models.model import PositionalModel
+from geometry.models.recognition import table_shape
 
 
 def open_rows(path: Path, source: str, name: str) -> PositionalModel:

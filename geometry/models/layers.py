@@ -56,6 +56,37 @@ class Layers:
         )  # fmt: skip
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
+    def stored_in_out(self, layer: int = 0) -> bool:
+        """Return whether a layer's matrices are stored (in, out), by their shapes.
+
+        The family's way, where they do not tell: they are square, or missing.
+        """
+        stack, index = self.stack(layer), self.store.tensors
+        query = index.get(self.name_of(stack.query, layer))
+        if stack.fused and query is not None and len(query.shape) == 2:
+            rows, columns = query.shape
+            return stack.conv1d if rows == columns else rows < columns
+        fan_out = index.get(self.name_of(stack.fan_out, layer))
+        gain = index.get(self.name_of(stack.mlp_norm, layer)) if stack.mlp_norm else None
+        if fan_out is None or gain is None or len(fan_out.shape) != 2:
+            return stack.conv1d
+        reads = [size == gain.shape[:1] for size in (fan_out.shape[:1], fan_out.shape[1:])]
+        return stack.conv1d if reads[0] == reads[1] else reads[0]
+
+    def notes(self) -> tuple[str, ...]:
+        """Return sentences about peculiarities of the first layer's matrices."""
+        stack, name = self.architecture.stack, self.architecture.family
+        if stack is None or not stack.fused or stack.alone or not stack.layers_known:
+            return ()
+        if self.stored_in_out() is stack.conv1d:
+            return ()
+        ways = "(in, out), as Conv1D does", "(out, in), as nn.Linear does"
+        here, usual = ways if not stack.conv1d else reversed(ways)
+        return (
+            f"The matrices are stored {here}, and not {usual} in {name} models: so their shapes "
+            "tell.",
+        )
+
     def missing(self) -> dict[str, str]:
         """Return why matrices of the first layer are missing, by the index alone."""
         stack = self.architecture.stack
@@ -81,6 +112,7 @@ class Layers:
         stored = self.store.read(tensor)
         if stored.ndim != 2:
             raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
+        stored = stored.T if self.stored_in_out(layer) else stored
         return orient(stored, self.architecture.stack, name, self.n_heads)
 
     def tensor(self, name: WeightName, layer: int = 0) -> str:
@@ -112,6 +144,8 @@ class Layers:
         suffix = stack.attention_norm if reader == "attention" else stack.mlp_norm
         if reader == "attention" and layer == 0 and "before}" in suffix:
             suffix = stack.embedding_norm
+            if stack.map_in and self.architecture.root + stack.map_in not in self.store.tensors:
+                suffix = stack.sum_norm  # of ELECTRA, whose map is left out where sizes are equal
         if not suffix:
             return None
         name = self.name_of(suffix, layer)
@@ -171,13 +205,13 @@ class Layers:
 
     def name_of(self, suffix: str, layer: int) -> str:
         """Return a tensor's name from the family table's suffix."""
-        # ALBERT shares weights: its layers are divided evenly into groups.
         groups, count = self.architecture.setting("num_hidden_groups") or 1, self.count or 1
+
+        def group(number: int) -> int:  # ALBERT shares weights: its groups are equally large
+            return number * groups // count if groups > 1 else 0
+
         return self.architecture.root + suffix.format(
-            layer=layer,
-            before=layer - 1,
-            group=layer * groups // count,
-            group_before=(layer - 1) * groups // count,
+            layer=layer, before=layer - 1, group=group(layer), group_before=group(layer - 1)
         )
 
     def _present(self, *names: str) -> str:

@@ -12,7 +12,8 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import FloatArray, TensorStore
 from geometry.measures.rotary import turning
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.architecture import Architecture, table_shape
+from geometry.models.architecture import Architecture
+from geometry.models.recognition import table_shape
 from geometry.models.stack import Fused, Stack
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
@@ -46,7 +47,7 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
             )
         _check_shape(place, shape)
         table = store.read(place.table).reshape(shape)
-    table = table[place.row_of_position_0 : len(table) - place.rows_after]
+    table = table[place.rows_of_positions(len(table))]
     if 0 in table.shape:
         raise SourceError(
             f"{place.table} has no positions: its shape is {store.tensors[place.table].shape}.",
@@ -91,24 +92,7 @@ def _computed(place: Architecture) -> npt.NDArray[np.float64]:
 
 def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
     """Check the table's shape against the configuration, as transformers does."""
-    if place.stack is None:
-        return
-    factorised = ("embedding_size", "input_embedding_size") if place.stack.map_positions else ()
-    keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
-    if place.stack.patches:
-        keys = ("embed_dim", *keys)  # of the first stage, where there are several
-    lengths = (
-        "max_{side}_position_embeddings",
-        "max_target_positions" if place.stack.side == "decoder" else "max_source_positions",
-        "n_positions",
-        "max_position_embeddings",
-    )
-    rows, width = place.setting(*lengths), place.setting(*keys)
-    if place.stack.patches:
-        rows = None  # that setting is of the text beside the picture
-    elif rows is not None and place.stack.row_of_position_0 == 2:
-        rows += 2
-    expected = (shape[0] if rows is None else rows, shape[1] if width is None else width)
+    expected = shape if place.lenient else place.expected_shape(shape)
     if expected != shape:
         raise SourceError(
             f"{place.table} should have shape {expected} by config.json, got {shape}.",
@@ -120,8 +104,8 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
 def orient(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
 ) -> npt.NDArray[np.float64]:
-    """Convert a stored matrix to (d_out, d_in), and extract its part of a fused one."""
-    part = stored.T if stack is not None and stack.conv1d else stored
+    """Return a (d_out, d_in) matrix in float64, or its part of a fused one."""
+    part = stored
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
         part = _cut(part, name, stack.fused, n_heads, part.shape[1])
     matrix = np.array(part, dtype=np.float64, order="C")

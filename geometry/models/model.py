@@ -295,7 +295,7 @@ class PositionalModel:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Peculiarities of this table, as sentences."""
-        notes = [self._architecture.note] if self._architecture.note else []
+        notes = [*self._architecture.notes, *self.layers.notes()]
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in self._architecture.config and (found := quantised(self._store.tensors.values())):

@@ -35,9 +35,10 @@ _CLIP_VISION = replace(
     causal=False,
     row_of_position_0=1,  # after the class token
     patches=True,
+    marks=("embeddings.class_embedding",),
 )
 _SIGLIP_VISION = replace(
-    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6)
+    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6), marks=()
 )
 _VIT = Stack(
     positions="embeddings.position_embeddings",
@@ -54,6 +55,7 @@ _VIT = Stack(
     causal=False,
     row_of_position_0=1,
     patches=True,
+    marks=("embeddings.cls_token",),
 )
 _DINOV2 = replace(
     _VIT,
@@ -77,7 +79,11 @@ _AIMV2 = replace(
     without_bias=("W_Q", "W_K"),
 )
 _AIMV2_VISION = replace(_AIMV2, tokens=(), side="vision", causal=False, patches=True)
-_YOLOS = replace(_VIT, rows_after=("num_detection_tokens", 100))
+_YOLOS = replace(
+    _VIT,
+    rows_after=("num_detection_tokens", 100),
+    marks=(*_VIT.marks, "embeddings.detection_tokens"),
+)
 _VILT = replace(
     _VIT,
     positions="embeddings.text_embeddings.position_embeddings.weight",
@@ -86,6 +92,7 @@ _VILT = replace(
     side="text",
     row_of_position_0=0,
     patches=False,
+    marks=(),
 )
 
 # Tables alone.
@@ -122,8 +129,12 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
         "aimv2_vision_model": (_AIMV2_VISION,),
         **dict.fromkeys(("vit", "vit_mae", "vit_msn", "dpt", "flava_image_model"), (_VIT,)),
-        "deit": (replace(_VIT, row_of_position_0=2),),
-        "ijepa": (replace(_VIT, row_of_position_0=0),),
+        "deit": (
+            replace(
+                _VIT, row_of_position_0=2, marks=(*_VIT.marks, "embeddings.distillation_token")
+            ),
+        ),
+        "ijepa": (replace(_VIT, row_of_position_0=0, marks=()),),
         "yolos": (_YOLOS,),
         "vilt": (_VILT, _VIT),
         **dict.fromkeys(("dinov2", "dinov2_with_registers"), (_DINOV2,)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
@@ -15,10 +15,15 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
-from geometry.checkpoints.stores import cannot_read, reading_file
+from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
-from geometry.models.architecture import UnknownArchitecture, find_architecture
+from geometry.models.architecture import (
+    Architecture,
+    UnknownArchitecture,
+    find_architecture,
+    settled,
+)
 from geometry.models.catalogue import (
     SAMPLE,
     address_in,
@@ -204,8 +209,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
-        place = find_architecture(store.tensors, {}, table)
-        return open_array(weights, store, place, source, name)
+        return open_array(weights, store, _place(store, {}, table), source, name)
     folder = weights.parent
     config_file = folder / "config.json"
     place_of_tokenizer = folder
@@ -215,7 +219,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    place = find_architecture(store.tensors, config, table)
+    place = _place(store, config, table)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -226,6 +230,12 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
         commit=commit if _COMMIT.fullmatch(commit) else None,
         beside=beside,
     )
+
+
+def _place(store: TensorStore, config: Mapping[str, Any], table: str | None) -> Architecture:
+    """Find the position table, and which of its rows is position 0."""
+    stored = getattr(store, "settings", {})
+    return settled(store, find_architecture(store.tensors, config, table, stored))
 
 
 def _fetch(
@@ -269,7 +279,7 @@ def _model_of(
             config = read_settings(gguf, store, checkpoint.file)
         return PositionalModel(
             store,
-            find_architecture(store.tensors, config, table),
+            _place(store, config, table),
             source=source,
             name=name,
             folder=checkpoint.tokenizer_folder,

@@ -60,6 +60,8 @@ class Stack:
         Row of P that belongs to position 0; None for padding_idx + 1.
     padding
         padding_idx, if the configuration has none.
+    class_rows
+        Whether the rows before position 0 are told by the class tokens beside the table.
     rows_before, rows_after
         The setting with the number of rows before position 0, or after the last one, and its
         default; None where the configuration does not give it.
@@ -80,6 +82,10 @@ class Stack:
         configuration lacks ``scale_embedding``; None where the family has no such setting.
     begin
         Whether to prepend the beginning-of-text token although the tokenizer does not.
+    marks
+        Suffixes of other tensors that every checkpoint of the family has, by which it is recognised
+        without a configuration; with a star before it, of one that no other family has, anywhere in
+        the checkpoint.
     variants
         A setting of the configuration, its value, and the row to use in that case.
     """
@@ -110,6 +116,7 @@ class Stack:
     rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
+    class_rows: bool = False
     alone: bool = False
     inside: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
@@ -118,6 +125,7 @@ class Stack:
     scaled_tokens: bool | None = None
     begin: bool = False
     no_tokens: str = "this part of the model reads no tokens"
+    marks: tuple[str, ...] = ()
     variants: tuple[tuple[str, bool, Stack], ...] = ()
 
     @property
@@ -131,6 +139,25 @@ class Stack:
             if config.get(setting) is value:
                 return row
         return self
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Settings of a configuration that this row has usual values for."""
+        own = [self.epsilon[0], *(setting for setting, _, _ in self.variants)]
+        own += [setting[0] for setting in (self.sum_norm_if, self.rows_before) if setting]
+        own += ["scale_embedding"] * (self.scaled_tokens is not None)
+        own += ["pad_token_id"] * (self.row_of_position_0 is None)
+        return tuple(setting for setting in own if setting)
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What the names of the first layer's tensors, of norms, maps and marks end in."""
+        own = (
+            self.query, self.key, self.value, self.out, self.fan_out, self.attention_norm,
+            self.mlp_norm, self.sum_norm, self.embedding_norm, self.map_in, *self.marks,
+        )  # fmt: skip
+        named = dict.fromkeys(suffix for suffix in own if suffix)
+        return tuple(suffix.format(layer=0, group=0, before=0, group_before=0) for suffix in named)
 
 
 def only_table(row: Stack, **changes: Any) -> Stack:

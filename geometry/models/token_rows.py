@@ -110,7 +110,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     left_out = [entry for entry, token in zip(entries, ids, strict=True) if token is None]
     place = Architecture(
         None, None, "", "token embeddings", {},
-        note=_note(model.name, left_out, spaced=spaced),
+        notes=tuple(filter(None, (_note(model.name, left_out, spaced=spaced),))),
         rows=LabelledRows(labels, _columns(labels)),
     )  # fmt: skip
     return PositionalModel(

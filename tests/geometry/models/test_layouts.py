@@ -1,0 +1,108 @@
+"""One model in all the layouts that people's codes leave it in: the same numbers, or a question."""
+
+import json
+import operator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.models.architecture import UnknownRows
+from geometry.models.matrices import WEIGHTS
+from geometry.models.model import PositionalModel
+from geometry.models.sources import UnknownArchitecture, open_source
+from tests.geometry.family_cases import CASES, Case
+from tests.geometry.models.test_families import built
+
+Tensors = dict[str, np.ndarray]
+#: Families of which other codes save whole models under other names than transformers, or parts.
+WRAPPERS = ("", "model.", "module.", "_orig_mod.", "state_dict.model.", "net.")
+
+
+#: What follows from a setting that no name tells: it is as usual, and the warnings name it.
+ASSUMED = {"pre_norm": "gain", "multi_query": "W_"}
+
+
+@pytest.fixture(params=CASES, ids=operator.attrgetter("id"))
+def case(request) -> Case:
+    return request.param
+
+
+def numbers(model: PositionalModel) -> Iterator[tuple[str, Any]]:
+    """All that is read of a model; None for what it lacks."""
+
+    def read(part: Callable[[], Any]) -> Any:
+        try:
+            return part()
+        except TensorUnavailable:
+            return None
+
+    yield "P", model.W_pos
+    yield "E", read(lambda: model.W_E)
+    yield "type", model.token_type
+    for layer in range(2):
+        for name in WEIGHTS:
+            yield f"{name} of layer {layer}", read(lambda n=name, i=layer: model.weight(n, i))
+        for reader in ("attention", "mlp"):
+            gain = read(lambda r=reader, i=layer: model.layers.norm_gain(r, i))
+            yield f"gain before {reader} of layer {layer}", gain
+
+
+def differences(model: PositionalModel, whole: PositionalModel) -> list[str]:
+    """The parts that are not those of the whole model."""
+    parts = []
+    for (part, got), (_, expected) in zip(numbers(model), numbers(whole), strict=True):
+        if got is None and part.startswith("W_") and model.n_heads is None:
+            continue  # matrices that only the number of heads can take apart
+        if not (got is expected is None) and not np.array_equal(
+            [] if got is None else got, [] if expected is None else expected
+        ):
+            parts.append(part)
+    if model.n_heads not in (whole.n_heads, None):
+        parts.append("heads")
+    return parts
+
+
+def opened(path: Path, table: str | None, first_row: int) -> PositionalModel:
+    """Open a source; answer as the user would if it asks for the first row."""
+    try:
+        return open_source(path, table=table)
+    except UnknownRows as question:
+        assert first_row in question.first_rows
+        (candidate,) = question.candidates
+        return open_source(path, table=f"{candidate.name}[{first_row}:]")
+
+
+@pytest.mark.slow
+def test_the_numbers_do_not_depend_on_the_layout(case, tmp_path):
+    built(case).save_pretrained(tmp_path / "whole")
+    whole = open_source(tmp_path / "whole", table=case.table)
+    tensors = load_file(tmp_path / "whole" / "model.safetensors")
+    config = (tmp_path / "whole" / "config.json").read_text()
+    for wrapper in WRAPPERS:
+        stored = {f"{wrapper}{name}": values for name, values in tensors.items()}
+        model = open_source(written(tmp_path / f"{wrapper}1", stored, config), table=case.table)
+        assert model.warnings == whole.warnings
+        assert not differences(model, whole)
+        if whole.table in tensors:
+            table = wrapper + whole.table
+            path = written(tmp_path / f"{wrapper}0", stored, None)
+            model = opened(path, table, whole.prefix_rows)
+            assert model.table == table
+            assumed = " ".join(model.warnings)
+            parts = [part for setting, part in ASSUMED.items() if setting in assumed]
+            wrong = differences(model, whole)
+            assert not [one for one in wrong if not one.startswith(tuple(parts))], assumed
+
+
+def written(folder: Path, tensors: Tensors, config: str | None) -> Path:
+    folder.mkdir()
+    save_file(tensors, folder / "model.safetensors")
+    if config is not None:
+        (folder / "config.json").write_text(config)
+    return folder
