@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import MAX_JSON, load_json
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
     MAX_AXES,
+    NO_SETTINGS,
     ByteFile,
+    FileIndex,
     LocalFile,
     Region,
     RegionStore,
@@ -46,11 +50,12 @@ def open_safetensors(path: Path) -> RegionStore:
         The file is empty or truncated, or its header is invalid.
     """
     file = LocalFile(path)
-    return RegionStore(read_header(file), [file])
+    index = read_header(file)
+    return RegionStore(index.regions, [file], index.settings)
 
 
-def read_header(file: ByteFile) -> dict[str, Region]:
-    """Read a file's header: each tensor's name and region.
+def read_header(file: ByteFile) -> FileIndex:
+    """Read a file's header: each tensor's region, and settings in its metadata.
 
     Raises
     ------
@@ -78,13 +83,24 @@ def read_header(file: ByteFile) -> dict[str, Region]:
             AGAIN,
         )
     entries = _parse(file, file.read_at(8, length).tobytes())
+    metadata = entries.pop("__metadata__", None)
     start = 8 + length
     sound = _are_sizes(entries)
     regions = {
         name: _region(file, start, name, entry, sound=sound) for name, entry in entries.items()
     }
     _check_layout(file, start, size, regions)
-    return regions
+    return FileIndex(regions, _settings(metadata))
+
+
+def _settings(metadata: Any) -> Mapping[str, Any]:
+    """Return the configuration that some codes store as a JSON text in the metadata."""
+    text = metadata.get("config") if isinstance(metadata, dict) else None
+    if not isinstance(text, str) or not text.startswith("{"):
+        return NO_SETTINGS
+    with suppress(SourceError):
+        return settings_in({"config": load_json("The metadata", text.encode())})
+    return NO_SETTINGS
 
 
 def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
@@ -93,7 +109,6 @@ def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
     # object_pairs_hook would double the parsing time, so this counts first.
     if raw.count(b'"data_offsets"') != len(entries) - ("__metadata__" in entries):
         _load(file, raw, _unique_names(file))
-    entries.pop("__metadata__", None)
     if len(entries) > MAX_TENSORS:
         raise SourceError(
             f"{file.name} describes {len(entries)} tensors; at most {MAX_TENSORS} are read.",

@@ -100,10 +100,10 @@ def read_index(file: ByteFile) -> dict[str, Region]:
         It is damaged.
     """
     if file.name.endswith(".safetensors"):
-        return read_header(file)
+        return read_header(file).regions
     from geometry.checkpoints.torch_store import read_places
 
-    return read_places(file)
+    return read_places(file).regions
 
 
 def is_file_name(name: str) -> bool:

@@ -39,6 +39,9 @@ Consent = Literal["whole files", "tokenizer"]
 #: Axes of a tensor: twice those of any model's weights. numpy has 64 at most.
 MAX_AXES = 16
 
+#: Of files that hold no settings.
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+
 FloatArray = npt.NDArray[np.floating[Any]]
 
 
@@ -62,6 +65,13 @@ class TensorStore(Protocol):
     @property
     def tensors(self) -> Mapping[str, TensorInfo]:
         """The index, in file order; reads no tensor data."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The model's settings that are stored in the same file, as plain values; mostly none.
+
+        See :func:`geometry.checkpoints.stored_settings.settings_in`.
+        """
 
     def read(self, name: str) -> FloatArray:
         """Read one tensor: float32 (float64 where stored so), C-contiguous, in its full shape.
@@ -98,7 +108,9 @@ class TensorStore(Protocol):
 
 
 class OnThisMachine:
-    """Network-related methods of :class:`TensorStore` for files on disk."""
+    """Methods of :class:`TensorStore` for tensors on disk, without settings or network."""
+
+    settings: Mapping[str, Any] = NO_SETTINGS
 
     def check_files(self) -> None:
         """Do nothing: there are no files."""
@@ -302,6 +314,13 @@ class Region(NamedTuple):
         return 1 + sum((size - 1) * stride for size, stride in steps)
 
 
+class FileIndex(NamedTuple):
+    """What a weights file holds: the region of each tensor by name, and settings."""
+
+    regions: dict[str, Region]
+    settings: Mapping[str, Any] = NO_SETTINGS
+
+
 class RegionStore(OnThisMachine):
     """A :class:`TensorStore` over regions of one or several files.
 
@@ -312,9 +331,17 @@ class RegionStore(OnThisMachine):
     files
         All local files of the checkpoint: nothing is read any more while one of them is another one
         than when it was opened.
+    settings
+        Those that are stored with the tensors.
     """
 
-    def __init__(self, regions: Mapping[str, Region], files: Iterable[LocalFile] = ()) -> None:
+    def __init__(
+        self,
+        regions: Mapping[str, Region],
+        files: Iterable[LocalFile] = (),
+        settings: Mapping[str, Any] = NO_SETTINGS,
+    ) -> None:
+        self.settings = settings
         self._regions = dict(regions)
         self._local_files = tuple(files)
         self._tensors = MappingProxyType({name: r.info for name, r in self._regions.items()})

@@ -1,42 +1,32 @@
-"""The pickle of torch's zip-format files, read without torch and without running anything of it.
+"""The pickle of torch's zip-format files: its tensors, and the plain values beside them.
 
-A pickle is a program: it names functions and has them called. Here every name that torch writes
-stands for a small recorder, any other one is refused, and what is left are dictionaries, lists and
-:class:`StoredTensor`. The interpreter is the standard library's in Python, with the operations left
-out that small files can make endless.
+Read without torch and without running anything of it; see
+:mod:`geometry.checkpoints.pickled_values`. The names that torch writes for tensors make
+:class:`StoredTensor`; a few others are plain values.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
+import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.pickled_values import Named, StandIn, is_whole, read_pickle
 
-#: Bytes of the pickle: enough for 9,000 tensors, ten times those of any model with a table of
-#: positions. One of this size takes at most two seconds, whatever is in it.
-MAX_PICKLE = 1_000_000
+#: Bytes of the pickle: weights with all that training scripts put beside them, such as lists of
+#: losses, take a few MB at most.
+MAX_PICKLE = 16_000_000
 
-#: Entries of the dictionaries, those in others included. Dictionaries can be shared, so that their
-#: number grows as 2 to the depth.
-MAX_ENTRIES = 100_000
+#: Entries of the dictionaries, those in others included: vocabularies have some 100,000.
+#: Dictionaries can be shared, so that their number grows as 2 to the depth.
+MAX_ENTRIES = 1_000_000
 
 #: Dictionaries in dictionaries: "model", "state_dict" and the like. One can hold itself.
 MAX_DEPTH = 20
 
 #: Characters of a tensor's dotted name. Keys can be shared too.
 MAX_NAME = 1_000
-
-#: What torch writes of tensors that are not one block of numbers (sparse, quantised, on no device)
-#: and of other values; None stands for them.
-_IGNORED_MODULES = ("torch", "torch._utils", "torch.serialization")
-_IGNORED = (
-    ("_codecs", "encode"), ("__builtin__", "set"), ("builtins", "set"), ("builtins", "bytearray"),
-    ("builtins", "complex"), ("__builtin__", "bytearray"), ("__builtin__", "complex"),
-    ("collections", "Counter"), ("torch._tensor", "Tensor"), ("torch.nn.parameter", "Parameter"),
-)  # fmt: skip
 
 
 class Storage(NamedTuple):
@@ -58,14 +48,14 @@ class StoredTensor(NamedTuple):
 
 
 def load_pickle(data: bytes) -> Any:
-    """Return the content of a ``data.pkl``: dictionaries, lists and :class:`StoredTensor`.
+    """Return the content of a ``data.pkl``: plain values, stand-ins and :class:`StoredTensor`.
 
     Raises
     ------
     Exception
-        Any: it is damaged, or no pickle of tensors.
+        Any: it is damaged.
     """
-    return _Unpickler(io.BytesIO(data)).load()
+    return read_pickle(data, _CALLS, _storage)
 
 
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
@@ -83,139 +73,140 @@ def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     SourceError
         The dictionaries are nested too deep, or hold too many entries.
     """
+    for key, value in _walk(name, content):
+        if isinstance(value, StoredTensor):
+            yield key or "tensor", value
+
+
+def whole_module(name: str, content: Any) -> Named | None:
+    """Return the class of the first object in nested dictionaries that is a module of torch.
+
+    Its tensors are attributes of objects, whose code alone knows what they mean.
+
+    Raises
+    ------
+    SourceError
+        See :func:`tensors_in`.
+    """
+    for _, value in _walk(name, content):
+        state: Any = value.state if isinstance(value, StandIn) else None
+        if type(state) is dict and ("_parameters" in state or "_modules" in state):
+            of: Named | None = value.of
+            return of
+    return None
+
+
+def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors and the dictionaries in nested dictionaries under their dotted names."""
     entries = 0
 
-    def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, StoredTensor]]:
+    def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         nonlocal entries
-        entries += 1
+        entries += len(value) if isinstance(value, dict) else 0
         if entries > MAX_ENTRIES or depth > MAX_DEPTH or len(prefix) > MAX_NAME:
             raise SourceError(
                 f"{name} has more entries than any model, or entries nested without end.",
                 "Check that this is the weights file.",
             )
-        if isinstance(value, StoredTensor):
-            yield prefix.removesuffix(".") or "tensor", value
-        elif isinstance(value, Mapping):
-            for key, inner in value.items():
-                if isinstance(key, str):
-                    yield from walk(inner, f"{prefix}{key}.", depth + 1)
+        yield prefix.removesuffix("."), value
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            if type(key) is str and isinstance(inner, (dict, StoredTensor)):
+                yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
 
 
-class _Recorder:
-    """Stands for a function or a type that a pickle names; a pickle cannot change it."""
-
-    __slots__ = ("_call", "name")
-
-    def __init__(self, name: str, call: Callable[..., Any]) -> None:
-        self.name = name
-        self._call = call
-
-    def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
-
-    def __setstate__(self, state: Any) -> None:
-        raise pickle.UnpicklingError("a function has no state")
+def _storage(pid: Any) -> Storage | None:
+    if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage":
+        return None
+    _, kind, key, _, size = pid
+    if not isinstance(kind, Named) or type(key) is not str or not is_whole(size) or size < 0:
+        return None
+    kind_name = kind.name.removesuffix("Storage")
+    return Storage(_STORAGES.get(kind_name, kind_name), key, size)
 
 
-class _Dict(dict[Any, Any]):
-    """An OrderedDict; its state, such as a module's ``_metadata``, is dropped."""
-
-    def __setstate__(self, state: Any) -> None:
-        pass
-
-
-def _tensor(storage: Storage, offset: int, shape: Any, stride: Any, *more: Any) -> Any:
+def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *more: Any) -> StoredTensor | None:
+    if not isinstance(storage, Storage) or type(shape) is not tuple or type(stride) is not tuple:
+        return None
     kind, metadata = storage.kind, more[2:]
-    if metadata and isinstance(metadata[0], _Recorder):  # _rebuild_tensor_v3: of any dtype
+    if metadata and isinstance(metadata[0], Named):  # _rebuild_tensor_v3: of any dtype
         kind, metadata = metadata[0].name, metadata[1:]
     if any(metadata):  # a conjugated or negated view
         return None
-    return StoredTensor(storage, kind, offset, tuple(shape), tuple(stride))
+    return StoredTensor(storage, kind, offset, shape, stride)
 
 
-def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    return function(*args) if isinstance(function, _Recorder) else None
+def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | None:
+    made = function in _TENSORS and type(args) is tuple and 4 <= len(args) <= 10
+    return _tensor(*args) if made else None
 
 
-_CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
-    ("collections", "OrderedDict"): lambda: _Dict(),
-    ("torch._utils", "_rebuild_tensor"): _tensor,
-    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-    ("torch._utils", "_rebuild_tensor_v3"): _tensor,
-    ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
-    ("torch._utils", "_rebuild_parameter_with_state"): lambda data, *_: data,
-    ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
-}
+def _encode(text: Any, encoding: Any) -> bytes | None:
+    """Return the bytes that protocol 2 writes as a text, if they are those of one number."""
+    if type(text) is not str or len(text) > 8 or encoding != "latin1":
+        return None
+    return text.encode("latin-1")
 
 
-class _Unpickler(pickle._Unpickler):
-    stack: list[Any]
-    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(pickle._Unpickler.dispatch)
-
-    def find_class(self, module: str, name: str) -> Any:
-        call = _CALLS.get((module, name))
-        if call is not None:
-            return _Recorder(name, call)
-        if module in ("torch", "torch.storage") and name.endswith("Storage"):
-            return _Recorder(name.removesuffix("Storage"), _ignore)
-        if module in _IGNORED_MODULES or (module, name) in _IGNORED:
-            return _Recorder(name, _ignore)
-        raise pickle.UnpicklingError(f"{module}.{name} is no part of a tensor")
-
-    def persistent_load(self, pid: Any) -> Storage:
-        what, kind, key, _, size = pid
-        if what != "storage" or not isinstance(kind, _Recorder) or type(key) is not str:
-            raise pickle.UnpicklingError("no storage")
-        return Storage(_STORAGES.get(kind.name, kind.name), key, _whole(size))
-
-
-def _bounded(load: Callable[[Any], None]) -> Callable[[_Unpickler], None]:
-    """Return the operation that puts a number on the stack, for those of 64 bits alone."""
-
-    def bounded(reader: _Unpickler) -> None:
-        load(reader)
-        # Whole numbers without bound can be chosen to have equal hashes.
-        if type(reader.stack[-1]) is int:
-            _whole(abs(reader.stack[-1]))
-
-    return bounded
-
-
-def _named(load: Callable[[Any], None]) -> Callable[[_Unpickler], None]:
-    """Return the operation that fills a dictionary, for keys that are names and numbers."""
-
-    def named(reader: _Unpickler) -> None:
-        keys = reader.stack[-2:-1] if load is _SETITEM else reader.stack[::2]
-        # The hash of a tuple of tuples of … takes 2 to the depth.
-        if not all(key is None or type(key) in (str, int, float, bool, bytes) for key in keys):
-            raise pickle.UnpicklingError("a key is no name")
-        load(reader)
-
-    return named
-
-
-def _ignore(*_: Any) -> None: ...
-
-
-def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise pickle.UnpicklingError("no size")
+def _number(dtype: Any, raw: Any = None) -> float | None:
+    """Return the value of a scalar of numpy, if it is a number."""
+    if not isinstance(dtype, _Dtype) or type(raw) is not bytes:
+        return None
+    order = ">" if type(dtype.state) is tuple and ">" in dtype.state else "<"
+    form = _FORMS.get(dtype.code)
+    if form is None or len(raw) != struct.calcsize(form):
+        return None
+    value: float = struct.unpack(order + form, raw)[0]
     return value
 
 
-_SETITEM = _Unpickler.dispatch[pickle.SETITEM[0]]
+class _Dtype(StandIn):
+    """A dtype of numpy; its state has the byte order."""
 
-for _code in (pickle.INT, pickle.LONG, pickle.LONG1, pickle.LONG4):
-    _Unpickler.dispatch[_code[0]] = _bounded(_Unpickler.dispatch[_code[0]])
-for _code in (pickle.SETITEM, pickle.SETITEMS):
-    _Unpickler.dispatch[_code[0]] = _named(_Unpickler.dispatch[_code[0]])
-# Sets take hashes of anything; bytearrays and buffers allocate what they only announce. torch
-# writes none of them.
-for _code in (pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.BYTEARRAY8,
-              pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):  # fmt: skip
-    del _Unpickler.dispatch[_code[0]]
+    __slots__ = ("code",)
+
+    def __init__(self, code: Any = None, *_: Any) -> None:
+        super().__init__(Named("numpy", "dtype"))
+        self.code = code if type(code) is str else ""
+
+
+_TENSORS = (
+    Named("torch._utils", "_rebuild_tensor"),
+    Named("torch._utils", "_rebuild_tensor_v2"),
+    Named("torch._utils", "_rebuild_tensor_v3"),
+)
+
+
+def _empty(*_: Any) -> dict[Any, Any]:
+    return {}
+
+
+def _reconstructed(of: Any = None, *_: Any) -> StandIn:
+    return StandIn(of if isinstance(of, Named) else None)
+
+
+def _first(value: Any = None, *_: Any) -> Any:
+    return value
+
+
+#: Of other names, such as those of tensors that are not one block of numbers (sparse, quantised),
+#: there are stand-ins.
+_CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    **dict.fromkeys(_TENSORS, _tensor),
+    ("torch._utils", "_rebuild_parameter"): _first,
+    ("torch._utils", "_rebuild_parameter_with_state"): _first,
+    ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
+    ("torch", "Size"): _first,
+    ("collections", "OrderedDict"): _empty,
+    ("collections", "defaultdict"): _empty,
+    ("copyreg", "_reconstructor"): _reconstructed,  # of protocols 0 and 1
+    ("copy_reg", "_reconstructor"): _reconstructed,
+    ("_codecs", "encode"): _encode,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "scalar"): _number,
+    ("numpy._core.multiarray", "scalar"): _number,
+}  # fmt: skip
 
 #: The dtype of each class of storages.
 _STORAGES = {
@@ -223,3 +214,7 @@ _STORAGES = {
     "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
     "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128", "Untyped": "uint8",
 }  # fmt: skip
+
+#: The form of a number, as in the module ``struct``, of each dtype of numpy.
+_FORMS = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
+          "u4": "I", "u2": "H", "u1": "B", "b1": "?"}  # fmt: skip

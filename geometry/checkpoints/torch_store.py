@@ -14,15 +14,24 @@ from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.pickled_values import StandIn
+from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
     ByteFile,
+    FileIndex,
     LocalFile,
     Region,
     RegionStore,
     TensorInfo,
     check_shape,
 )
-from geometry.checkpoints.torch_pickle import MAX_PICKLE, StoredTensor, load_pickle, tensors_in
+from geometry.checkpoints.torch_pickle import (
+    MAX_PICKLE,
+    StoredTensor,
+    load_pickle,
+    tensors_in,
+    whole_module,
+)
 from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
 _DTYPES = {
@@ -42,14 +51,15 @@ def open_torch(path: Path) -> RegionStore:
     Raises
     ------
     SourceError
-        It is damaged, or a pickle of anything but tensors (which is never executed).
+        It is damaged, or has no tensors outside objects whose code would have to run.
     """
     file = LocalFile(path)
-    return RegionStore(read_places(file), [file])
+    index = read_places(file)
+    return RegionStore(index.regions, [file], index.settings)
 
 
-def read_places(file: ByteFile) -> dict[str, Region]:
-    """Find each tensor's region in the file.
+def read_places(file: ByteFile) -> FileIndex:
+    """Find each tensor's region in the file, and the settings beside them.
 
     Raises
     ------
@@ -62,15 +72,27 @@ def read_places(file: ByteFile) -> dict[str, Region]:
     order = entries.get(f"{folder}byteorder")
     big_endian = order is not None and record_of(file, order).read_at(0, 3).tobytes() == b"big"
     regions: dict[str, Region] = {}
-    for name, tensor in tensors_in(file.name, _load(file, record_of(file, pickled))):
+    content = _load(file, record_of(file, pickled))
+    for name, tensor in tensors_in(file.name, content):
         entry = entries.get(f"{folder}data/{tensor.storage.key}")
         if entry is not None:
             regions[name] = _place(file, record_of(file, entry), name, tensor, big_endian)
     if not regions:
-        raise SourceError(
-            f"{file.name} holds no tensors.", "Open the file with the model's weights."
+        raise _without_tensors(file.name, content)
+    return FileIndex(regions, settings_in(content))
+
+
+def _without_tensors(name: str, content: Any) -> SourceError:
+    module = whole_module(name, content)
+    if module is not None:
+        return SourceError(
+            f"{name} holds a whole module ({module}), whose code would have to run. It was not "
+            "run.",
+            "Where that code is, save its tensors: torch.save(model.state_dict(), "
+            '"state_dict.pt").',
         )
-    return regions
+    of = f", only an object of {content.of}" if isinstance(content, StandIn) else ""
+    return SourceError(f"{name} holds no tensors{of}.", "Open the file with the model's weights.")
 
 
 def _find_pickle(file: ByteFile, entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
@@ -106,8 +128,8 @@ def _load(file: ByteFile, record: Record) -> Any:
     # A malicious pickle can raise anything; none of it may get through.
     except Exception as error:
         raise SourceError(
-            f"{file.name} is a pickle but not a weights file: it contains more than tensors, or "
-            "is damaged. It was not run.",
+            f"{file.name} is damaged: its pickle ends early, or is larger than that of any model. "
+            "It was not run.",
             "Open a safetensors file, or a state dict saved with torch.save.",
         ) from error
 

@@ -61,7 +61,7 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
 
 def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
     file = LocalFile(path)
-    regions = read_header(file)
+    regions = read_header(file).regions
     _check_format(file)
     steps = _column(file, regions, "steps", "I64", "<i8")
     if steps is None or "positions" not in regions:

@@ -15,7 +15,6 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights, is_later_part
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
-from geometry.checkpoints.stores import Region
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import NotOnHub
 from geometry.hub.hub_files import DAMAGED, HubFiles, file_key
@@ -115,15 +114,16 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
             index = files.gguf_index(weights)
             store, commit = HubStore(files, index.regions), files.address.revision
             return HubCheckpoint(address, commit, store, {}, files, network, asked, weights, index)
-        regions: Mapping[str, Region] | None = None
-        if not weights.endswith(".json"):
-            regions = files.index(weights)
+        single = None if weights.endswith(".json") else files.index(weights)
         content = files.small("config.json")
         config = {} if content is None else parse_json("config.json", content)
-        if regions is None:
+        if single is not None:
+            store = HubStore(files, single.regions, single.settings)
+        else:
             places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
-            regions = Shards(weights, places, files.index)
-        store = HubStore(files, regions)
+            store = HubStore(
+                files, Shards(weights, places, lambda shard: files.index(shard).regions)
+            )
     return HubCheckpoint(address, files.address.revision, store, config, files, network, asked)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from geometry.checkpoints.gguf_store import (
     without_tensors,
 )
 from geometry.checkpoints.safetensors_store import read_header
-from geometry.checkpoints.stores import ByteFile, Consent, Region
+from geometry.checkpoints.stores import ByteFile, Consent, FileIndex, Region
 from geometry.checkpoints.torch_store import read_places
 from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.zip_records import Record
@@ -207,8 +207,8 @@ class HubFiles:
 
     # ---- weights -----------------------------------------------------------------------
 
-    def index(self, name: str) -> dict[str, Region]:
-        """Read the regions of the tensors in a weights file.
+    def index(self, name: str) -> FileIndex:
+        """Read the regions of the tensors in a weights file, and the settings beside them.
 
         Raises
         ------
@@ -216,21 +216,21 @@ class HubFiles:
             It is damaged, or cannot be read in pieces.
         """
         key = f"index {VERSION}/{name}"
-        regions = self._kept_index(key, name)
-        if regions is None:
+        index = self._kept_index(key, name)
+        if index is None:
             with self.turn():
                 # Another thread may have read it meanwhile.
-                regions = self._kept_index(key, name)
-                if regions is None:
+                index = self._kept_index(key, name)
+                if index is None:
                     file = self._open(name)
                     with reading(name, DAMAGED):
                         places = self._gguf(file) if name.endswith(GGUF) else _places(file)
-                        index = dump_index(places, file.size(), file.etag)
-                    regions = self._load(index, name)
-                    self.keep(key, index)
-        return regions
+                        written = dump_index(places, file.size(), file.etag)
+                    index = self._load(written, name)
+                    self.keep(key, written)
+        return index
 
-    def _gguf(self, file: RangedFile) -> Mapping[str, Region]:
+    def _gguf(self, file: RangedFile) -> FileIndex:
         """Read the index of a GGUF file; its settings and its tokenizer are kept as well."""
         whole = WithHead(file)
         index = read_index(whole)
@@ -238,7 +238,7 @@ class HubFiles:
         self.keep(f"settings {VERSION}/{file.name}", json.dumps(settings).encode("ascii"))
         head = whole.read_at(0, index.settings_end).tobytes()
         self.keep(f"{GGUF_TOKENIZER}/{file.name}", without_tensors(head))
-        return index.regions
+        return FileIndex(dict(index.regions))
 
     def gguf_index(self, name: str) -> GgufIndex:
         """Return the index of a GGUF file with its settings, of a split one that of all parts.
@@ -248,7 +248,7 @@ class HubFiles:
         return joined_index([self._gguf_index(part) for part in part_names(name)], name)
 
     def _gguf_index(self, name: str) -> GgufIndex:
-        regions = self.index(name)
+        regions = self.index(name).regions
         data = self.kept(f"settings {VERSION}/{name}")
         if data is None:  # its place in the cache was needed
             with self.turn(), reading(name, DAMAGED):
@@ -274,7 +274,7 @@ class HubFiles:
         assert data is not None
         return data
 
-    def _kept_index(self, key: str, name: str) -> dict[str, Region] | None:
+    def _kept_index(self, key: str, name: str) -> FileIndex | None:
         """Return a kept index, or None if there is none; a damaged one is removed."""
         data = self.kept(key)
         if data is None:
@@ -287,7 +287,7 @@ class HubFiles:
             self._network.cache.discard(self.address.repo, self.address.revision, key)
             return None
 
-    def _load(self, index: bytes, name: str) -> dict[str, Region]:
+    def _load(self, index: bytes, name: str) -> FileIndex:
         return load_index(index, lambda size, etag: _Remote(self, name, size, etag))
 
     @contextmanager
@@ -350,7 +350,7 @@ class HubFiles:
         """Download a whole file for one tensor, and cache its others if there is room."""
         others = [
             region
-            for name, region in self.index(wanted.file.name).items()
+            for name, region in self.index(wanted.file.name).regions.items()
             if name != wanted.info.name and not self.has(tensor_key(name))
         ]
         room = self._network.cache.room() - tensor_bytes(wanted)
@@ -401,7 +401,7 @@ def tensor_key(name: str) -> str:
     return f"tensor/{name}"
 
 
-def _places(file: RangedFile) -> dict[str, Region]:
+def _places(file: RangedFile) -> FileIndex:
     kind = kind_of(file.name, file.read_at(0, min(64, file.size())).tobytes())
     if kind == "safetensors":
         return read_header(file)

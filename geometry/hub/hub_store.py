@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
 from geometry.checkpoints.gguf_store import tensor_bytes, tensor_numbers
 from geometry.checkpoints.stores import (
+    NO_SETTINGS,
     Consent,
     FloatArray,
     Region,
@@ -28,9 +30,17 @@ class HubStore:
         The model's files.
     regions
         Regions of tensors; for a model in several files, read when a file is first needed.
+    settings
+        Those that are stored with the tensors.
     """
 
-    def __init__(self, files: HubFiles, regions: Mapping[str, Region]) -> None:
+    def __init__(
+        self,
+        files: HubFiles,
+        regions: Mapping[str, Region],
+        settings: Mapping[str, Any] = NO_SETTINGS,
+    ) -> None:
+        self.settings = settings
         self._files = files
         self._regions = regions
         self._tensors = _Index(regions)

@@ -1,4 +1,4 @@
-"""The cached index of a weights file: the region of each tensor.
+"""The cached index of a weights file: the region of each tensor, and the settings beside them.
 
 The format is the same for safetensors and torch files, so neither header nor pickle is read again,
 and torch need not be imported.
@@ -7,22 +7,23 @@ and torch need not be imported.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
-from geometry.checkpoints.stores import ByteFile, Region, TensorInfo
+from geometry.checkpoints.stores import ByteFile, FileIndex, Region, TensorInfo
 from geometry.checkpoints.zip_records import Record
 
 #: Part of the entry's name, so that other versions' formats are ignored.
 VERSION = 1
 
 
-def dump_index(regions: Mapping[str, Region], size: int, etag: str) -> bytes:
+def dump_index(index: FileIndex, size: int, etag: str) -> bytes:
     """Write an index; see :func:`load_index`."""
-    tensors = {name: _dump(region) for name, region in regions.items()}
-    return json.dumps({"size": size, "etag": etag, "tensors": tensors}).encode("ascii")
+    tensors = {name: _dump(region) for name, region in index.regions.items()}
+    told = {"size": size, "etag": etag, "tensors": tensors, "settings": dict(index.settings)}
+    return json.dumps(told).encode("ascii")
 
 
 def _dump(region: Region) -> list[object]:
@@ -34,7 +35,7 @@ def _dump(region: Region) -> list[object]:
     ]  # fmt: skip
 
 
-def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> dict[str, Region]:
+def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> FileIndex:
     """Read an index that :func:`dump_index` wrote.
 
     Parameters
@@ -53,7 +54,7 @@ def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> dict[s
         return _load(load_json("A kept index", data), open_file)
 
 
-def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> dict[str, Region]:
+def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> FileIndex:
     _check_sizes(content["size"])
     file = open_file(content["size"], str(content["etag"]))
     regions = {}
@@ -67,7 +68,8 @@ def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> dict[str, 
             None if strides is None else tuple(strides),
             big_endian,
         )
-    return regions
+    # Earlier versions did not write the settings.
+    return FileIndex(regions, dict(content.get("settings", {})))
 
 
 def _check_sizes(*values: object) -> None:

@@ -100,7 +100,7 @@ def open_step(file: Path, step: int, source: str) -> PositionalModel:
     """
     with reading_file(file, AGAIN):
         opened = LocalFile(file)
-        regions = read_header(opened)
+        regions = read_header(opened).regions
         positions, column = regions.get("positions"), regions.get("steps")
         if positions is None or column is None or not _fit(positions.info, column.info):
             raise SourceError(f"{file} lacks the tensors steps and positions.", AGAIN)

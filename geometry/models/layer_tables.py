@@ -227,7 +227,7 @@ def read_layers(file: Path) -> LayerTables:
     """
     with reading_file(file, AGAIN):
         opened = LocalFile(file)
-        regions = read_header(opened)
+        regions = read_header(opened).regions
         length = int.from_bytes(opened.read_at(0, 8).tobytes(), "little")
         header = load_json(f"The header of {file.name}", opened.read_at(8, length).tobytes())
         said = header.get("__metadata__")

@@ -54,6 +54,21 @@ def test_safetensors_reads_every_float_type(tensors, tmp_path):
     assert store.bytes_read == sum(store.tensors[name].nbytes for name in FLOATS)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "settings"),
+    [
+        ({"config": '{"n_head": 2, "sizes": [1]}'}, {"n_head": 2, "sizes": [1]}),
+        ({"config": "gpt2.json", "format": "pt"}, {}),
+        ({"config": "{"}, {}),
+        ({"config": "{" * 100_000}, {}),
+        (None, {}),
+    ],
+)
+def test_settings_in_the_metadata_of_safetensors(metadata, settings, tmp_path):
+    save_torch_file({"a": torch.ones(2, 2)}, tmp_path / "a.safetensors", metadata)
+    assert open_store(tmp_path / "a.safetensors").settings == settings
+
+
 def test_torch_files_are_read_by_place(tensors, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     base = torch.arange(600.0).reshape(30, 20)

@@ -143,9 +143,19 @@ def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
     content = {"wpe.weight": torch.ones(8, 4), "x": Evil(trace)}
     torch.save(content, folder / "pytorch_model.bin")
     serve(loopback_hub, folder)
-    with pytest.raises(SourceError, match="It was not run"):
-        opened()
+    assert opened().n_positions == 8
     assert not trace.exists()
+
+
+def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    content = {"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}}
+    torch.save(content, folder / "pytorch_model.bin")
+    serve(loopback_hub, folder)
+    assert opened().store.settings == {"n_head": 2}
+    with loopback_hub.unasked():
+        assert opened().store.settings == {"n_head": 2}
 
 
 def test_nothing_of_that_name_anywhere(loopback_hub, cache):

@@ -1,0 +1,114 @@
+"""Settings of a model that training scripts store beside its tensors, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from geometry.checkpoints.pickled_values import StandIn, is_whole
+
+#: Names that training scripts give the settings of a model: nanoGPT, Whisper, PyTorch Lightning,
+#: fairseq, timm. Those that only a model's settings have come first.
+KEYS = ("model_args", "model_config", "dims", "hparams", "hyper_parameters", "config", "cfg",
+        "args")  # fmt: skip
+
+#: Values of the settings, and how deep they are nested: far more than any has. What is beyond is
+#: left out; dictionaries can be shared, and hold themselves.
+MAX_VALUES = 10_000
+MAX_DEPTH = 10
+
+#: Characters of a text in them, which can be shared too.
+MAX_TEXT = 1_000
+
+_NONE: Any = object()
+
+
+def settings_in(content: Any) -> dict[str, Any]:
+    """Return the settings in what a file holds: at its top, or one level down.
+
+    Parameters
+    ----------
+    content
+        Dictionaries with values of any kind.
+
+    Returns
+    -------
+    The first of :data:`KEYS` that has plain values: None, booleans, numbers, texts, and lists and
+    dictionaries of them. Of an object, its attributes. Other values are left out; {} if there are
+    none.
+    """
+    plain = _Plain()
+    for place in _places(content):
+        for key in KEYS:
+            found = plain.copy(place[key]) if key in place else None
+            if isinstance(found, dict) and found:
+                return found
+    return {}
+
+
+def _places(content: Any) -> Iterator[dict[Any, Any]]:
+    if isinstance(content, dict):
+        yield content
+        yield from islice((value for value in content.values() if isinstance(value, dict)), 1000)
+
+
+class _Plain:
+    """Copies plain values, at most :data:`MAX_VALUES`."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def copy(self, value: Any, depth: int = 0) -> Any:
+        """Return a copy, or ``_NONE`` for what is no plain value."""
+        self._left -= 1
+        if self._left < 0 or depth > MAX_DEPTH:
+            return _NONE
+        if isinstance(value, StandIn):
+            return self._attributes(value, depth)
+        if type(value) is dict:
+            return self._entries(value, depth)
+        if type(value) in (list, tuple):
+            return self._list(value, depth)
+        plain = value is None or type(value) in (bool, float) or is_whole(value) or _is_text(value)
+        return value if plain else _NONE
+
+    def _list(self, values: Sequence[Any], depth: int) -> Any:
+        """Copy a list; without some of its values, it would be another one."""
+        copies = [self.copy(value, depth + 1) for value in values[: self._left + 1]]
+        whole = len(copies) == len(values) and not any(copy is _NONE for copy in copies)
+        return copies if whole else _NONE
+
+    def _entries(self, values: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        copies = {}
+        for key, value in islice(values.items(), self._left + 1):
+            if _is_text(key) and (copy := self.copy(value, depth + 1)) is not _NONE:
+                copies[key] = copy
+        return copies
+
+    def _attributes(self, value: StandIn, depth: int) -> Any:
+        """Copy the attributes of an object, the value of one of omegaconf's, the text of a path."""
+        if value.of is not None and value.of.module.partition(".")[0] == "pathlib":
+            return _path(value.args)
+        # With __slots__, the state is a pair.
+        states = value.state if type(value.state) is tuple else (value.state,)
+        found: dict[str, Any] = self._entries(value, depth)
+        for state in states[:2]:
+            if type(state) is dict:
+                for key in ("_content", "_val"):
+                    if key in state:
+                        return self.copy(state[key], depth + 1)
+                found |= self._entries(state, depth)
+        return found or _NONE
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str and len(value) <= MAX_TEXT
+
+
+def _path(parts: Any) -> Any:
+    """Return the text of a path, of which a pickle has the parts."""
+    if type(parts) is not tuple or not all(map(_is_text, parts)):
+        return _NONE
+    text = "/".join(parts).replace("//", "/")
+    return text if _is_text(text) else _NONE

@@ -1,0 +1,193 @@
+"""What training scripts save beside the tensors is passed over, or kept as settings; never run."""
+
+import argparse
+import collections
+import dataclasses
+import datetime
+import enum
+import functools
+import os
+import pathlib
+import random
+import types
+
+import numpy as np
+import pytest
+import torch
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stored_settings import MAX_VALUES, settings_in
+from geometry.checkpoints.torch_store import open_torch
+from geometry.models.sources import open_source
+
+STATE = {
+    "transformer.wpe.weight": torch.arange(32.0).reshape(8, 4),
+    "transformer.wte.weight": torch.ones(9, 4),
+}
+
+
+@dataclasses.dataclass
+class GPTConfig:
+    block_size: int = 8
+    n_head: int = 2
+    dtype: torch.dtype = torch.float32
+
+
+class Slotted:
+    __slots__ = ("n_head",)
+
+    def __init__(self, n_head):
+        self.n_head = n_head
+
+
+class Mode(enum.Enum):
+    PRETRAINING = 1
+
+
+class AttrDict(dict):
+    pass
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wpe = torch.nn.Embedding(8, 4)
+
+
+def scaler():
+    with_gradients = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.AdamW([with_gradients])
+    with_gradients.sum().backward()
+    optimizer.step()
+    return {"optimizer": optimizer.state_dict(), "scheduler": {"_step_count": 1}}
+
+
+BESIDE = {
+    "namespace": argparse.Namespace(lr=0.1),
+    "simple namespace": types.SimpleNamespace(a=1),
+    "numpy number": np.float64(0.5),
+    "numpy numbers": [np.float32(n) for n in range(1000)],
+    "numpy array": np.arange(12.0).reshape(3, 4),
+    "numpy state": np.random.RandomState(0).get_state(),
+    "numpy generator": np.random.default_rng(0),
+    "numpy generator's state": np.random.default_rng(0).bit_generator.state,
+    "random state": random.Random(0).getstate(),
+    "random": random.Random(0),
+    "defaultdict": collections.defaultdict(list, {"loss": [1.0]}),
+    "counter": collections.Counter("aab"),
+    "deque": collections.deque([1, 2]),
+    "path": pathlib.PurePosixPath("/a/b"),
+    "dataclass": GPTConfig(),
+    "slots": Slotted(2),
+    "enum": Mode.PRETRAINING,
+    "dictionary": AttrDict(a=1),
+    "dtype": torch.bfloat16,
+    "device": torch.device("cpu"),
+    "size": torch.Size([1, 2]),
+    "set": {1, "a", (1, 2)},
+    "frozenset": frozenset([1]),
+    "keys": {(0, 1): 2, Mode.PRETRAINING: 3, frozenset(): 4},
+    "losses": [0.1 * n for n in range(200_000)],
+    "large number": 2**1000,
+    "complex": 1j,
+    "bytes": bytearray(b"abc"),
+    "time": datetime.datetime(2020, 1, 1),
+    "function": os.getcwd,
+    "partial": functools.partial(print, 1, end=""),
+    "range": range(3),
+    "sparse": torch.eye(3).to_sparse(),
+    "training": scaler(),
+    "module": Net(),
+}
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_stands_beside_the_tensors_is_passed_over(name, protocol, tmp_path):
+    path = tmp_path / "checkpoint.pth"
+    torch.save({"model": STATE, "extra": BESIDE[name]}, path, pickle_protocol=protocol)
+    store = open_torch(path)
+    assert [one for one in store.tensors if one.startswith("model.")] == [
+        f"model.{one}" for one in STATE
+    ]
+    for one, values in STATE.items():
+        np.testing.assert_array_equal(store.read(f"model.{one}"), values)
+
+
+@pytest.mark.parametrize(
+    ("content", "settings"),
+    [
+        ({"model_args": {"n_head": 4, "bias": False, "dropout": 0.1}},
+         {"n_head": 4, "bias": False, "dropout": 0.1}),
+        ({"config": {"lr": 1.0}, "model_args": {"n_head": 4}}, {"n_head": 4}),
+        ({"args": argparse.Namespace(n_head=np.int64(4), out=pathlib.PurePosixPath("/a/b"))},
+         {"n_head": 4, "out": "/a/b"}),
+        ({"config": GPTConfig()}, {"block_size": 8, "n_head": 2}),
+        ({"config": Slotted(2)}, {"n_head": 2}),
+        ({"cfg": AttrDict(model=AttrDict(heads=2), made=np.zeros(3))}, {"model": {"heads": 2}}),
+        ({"hparams": types.SimpleNamespace(sizes=(1, [2, None]))}, {"sizes": [1, [2, None]]}),
+        ({"checkpoint": {"hyper_parameters": {"n_head": 4}}}, {"n_head": 4}),
+        ({"args": None, "cfg": {"n": np.float32(0.5)}}, {"n": 0.5}),
+        ({"dims": {"n": np.array([1], ">i2")[0], "big": 2**80}}, {"n": 1}),
+        ({"config": {"of": GPTConfig, "mode": Mode.PRETRAINING, 3: 4, "torn": [GPTConfig, 1]}}, {}),
+        ({"config": "gpt2", "args": [1]}, {}),
+        ({"epoch": 3}, {}),
+    ],
+)  # fmt: skip
+def test_settings_are_kept_as_plain_values(content, settings, tmp_path):
+    torch.save({"model": STATE, **content}, tmp_path / "a.pt")
+    assert open_torch(tmp_path / "a.pt").settings == settings
+
+
+def omegaconf(value):
+    """What omegaconf's objects have as their state."""
+    made = argparse.Namespace()
+    if isinstance(value, dict):
+        made.__dict__["_content"] = {key: omegaconf(inner) for key, inner in value.items()}
+    elif isinstance(value, list):
+        made.__dict__["_content"] = [omegaconf(inner) for inner in value]
+    else:
+        made.__dict__["_val"] = value
+    made.__dict__["_metadata"] = GPTConfig()
+    return made
+
+
+def test_settings_of_omegaconf(tmp_path):
+    settings = {"model": {"n_head": 2, "sizes": [1, 2]}, "name": "a"}
+    torch.save({"model": STATE, "cfg": omegaconf(settings)}, tmp_path / "a.pt")
+    assert open_torch(tmp_path / "a.pt").settings == settings
+
+
+def test_settings_without_end():
+    own: dict[str, object] = {"n_head": 2}
+    own["me"] = own
+    shared: object = "x"
+    for _ in range(40):
+        shared = {"a": shared, "b": shared, "c": [shared] * 100}
+    many = {str(n): n for n in range(50_000)}
+    for settings in (own, {"n_head": 2, "shared": shared}, {"n_head": 2, **many}):
+        found = settings_in({"config": settings})
+        assert found["n_head"] == 2
+        assert len(found) <= MAX_VALUES
+
+
+def test_the_first_protocol(tmp_path):
+    torch.save({"model": STATE, "args": argparse.Namespace(n_head=2)}, tmp_path / "a.pt",
+               pickle_protocol=1)  # fmt: skip
+    store = open_torch(tmp_path / "a.pt")
+    assert store.settings == {"n_head": 2}
+    np.testing.assert_array_equal(store.read("model.transformer.wte.weight"), np.ones((9, 4)))
+
+
+@pytest.mark.parametrize("content", [Net(), {"model": Net(), "epoch": 3}])
+def test_a_whole_module_is_named_and_not_run(content, tmp_path):
+    torch.save(content, tmp_path / "model.pt")
+    with pytest.raises(SourceError, match=f"whole module \\({__name__}.Net\\)") as caught:
+        open_source(tmp_path / "model.pt")
+    assert "torch.save(model.state_dict()" in caught.value.advice
+
+
+def test_an_object_without_tensors_is_named(tmp_path):
+    torch.save(GPTConfig(), tmp_path / "model.pt")
+    with pytest.raises(SourceError, match=f"no tensors, only an object of {__name__}.GPTConfig"):
+        open_source(tmp_path / "model.pt")
