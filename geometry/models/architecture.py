@@ -46,6 +46,13 @@ INSTEAD = (
 #: Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]".
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
 
+#: Settings with the number of attention heads.
+N_HEADS = ("{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
+           "attention_heads", "num_{side}_attention_heads")  # fmt: skip
+
+#: Names under which codes nest the settings of the model itself.
+_NESTED = ("model", "model_args", "model_config", "config")
+
 #: Rows before position 0 that families with a padding token have at most.
 _MOST_FIRST = 3
 
@@ -273,9 +280,7 @@ def find_architecture(
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
-        # A code's own names of models are no families of transformers.
-        own = {key: value for key, value in stored.items() if key != "model_type"}
-        config = {**own, **config}
+        config = {**_of_model(stored), **config}
     try:
         found, reason = _towers(index, config)
     except SourceError:  # of a configuration, which a chosen tensor does not need
@@ -298,6 +303,17 @@ def find_architecture(
     if len(options) == 1 and not config.get("model_type"):
         return Architecture(None, None, "", options[0].name, config)
     raise _unknown(index, config, options)
+
+
+def _of_model(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the model itself among those of its training."""
+    own = dict(stored)
+    for key in _NESTED:
+        if isinstance(nested := stored.get(key), dict):
+            own |= nested
+    # A code's own names of models are no families of transformers.
+    own.pop("model_type", None)
+    return own
 
 
 def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
@@ -399,7 +415,13 @@ def _with_notes(
             f"The configuration gives {tower.table} the shape {expected}; that of the tensor, "
             f"{shape}, counts."
         )
-    return replace(tower, notes=tuple(notes), lenient=lenient)
+    config = tower.config
+    heads = tower.setting(*N_HEADS) or 1
+    if lenient and (heads < 1 or shape[1] % heads) and tower.stack is not None:
+        notes.append(f"By the settings there are {heads} heads, which do not divide {shape[1]}.")
+        own = {key.format(side=tower.stack.side) for key in N_HEADS}
+        config = {key: value for key, value in config.items() if key not in own}
+    return replace(tower, notes=tuple(notes), config=config, lenient=lenient)
 
 
 def _copies(index: Index, tower: Architecture, found: list[Architecture]) -> list[str]:
@@ -636,12 +658,20 @@ def _of_match(
 
 
 def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
-    """Yield a location with each row that may be position 0."""
-    if place.stack is None or place.stack.class_rows:
-        for first in class_rows(index, place.table):
-            yield replace(place, cut=slice(first, None))
-    elif place.stack.row_of_position_0 is None and "pad_token_id" not in place.config:
-        for padding in dict.fromkeys((place.stack.padding, *range(_MOST_FIRST - 1))):
+    """Yield a location of a known family with each row that may be position 0."""
+    stack = place.stack
+    assert stack is not None
+    if stack.rows_after is not None:
+        last = index[place.root + stack.marks[-1]]
+        yield replace(place, config={**place.config, stack.rows_after[0]: last.shape[-2]})
+    elif stack.patches:
+        own = place.row_of_position_0
+        counted = class_rows(index, place.table)
+        # A family with class rows but without class tokens is in doubt.
+        for first in counted if counted != (0,) else sorted({0, own}):
+            yield place if first == own else replace(place, cut=slice(first, None))
+    elif stack.row_of_position_0 is None and "pad_token_id" not in place.config:
+        for padding in dict.fromkeys((stack.padding, *range(_MOST_FIRST - 1))):
             yield replace(place, config={**place.config, "pad_token_id": padding})
     else:
         yield place

@@ -27,8 +27,7 @@ _FAIRSEQ_ROBERTA = Stack(
     causal=False,
     row_of_position_0=2,
 )
-# timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it. How
-# many rows class tokens have is told by these and by the number of patches.
+# timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it.
 _TIMM = Stack(
     positions="pos_embed",
     tokens=(),
@@ -44,7 +43,6 @@ _TIMM = Stack(
     side="vision",
     causal=False,
     patches=True,
-    class_rows=True,
 )
 _OPEN_CLIP = Stack(
     positions="positional_embedding",
@@ -75,7 +73,6 @@ _OPEN_CLIP_VISION = Stack(
     side="vision",
     causal=False,
     patches=True,
-    class_rows=True,
 )
 
 #: Name of the code → its stacks.

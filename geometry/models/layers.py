@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import TensorStore
-from geometry.models.architecture import Architecture
+from geometry.models.architecture import N_HEADS, Architecture
 from geometry.models.matrices import WEIGHTS, WeightName, orient
 from geometry.models.stack import NOT_ADDED, TABLE_ALONE, Stack
 
@@ -50,10 +50,7 @@ class Layers:
     @property
     def n_heads(self) -> int | None:
         """Attention heads per layer from the configuration, or None; as :attr:`count`."""
-        heads = self.architecture.setting(
-            "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
-            "attention_heads", "num_{side}_attention_heads",
-        )  # fmt: skip
+        heads = self.architecture.setting(*N_HEADS)
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
     def stored_in_out(self, layer: int = 0) -> bool:

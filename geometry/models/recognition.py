@@ -33,6 +33,8 @@ AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "t
 _CLASS = re.compile(
     r"(cls|class|dist|distill|distillation|reg|register)_?(tokens?|embeddings?|pos)?", re.IGNORECASE
 )
+_NOT_NAMED = "the names of its layers are those of no known family"
+
 #: What a mark that no other family has counts, or a missing mark, among names that many have.
 _MARK = 10.0
 _ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
@@ -177,10 +179,12 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
     root = name.removesuffix(stack.positions)
     found = sum(_has(index, root, suffix) for suffix in stack.suffixes)
-    if found < (2 if kind in CODES else 1 if stack.positions == AMBIGUOUS else 0):
-        return None
     if stack.layers_known and not _has(index, root, stack.query.format(layer=0, group=0)):
-        found, stack = 0, only_table(stack)  # its layers are of another kind, or not there
+        # Its layers are of another kind, or not there.
+        tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
+        found, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
+    if not found and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
+        return None
     score = 1.0 + found
     if found:
         score += _fused_score(index, stack, root, name)
@@ -241,7 +245,8 @@ def class_rows(index: Index, table: str) -> tuple[int, ...]:
 
 
 def _class_tokens(index: Index, table: str) -> Iterator[str]:
-    root, width = table.rpartition(".")[0], table_shape(index[table])[1]
+    root = table.removesuffix(".weight").rpartition(".")[0]
+    width = table_shape(index[table])[1]
     for name in index:
         place, _, last = name.rpartition(".")
         if place == root and _CLASS.fullmatch(last):

@@ -234,8 +234,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
 
 def _place(store: TensorStore, config: Mapping[str, Any], table: str | None) -> Architecture:
     """Find the position table, and which of its rows is position 0."""
-    stored = getattr(store, "settings", {})
-    return settled(store, find_architecture(store.tensors, config, table, stored))
+    return settled(store, find_architecture(store.tensors, config, table, store.settings))
 
 
 def _fetch(

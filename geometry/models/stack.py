@@ -60,8 +60,6 @@ class Stack:
         Row of P that belongs to position 0; None for padding_idx + 1.
     padding
         padding_idx, if the configuration has none.
-    class_rows
-        Whether the rows before position 0 are told by the class tokens beside the table.
     rows_before, rows_after
         The setting with the number of rows before position 0, or after the last one, and its
         default; None where the configuration does not give it.
@@ -116,7 +114,6 @@ class Stack:
     rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
-    class_rows: bool = False
     alone: bool = False
     inside: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
@@ -164,7 +161,7 @@ def only_table(row: Stack, **changes: Any) -> Stack:
     """Return a row without the names of its layers, for families that arrange theirs otherwise."""
     bare = replace(
         row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
-        embedding_norm="", sum_norm="", fused=None,
+        embedding_norm="", sum_norm="", fused=None, marks=(),
     )  # fmt: skip
     return replace(bare, **changes)
 
