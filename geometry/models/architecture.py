@@ -80,16 +80,15 @@ class UnknownRows(UnknownArchitecture):
     """
 
     def __init__(self, table: TensorInfo, first_rows: tuple[int, ...]) -> None:
-        options = ", ".join(
-            f"--table '{table.name}[{row}:]'" + (f" {_EXAMPLES[row]}" if row in _EXAMPLES else "")
-            for row in first_rows
+        rows = " or ".join(
+            f"{row} ({_EXAMPLES[row]})" if row in _EXAMPLES else str(row) for row in first_rows
         )
-        rows = " or ".join(map(str, first_rows))
         super().__init__(
             f"Position 0 may be row {rows} of {table.name}: without a config.json this is not "
             "known.",
             (table,),
-            f"Put the model's config.json beside the weights, or choose: {options}.",
+            "Put the model's config.json beside the weights, or choose the rows: --table "
+            f"'{table.name}[{first_rows[-1]}:]' begins with row {first_rows[-1]}.",
         )
         self.first_rows = first_rows
 

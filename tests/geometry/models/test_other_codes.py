@@ -1,0 +1,321 @@
+"""Checkpoints of other training codes than transformers: nanoGPT's layout, copies, chosen rows."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from geometry.checkpoints.errors import SourceError
+from geometry.claims.report import report
+from geometry.models.architecture import UnknownRows
+from geometry.models.sources import UnknownArchitecture, open_source
+
+SAMPLE = Path(__file__).parents[3] / "resources" / "sample"
+LINEAR = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+N, D, HEADS = 16, 8, 2
+
+
+def of_nanogpt(folder: Path, prefix: str = "_orig_mod.") -> dict[str, Any]:
+    """A GPT-2 of transformers as nanoGPT saves it: matrices of nn.Linear, and model_args."""
+    config = json.loads((folder / "config.json").read_text())
+    state = {}
+    for name, values in load_file(folder / "model.safetensors").items():
+        own = name.removeprefix("transformer.")
+        stored = torch.from_numpy(values.T.copy() if own.endswith(LINEAR) else values)
+        state[f"{prefix}{'' if own.startswith('lm_head') else 'transformer.'}{own}"] = stored
+    args = {"n_layer": config["n_layer"], "n_head": config["n_head"], "n_embd": config["n_embd"],
+            "block_size": config["n_positions"], "vocab_size": config["vocab_size"], "bias": True,
+            "dropout": 0.0}  # fmt: skip
+    return {"model": state, "model_args": args, "iter_num": 5, "best_val_loss": 3.2}
+
+
+@pytest.fixture
+def gpt2(tmp_path) -> Path:
+    """A small GPT-2 of transformers."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    config = GPT2Config(n_positions=N, n_embd=D, n_layer=2, n_head=HEADS, vocab_size=20,
+                        bos_token_id=0, eos_token_id=0)  # fmt: skip
+    model = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    model.save_pretrained(tmp_path / "gpt2")
+    return tmp_path / "gpt2"
+
+
+def saved(content: Any, path: Path) -> Path:
+    torch.save(content, path)
+    return path
+
+
+def test_nanogpts_matrices_and_heads(gpt2, tmp_path):
+    whole, model = open_source(gpt2), open_source(saved(of_nanogpt(gpt2), tmp_path / "ckpt.pt"))
+    assert (model.n_heads, model.n_layers, model.d_vocab) == (HEADS, 2, 20)
+    for layer in range(2):
+        for name in ("W_Q", "W_K", "W_V", "W_O", "W_in"):
+            np.testing.assert_array_equal(model.weight(name, layer), whole.weight(name, layer))
+    np.testing.assert_array_equal(model.W_E, whole.W_E)
+    assert any("nn.Linear" in warning for warning in model.warnings)
+
+
+def test_shapes_win_over_a_configuration_beside_them(gpt2, tmp_path):
+    """nanoGPT's matrices with a config.json of transformers, as a careless conversion has them."""
+    state = {name: tensor.numpy() for name, tensor in of_nanogpt(gpt2, "")["model"].items()}
+    folder = tmp_path / "converted"
+    folder.mkdir()
+    save_file({name: np.ascontiguousarray(one) for name, one in state.items()},
+              folder / "model.safetensors")  # fmt: skip
+    (folder / "config.json").write_text((gpt2 / "config.json").read_text())
+    whole, model = open_source(gpt2), open_source(folder)
+    for name in ("W_Q", "W_O", "W_in"):
+        np.testing.assert_array_equal(model.weight(name, 1), whole.weight(name, 1))
+    assert any("nn.Linear" in warning for warning in model.warnings)
+    assert not whole.warnings
+
+
+def test_without_settings_the_heads_are_not_known(gpt2, tmp_path):
+    model = open_source(saved(of_nanogpt(gpt2)["model"], tmp_path / "gpt.pt"))
+    assert model.n_heads is None
+    np.testing.assert_array_equal(model.weight("W_Q"), open_source(gpt2).weight("W_Q"))
+    assert any("usual settings assumed" in warning for warning in model.warnings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"n_embd": 2 * D}, "counts"), ({"block_size": 99}, "counts"), ({"n_head": 3}, "3 heads")],
+)
+def test_settings_that_contradict_the_shapes_are_said(settings, words, gpt2, tmp_path):
+    content = of_nanogpt(gpt2)
+    content["model_args"] |= settings
+    model = open_source(saved(content, tmp_path / "ckpt.pt"))
+    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    assert any(words in warning for warning in model.warnings)
+    assert model.n_heads == (None if "n_head" in settings else HEADS)
+
+
+def test_biases_that_nanogpt_leaves_out(gpt2, tmp_path):
+    content = of_nanogpt(gpt2)
+    content["model_args"]["bias"] = False
+    content["model"] = {
+        name: tensor for name, tensor in content["model"].items() if not name.endswith("bias")
+    }
+    made = report(open_source(saved(content, tmp_path / "ckpt.pt")), nulls=False)
+    assert made["kernels"] is not None
+
+
+def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """The paths at which two reports differ, numbers by more than 1e-6."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in {**one, **other}:
+            yield from differing(one.get(key), other.get(key), f"{path}.{key}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            yield from differing(*pair, f"{path}.{i}")
+    elif isinstance(one, float) and isinstance(other, float):
+        if one != pytest.approx(other, rel=1e-6, abs=1e-6, nan_ok=True):
+            yield path
+    elif one != other and not isinstance(one, str):
+        yield path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["gpt2", "sample"])
+def test_every_number_of_the_report_is_that_of_the_other_layout(source, request, tmp_path):
+    folder = request.getfixturevalue("gpt2_folder") if source == "gpt2" else SAMPLE
+    copy = saved(of_nanogpt(folder), tmp_path / "ckpt.pt")
+    one, other = (report(open_source(path), nulls=False) for path in (folder, copy))
+    # Only the whole folder of the bundled model has its training.
+    untrained = [i for i, claim in enumerate(other["claims"]) if claim["value"] is None]
+    for made in (one, other):
+        made["claims"] = [c for i, c in enumerate(made["claims"]) if i not in untrained]
+        made["layernorm"] and made["layernorm"]["max_abs_cosine"].pop("token")
+    assert len(untrained) < len(one["claims"])
+    assert list(differing(one, other)) == []
+
+
+# ---- several copies ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("ema", "model"), "model"),
+        (("teacher", "student"), "student"),
+        (("model_ema", "state_dict"), "state_dict"),
+        (("swa_model", "module"), "module"),
+        (("momentum_encoder", "encoder_q"), "encoder_q"),
+        (("step_100", "step_2000", "step_300"), "step_2000"),
+        (("ema",), "ema"),
+    ],
+)
+def test_the_model_is_shown_and_not_its_average(names, shown, gpt2, tmp_path):
+    state = of_nanogpt(gpt2, "")["model"]
+    copies = {name: {key: tensor * (i + 1) for key, tensor in state.items()}
+              for i, name in enumerate(names)}  # fmt: skip
+    model = open_source(saved(copies, tmp_path / "run.pt"))
+    table = state["transformer.wpe.weight"].numpy() * (names.index(shown) + 1)
+    np.testing.assert_array_equal(model.W_pos, table)
+    np.testing.assert_array_equal(
+        model.weight("W_O"),
+        state["transformer.h.0.attn.c_proj.weight"].numpy() * (names.index(shown) + 1),
+    )
+    others = [name for name in names if name != shown]
+    assert all(any(name in warning for warning in model.warnings) for name in others)
+
+
+def test_another_copy_can_be_chosen(gpt2, tmp_path):
+    state = of_nanogpt(gpt2, "")["model"]
+    path = saved({"model": state, "ema": {k: v / 2 for k, v in state.items()}}, tmp_path / "x.pt")
+    model = open_source(path, table="ema.transformer.wpe.weight")
+    np.testing.assert_array_equal(model.W_pos, state["transformer.wpe.weight"].numpy() / 2)
+    fused = state["transformer.h.1.attn.c_attn.weight"].numpy() / 2
+    np.testing.assert_array_equal(model.weight("W_K", 1), fused[D : 2 * D])
+
+
+# ---- rows that are no positions ----------------------------------------------------------------
+
+
+def test_chosen_rows(written):
+    table = np.arange(40, dtype="f4").reshape(10, 4)
+    folder = written({"encoder.where": table, "other": np.ones((4, 4), "f4")}, {"model_type": "x"})
+    for rows, expected in (("[2:]", table[2:]), ("[1:-3]", table[1:-3]), ("[:6]", table[:6])):
+        model = open_source(folder, table=f"encoder.where{rows}")
+        np.testing.assert_array_equal(model.W_pos, expected)
+        assert model.table == "encoder.where"
+    with pytest.raises(SourceError, match="no positions"):
+        open_source(folder, table="encoder.where[10:]")
+    with pytest.raises(SourceError, match="no tensor"):
+        open_source(folder, table="encoder.where[a:]")
+
+
+def test_a_name_that_ends_like_rows_is_a_name(written):
+    table = np.arange(40, dtype="f4").reshape(10, 4)
+    folder = written({"t[2:]": table, "t": table + 1}, {"model_type": "x"})
+    np.testing.assert_array_equal(open_source(folder, table="t[2:]").W_pos, table)
+
+
+def bert(n: int = 12) -> dict[str, np.ndarray]:
+    """What BERT and RoBERTa have in common."""
+    rng = np.random.default_rng(0)
+    layer = "encoder.layer.0."
+    shapes = {
+        "embeddings.position_embeddings.weight": (n, 4),
+        "embeddings.word_embeddings.weight": (9, 4),
+        **{f"{layer}attention.self.{part}.weight": (4, 4) for part in ("query", "key", "value")},
+        f"{layer}attention.output.dense.weight": (4, 4),
+        f"{layer}intermediate.dense.weight": (8, 4),
+    }
+    return {name: rng.normal(size=shape).astype("f4") for name, shape in shapes.items()}
+
+
+def test_rows_that_names_do_not_tell_are_asked_for(written):
+    tensors = bert()
+    folder = written(tensors, {})
+    with pytest.raises(UnknownRows) as raised:
+        open_source(folder)
+    (candidate,) = raised.value.candidates
+    assert {0, 2} <= set(raised.value.first_rows)
+    assert f"--table '{candidate.name}[2:]'" in raised.value.advice
+    table = tensors[candidate.name]
+    for first in raised.value.first_rows:
+        model = open_source(folder, table=f"{candidate.name}[{first}:]")
+        np.testing.assert_array_equal(model.W_pos, table[first:])
+        np.testing.assert_array_equal(model.W_E, tensors["embeddings.word_embeddings.weight"])
+        assert model.weight("W_in").shape == (8, 4)
+    with pytest.raises(UnknownRows):  # the choice of the table alone does not tell either
+        open_source(folder, table=candidate.name)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_a_row_of_zeros_is_that_of_padding(padding, written):
+    """Rows of padding are made as zeros, and have no gradient."""
+    tensors = bert()
+    tensors["embeddings.position_embeddings.weight"][padding] = 0
+    model = open_source(written(tensors, {}))
+    table = tensors["embeddings.position_embeddings.weight"]
+    np.testing.assert_array_equal(model.W_pos, table[padding + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "first"),
+    [
+        ({"architectures": ["BertForMaskedLM"]}, 0),
+        ({"architectures": ["RobertaModel"], "pad_token_id": 1}, 2),
+        ({"architectures": ["RobertaModel"], "pad_token_id": 0}, 1),
+    ],
+)
+def test_the_class_in_an_old_configuration_tells(evidence, first, written):
+    tensors = bert()
+    model = open_source(written(tensors, evidence))
+    table = tensors["embeddings.position_embeddings.weight"]
+    np.testing.assert_array_equal(model.W_pos, table[first:])
+
+
+@pytest.mark.parametrize("name", ["pos_embed", "visual.positional_embedding", "vit.grid.pos"])
+@pytest.mark.parametrize("tokens", [("cls_token",), ("cls_token", "dist_token"), ()])
+def test_class_tokens_beside_a_chosen_table_have_its_first_rows(name, tokens, written):
+    place = name.rpartition(".")[0]
+    table = np.arange(36 + 4 * len(tokens), dtype="f4").reshape(1, -1, 4)
+    stored = {name: table, "head.weight": np.ones((4, 4), "f4")}
+    stored |= {f"{place}.{token}".lstrip("."): np.ones((1, 1, 4), "f4") for token in tokens}
+    model = open_source(written(stored, {}), table=name)
+    np.testing.assert_array_equal(model.W_pos, table[0, len(tokens) :])
+    assert model.grid == ((3, 3) if tokens else None)
+
+
+def test_class_tokens_that_do_not_fit_the_patches_are_asked_about(written):
+    stored = {"pos_embed": np.ones((1, 13, 4), "f4"), "cls_token": np.ones((1, 1, 4), "f4")}
+    with pytest.raises(UnknownRows) as raised:
+        open_source(written(stored, {}), table="pos_embed")
+    assert raised.value.first_rows == (0, 1)
+
+
+def test_a_buffer_with_an_axis_for_the_batch_in_the_middle(written):
+    table = np.arange(24, dtype="f4").reshape(6, 1, 4)
+    folder = written({"encoder.weight": np.ones((5, 4), "f4"), "pos_encoder.pe": table}, {})
+    with pytest.raises(UnknownArchitecture) as raised:
+        open_source(folder)
+    assert raised.value.candidates[0].name == "pos_encoder.pe"
+    model = open_source(folder, table="pos_encoder.pe")
+    np.testing.assert_array_equal(model.W_pos, table[:, 0])
+
+
+def test_a_configuration_that_contradicts_a_chosen_table_is_noted(written):
+    table = np.arange(48, dtype="f4").reshape(12, 4)
+    folder = written({"transformer.wpe.weight": table},
+                     {"model_type": "gpt2", "n_positions": 6, "n_embd": 4})  # fmt: skip
+    with pytest.raises(SourceError, match="should have shape"):
+        open_source(folder)
+    model = open_source(folder, table="transformer.wpe.weight")
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert any("counts" in warning for warning in model.warnings)
+
+
+def test_both_sides_of_a_model_without_a_configuration(tmp_path):
+    import transformers
+
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
+            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
+            "decoder_ffn_dim": 8, "max_position_embeddings": 9, "bos_token_id": 0,
+            "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}  # fmt: skip
+    own = transformers.MBartModel(transformers.MBartConfig(**size))
+    own.save_pretrained(tmp_path)
+    (tmp_path / "config.json").unlink()
+    model = open_source(tmp_path)
+    assert model.sides == ("decoder", "encoder")
+    assert any("encoder.embed_positions" in warning for warning in model.warnings)
+    np.testing.assert_array_equal(
+        model.W_pos, own.decoder.embed_positions.weight.detach().numpy()[2:]
+    )
+    encoder = open_source(tmp_path, table="encoder")
+    np.testing.assert_array_equal(
+        encoder.W_pos, own.encoder.embed_positions.weight.detach().numpy()[2:]
+    )
