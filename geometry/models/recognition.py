@@ -210,6 +210,8 @@ def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
     if fused is None or len(fused.shape) != 2 or width not in (fused.shape[:1], fused.shape[1:]):
         return 0.0
     three = max(fused.shape) == 3 * min(fused.shape)
+    if not stack.conv1d and fused.shape[0] < fused.shape[1]:
+        return -2.0
     return 0.5 if three is not (stack.fused == "multi-query") else -2.0
 
 
