@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.architecture import UnknownRows
+from geometry.models.families import TIED
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
@@ -84,8 +85,9 @@ def opened(path: Path, table: str | None, first_row: int) -> PositionalModel:
 
 @pytest.mark.slow
 def test_the_numbers_do_not_depend_on_the_layout(case, tmp_path):
-    built(case).save_pretrained(tmp_path / "whole")
-    compare_layouts(tmp_path, case.table)
+    module = built(case)
+    module.save_pretrained(tmp_path / "whole")
+    compare_layouts(tmp_path, case.table, ties=bool(module.all_tied_weights_keys))
 
 
 @pytest.mark.parametrize("kind", PREFIX)
@@ -94,11 +96,14 @@ def test_patches_do_not_depend_on_the_layout(kind, tmp_path):
     compare_layouts(tmp_path, None)
 
 
-def compare_layouts(folder: Path, side: str | None) -> None:
+def compare_layouts(folder: Path, side: str | None, *, ties: bool = False) -> None:
     """Compare a model with copies in other layouts, with and without a configuration."""
     whole = open_source(folder / "whole", table=side)
     tensors = load_file(folder / "whole" / "model.safetensors")
     config = (folder / "whole" / "config.json").read_text()
+    for layout, stored in (*averaged(tensors), *(tied(tensors, whole) if ties else ())):
+        model = open_source(written(folder / layout, stored, config), table=side)
+        assert not differences(model, whole), layout
     for wrapper in WRAPPERS:
         stored = {f"{wrapper}{name}": values for name, values in tensors.items()}
         model = open_source(written(folder / f"{wrapper}1", stored, config), table=side)
@@ -113,6 +118,23 @@ def compare_layouts(folder: Path, side: str | None) -> None:
             parts = [part for setting, part in ASSUMED.items() if setting in assumed]
             wrong = differences(model, whole)
             assert not [one for one in wrong if not one.startswith(tuple(parts))], (wrong, assumed)
+
+
+def averaged(tensors: Tensors) -> Iterator[tuple[str, Tensors]]:
+    """With averages of the weights: beside them, and as torch's AveragedModel counts them."""
+    ema = {f"ema_model.{name}": np.array(values * 2) for name, values in tensors.items()}
+    yield "beside", ema | {f"model.{name}": values for name, values in tensors.items()}
+    counted = {f"module.{name}": values for name, values in tensors.items()}
+    yield "counted", counted | {"n_averaged": np.array(3)}
+
+
+def tied(tensors: Tensors, whole: PositionalModel) -> Iterator[tuple[str, Tensors]]:
+    """With the token embeddings under the name of the output that is tied to them."""
+    name = whole.tokens_tensor
+    if name is not None and whole.missing.get("W_E") is None:
+        others = {key: values for key, values in tensors.items() if not key.endswith(TIED)}
+        output = {"lm_head.weight": others.pop(name, tensors[name])}
+        yield "tied", others | output
 
 
 def written(folder: Path, tensors: Tensors, config: str | None) -> Path:
