@@ -39,6 +39,13 @@ TABLE_SUFFIXES = (".csv", ".tsv")
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *TABLE_SUFFIXES)
 """Those by which a text is a file's name, and no model's id."""
 
+#: The end of the names of the parts that torch.distributed.checkpoint writes.
+SHARD = ".distcp"
+_CONVERT = (
+    "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
+    "model.pt."
+)
+
 #: Written next to the weights by training scripts.
 NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
                "history.safetensors", "mmproj")  # fmt: skip
@@ -115,6 +122,12 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
     """
     if not head:
         raise SourceError(f"{name} is empty.", AGAIN)
+    if name.endswith(SHARD):
+        raise SourceError(
+            f"{name} is a part of a distributed checkpoint: which tensors are in it, and where, is "
+            "in the file .metadata beside it.",
+            _CONVERT,
+        )
     # Eight bytes of header length, then JSON. Checked first: the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
@@ -230,6 +243,10 @@ def choose_weights(
     if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
         raise SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
+        )
+    if any(name.endswith(SHARD) for name in names):
+        raise SourceError(
+            f"{where} is a distributed checkpoint: parts ({SHARD}) with a file .metadata.", _CONVERT
         )
     some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
     raise SourceError(f"{where} has no weights, only {some}.", f"A checkpoint needs {KINDS}.")
