@@ -149,8 +149,11 @@ def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
 
 def test_an_adapter_on_the_hub_names_its_model(offer, opened):
     names = ("base.h.0.attn.c_attn.lora_A.weight", "base.h.0.attn.c_attn.lora_B.weight")
-    offer({"adapter_model.safetensors": dict.fromkeys(names, np.eye(8, 4, dtype="f4")),
-           "adapter_config.json": {"base_model_name_or_path": "openai-community/gpt2"}})  # fmt: skip
+    tensors, config = (
+        dict.fromkeys(names, np.eye(8, 4, dtype="f4")),
+        {"base_model_name_or_path": "openai-community/gpt2"},
+    )
+    offer({"adapter_model.safetensors": tensors, "adapter_config.json": config})
     with pytest.raises(SourceError, match="an adapter of openai-community/gpt2") as error:
         opened()
     assert error.value.advice == "Open openai-community/gpt2."
