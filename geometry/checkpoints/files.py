@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
+from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
+from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.inner_folders import inner_folder
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
 from geometry.checkpoints.stores import (
@@ -36,12 +39,28 @@ LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Those of files on disk; on the Hub a model in GGUF files has one for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv")
 """Those of tables of numbers with labels."""
-FILE_SUFFIXES = (*LOCAL_SUFFIXES, *TABLE_SUFFIXES)
+SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
+"""Those that PyTorch Lightning and timm give to weights; looked for where there are no others."""
+FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Those by which a text is a file's name, and no model's id."""
 
+#: The end of the names of the parts that torch.distributed.checkpoint writes.
+SHARD = ".distcp"
+_CONVERT = (
+    "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
+    "model.pt."
+)
+
+#: In the names of the parts that DeepSpeed's ZeRO writes.
+_ZERO = "zero_pp_rank"
+_JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
+
 #: Written next to the weights by training scripts.
-NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
-               "history.safetensors", "mmproj")  # fmt: skip
+NOT_WEIGHTS = ("training_args.bin", "optim", "scheduler", "rng_state", "random_states", "sampler",
+               "scaler", "history.safetensors", "mmproj", _ZERO, f"bf16_{_ZERO}")  # fmt: skip
+
+#: Names, up to their endings, of the file that is meant among several of one training.
+LATEST = ("last", "checkpoint_last")
 
 #: Names of checkpoint folders and revisions: "checkpoint-1000", "step1000".
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
@@ -74,13 +93,17 @@ def open_store(path: Path) -> TensorStore:
     Raises
     ------
     SourceError
-        It is not a weights file, or is damaged.
+        It is not a weights file, is damaged, or is an adapter of another model.
     """
     with reading_file(path):
         head = _head(path)
         if path.name.endswith(".index.json"):
             return open_sharded(path)
-        return _opener(path, head)(path)
+        store = _opener(path, head)(path)
+        if is_adapter(path.name, store.tensors):
+            beside = path.with_name(ADAPTER_CONFIG)
+            raise adapter_error(path.name, read_json(beside) if beside.is_file() else {})
+        return store
 
 
 def _head(path: Path) -> bytes:
@@ -115,6 +138,17 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
     """
     if not head:
         raise SourceError(f"{name} is empty.", AGAIN)
+    if name.endswith(SHARD):
+        raise SourceError(
+            f"{name} is a part of a distributed checkpoint: which tensors are in it, and where, is "
+            "in the file .metadata beside it.",
+            _CONVERT,
+        )
+    if _ZERO in name:
+        raise SourceError(
+            f"{name} is a part of a checkpoint of DeepSpeed's ZeRO: it has a share of each tensor.",
+            _JOIN,
+        )
     # Eight bytes of header length, then JSON. Checked first: the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
@@ -143,26 +177,37 @@ def _holds_arrays(path: Path) -> bool:
 
 
 def weights_in(folder: Path) -> Path:
-    """Find the weights file of a folder, or of the last checkpoint if it holds only checkpoints.
+    """Find the weights file of a folder, of its last checkpoint, or of the one folder in it.
 
     Raises
     ------
     SourceError
         There are none, or it is ambiguous which.
     """
-    try:
-        names = sorted(entry.name for entry in folder.iterdir())
-    except OSError as error:
-        raise cannot_read(folder, error) from error
+    names = _names_in(folder)
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
-    if not any(_is_weights(name, LOCAL_SUFFIXES) or name in WEIGHTS for name in names):
+    if not _has_weights(names):
         checkpoints = checkpoints_in(folder)
         if checkpoints:
             return weights_in(checkpoints[-1][1])
+        if (inner := inner_folder(folder, lambda path: _has_weights(_names_in(path)))) is not None:
+            return weights_in(inner)
     others = any(_is_weights(name, SUFFIXES) for name in names)
     suffixes = SUFFIXES if others else LOCAL_SUFFIXES
     return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+
+
+def _has_weights(names: Iterable[str]) -> bool:
+    suffixes = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, SHARD)
+    return any(_is_weights(name, suffixes) or name in WEIGHTS for name in names)
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
@@ -208,7 +253,7 @@ def choose_weights(
     advice
         Advice where several files could be meant.
     suffixes
-        Endings of weights files.
+        Endings of weights files; without any, :data:`SCRIPT_SUFFIXES`.
 
     Raises
     ------
@@ -219,17 +264,29 @@ def choose_weights(
         if name in names:
             return name
     found = [name for name in names if _is_weights(name, suffixes)]
-    if len(found) == 1:
-        return found[0]
+    found = found or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    latest = [name for name in found if name.partition(".")[0] in LATEST]
+    if len(found) == 1 or len(latest) == 1:
+        return (latest or found)[0]
     if found:
         raise SourceError(
             f"{where} holds {len(found)} weights files and no model.safetensors: "
             f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
             advice,
         )
+    raise _without_weights(names, where)
+
+
+def _without_weights(names: list[str], where: str) -> SourceError:
     if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
-        raise SourceError(
+        return SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
         )
+    if any(name.endswith(SHARD) for name in names):
+        return SourceError(
+            f"{where} is a distributed checkpoint: parts ({SHARD}) with a file .metadata.", _CONVERT
+        )
+    if any(_ZERO in name for name in names):
+        return SourceError(f"{where} is a checkpoint of DeepSpeed's ZeRO, in parts.", _JOIN)
     some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    raise SourceError(f"{where} has no weights, only {some}.", f"A checkpoint needs {KINDS}.")
+    return SourceError(f"{where} has no weights, only {some}.", f"A checkpoint needs {KINDS}.")

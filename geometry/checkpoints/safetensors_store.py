@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +84,38 @@ def read_header(file: ByteFile) -> FileIndex:
             AGAIN,
         )
     entries = _parse(file, file.read_at(8, length).tobytes())
-    metadata = entries.pop("__metadata__", None)
+    metadata = entries.pop("__metadata__", {})
+    if not isinstance(metadata, dict):
+        metadata = {}
     start = 8 + length
     sound = _are_sizes(entries)
     regions = {
         name: _region(file, start, name, entry, sound=sound) for name, entry in entries.items()
     }
     _check_layout(file, start, size, regions)
-    return FileIndex(regions, _settings(metadata))
+    return FileIndex({**regions, **_aliases(regions, metadata)}, _settings(metadata))
 
 
-def _settings(metadata: Any) -> Mapping[str, Any]:
+def _aliases(regions: Mapping[str, Region], metadata: Mapping[str, Any]) -> dict[str, Region]:
+    """Return the other names of tied tensors.
+
+    A tensor with several names is stored once, under one of them; the metadata map the others to
+    it (``save_model`` of safetensors and of accelerate).
+    """
+    others = {
+        other: regions[name]
+        for other, name in metadata.items()
+        if isinstance(name, str) and name in regions and other not in regions
+    }
+    return {
+        other: region._replace(info=region.info._replace(name=other))
+        for other, region in islice(others.items(), MAX_TENSORS)
+    }
+
+
+def _settings(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the configuration that some codes store as a JSON text in the metadata."""
-    text = metadata.get("config") if isinstance(metadata, dict) else None
+    text = metadata.get("config")
     if not isinstance(text, str) or not text.startswith("{"):
         return NO_SETTINGS
     with suppress(SourceError):

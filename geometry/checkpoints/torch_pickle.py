@@ -142,7 +142,7 @@ def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | 
     return _tensor(*args) if made else None
 
 
-def _encode(text: Any, encoding: Any) -> bytes | None:
+def _encode(text: Any = None, encoding: Any = None) -> bytes | None:
     """Return the bytes that protocol 2 writes as a text, if they are those of one number."""
     if type(text) is not str or len(text) > 8 or encoding != "latin1":
         return None

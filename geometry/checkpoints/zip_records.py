@@ -28,6 +28,15 @@ _ALIGNMENT = 64
 MAX_DIRECTORY = 4_000_000
 
 
+#: Bytes between an entry and the next: the "extra" field, with which torch aligns the data at 64
+#: bytes, or at a page of memory where it is told to, and sizes and checksum again.
+MAX_PADDING = 4_096 + 128
+
+#: Bytes of an entry in the directory without its texts, and those after the directory: its own
+#: place and size, before which they stand a second time in 64 bits.
+_ENTRY, _END, _END_64 = 46, 22, 76
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One entry: a file (a :class:`geometry.checkpoints.stores.ByteFile`) within a file.
@@ -94,10 +103,12 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
     Raises
     ------
     SourceError
-        There is none, or it is too large.
+        There is none, or it is too large; or the file holds more than the archive, such as other
+        archives before it: which of them is meant cannot be known.
     """
     try:
         with zipfile.ZipFile(_Seekable(file)) as archive:
+            _check_cover(archive, file)
             return archive.infolist()
     except HelixscopeError:
         raise
@@ -108,6 +119,38 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
             "like one.",
             AGAIN,
         ) from error
+
+
+def _check_cover(archive: zipfile.ZipFile, file: ByteFile) -> None:
+    """Check that entries and directory fill the file from its first byte to its last."""
+    end, padding = 0, 0
+    entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
+    for entry in entries:
+        if entry.header_offset > end + padding:
+            raise _uncovered(file, end)
+        named = entry.header_offset + _HEADER + len(_stored_name(entry))
+        end, padding = max(end, named + entry.compress_size), MAX_PADDING
+    if archive.start_dir > end + padding:
+        raise _uncovered(file, end)
+    end = archive.start_dir + sum(
+        _ENTRY + len(_stored_name(entry)) + len(entry.extra) + len(entry.comment)
+        for entry in entries
+    )
+    end += len(archive.comment)
+    if file.size() not in (end + _END, end + _END_64 + _END):
+        raise _uncovered(file, end)
+
+
+def _stored_name(entry: zipfile.ZipInfo) -> bytes:
+    return entry.orig_filename.encode("utf-8" if entry.flag_bits & 0x800 else "cp437")
+
+
+def _uncovered(file: ByteFile, end: int) -> SourceError:
+    return SourceError(
+        f"{file.name} is not one archive: at byte {end} of {file.size()} is something that its "
+        "directory does not describe, such as another archive.",
+        AGAIN,
+    )
 
 
 def open_archive(data: bytes) -> zipfile.ZipFile:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
@@ -106,7 +107,7 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     Cancelled
         The transfer was cancelled.
     SourceError
-        It has no supported weights, or they are damaged.
+        It has no supported weights, they are damaged, or it is an adapter of another model.
     """
     with reading(f"{address}", DAMAGED):
         files, weights, asked = _find(address, network)
@@ -117,6 +118,9 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
         single = None if weights.endswith(".json") else files.index(weights)
         content = files.small("config.json")
         config = {} if content is None else parse_json("config.json", content)
+        if single is not None and is_adapter(weights, single.regions):
+            beside = files.small(ADAPTER_CONFIG)
+            raise adapter_error(f"{address}", parse_json(ADAPTER_CONFIG, beside or b"{}"))
         if single is not None:
             store = HubStore(files, single.regions, single.settings)
         else:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 FILE_FILTER = (
-    "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz *.gguf);;Tables (*.csv *.tsv);;"
-    "All files (*)"
+    "Tensor files (*.safetensors *.bin *.pt *.pth *.ckpt *.tar *.npy *.npz *.gguf);;"
+    "Tables (*.csv *.tsv);;All files (*)"
 )
 
 

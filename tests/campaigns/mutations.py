@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
 from tests.campaigns.campaign import Case, Counts, Fault, attack, parser, peak_mb, restart_peak
+from tests.hostile_pickles import HOSTILE, beside_a_tensor
 
 BUDGET_S, BUDGET_MB = 2.0, 300.0
 #: Cases of one process, and seconds without an answer after which it is stopped.
@@ -92,6 +94,21 @@ def _torch() -> bytes:
 
     packed = io.BytesIO()
     torch.save({name: torch.from_numpy(array) for name, array in _tensors().items()}, packed)
+    return packed.getvalue()
+
+
+def _training() -> bytes:
+    """Write what a training script would: objects and settings beside the tensors."""
+    import torch
+
+    tensors = {name: torch.from_numpy(array) for name, array in _tensors().items()}
+    packed = io.BytesIO()
+    torch.save({
+        "model": tensors, "model_args": {"n_head": 2, "block_size": 16, "bias": True},
+        "args": argparse.Namespace(lr=0.1, out=Path("out")), "best": np.float64(0.5),
+        "losses": [0.5] * 100, "log": defaultdict(list, {"loss": [1.0]}), "seen": {1, "a"},
+        "rng": np.random.RandomState(0).get_state(), "dtype": torch.float16,
+    }, packed)  # fmt: skip
     return packed.getvalue()
 
 
@@ -521,6 +538,8 @@ KINDS = {
     "safetensors": Kind(_model, ("model.safetensors",), _open_model),
     "config": Kind(lambda: _model(tokenizer__json=_tokenizer()), ("config.json",), _open_model),
     "torch": Kind(lambda: {"pytorch_model.bin": _torch()}, ("pytorch_model.bin",), _open_model),
+    "training": Kind(lambda: {"pytorch_model.bin": _training()}, ("pytorch_model.bin",),
+                     _open_model),
     "gguf": Kind(_gguf_rotary, ("a.gguf",), _open_gguf),
     "gguf table": Kind(_gguf_table, ("a.gguf",), _open_gguf),
     "rotary": Kind(_rotary, ("config.json",), _open_model),
@@ -732,7 +751,9 @@ OPERATIONS = (
 
 def mutate_pickle(made: random.Random, raw: bytes) -> bytes:
     """Put operations of pickles anywhere, many times, or pickle what is large and small at once."""
-    drawn = made.randrange(6)
+    drawn = made.randrange(7)
+    if drawn == 2:
+        return beside_a_tensor(b"0".join(made.choices(tuple(HOSTILE.values()), k=2)))
     if drawn == 0:
         inner: object = made.choice((1, {}, "a", ()))
         for _ in range(made.choice((20, 40, 200))):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from safetensors.numpy import save_file
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources import open_source
+from tests.hostile_pickles import HOSTILE, beside_a_tensor, torch_file
 
 
 def opens_or_refuses(path: Path) -> None:
@@ -81,6 +83,8 @@ def originals(tmp_path_factory) -> dict[str, bytes]:
     """One good file of every kind."""
     folder, table = tmp_path_factory.mktemp("good"), np.ones((8, 4), np.float32)
     torch.save({"wpe.weight": torch.from_numpy(table)}, folder / "a.bin")
+    beside = {"args": Namespace(lr=0.1), "best": np.float64(0.5), "seen": {1}, "config": {"n": [1]}}
+    torch.save({"model": {"wpe.weight": torch.from_numpy(table)}, **beside}, folder / "f.pt")
     save_file({"wpe.weight": table}, folder / "b.safetensors")
     np.save(folder / "c.npy", table)
     np.savez(folder / "d.npz", table=table)
@@ -105,6 +109,18 @@ def test_any_configuration(config, tmp_path):
     save_file(tensors, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(config))
     opens_or_refuses(tmp_path)
+
+
+@FUZZ
+@given(
+    values=st.lists(st.sampled_from(tuple(HOSTILE.values())), min_size=1, max_size=3),
+    noise=st.binary(max_size=8),
+    place=st.integers(0, 500),
+)
+def test_any_pickle(values, noise, place, tmp_path):
+    pickled = beside_a_tensor(b"0".join(values))
+    (tmp_path / "a.pt").write_bytes(torch_file(pickled[:place] + noise + pickled[place:]))
+    opens_or_refuses(tmp_path / "a.pt")
 
 
 @FUZZ

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file as save_torch_file
+from safetensors.torch import save_model
 
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.errors import SourceError
@@ -67,6 +68,25 @@ def test_safetensors_reads_every_float_type(tensors, tmp_path):
 def test_settings_in_the_metadata_of_safetensors(metadata, settings, tmp_path):
     save_torch_file({"a": torch.ones(2, 2)}, tmp_path / "a.safetensors", metadata)
     assert open_store(tmp_path / "a.safetensors").settings == settings
+
+
+def test_other_names_of_tied_tensors(tmp_path):
+    tied = torch.nn.Linear(3, 4, bias=False)
+    model = torch.nn.ModuleDict({"wte": tied, "lm_head": tied, "other": torch.nn.Linear(2, 2)})
+    save_model(model, tmp_path / "a.safetensors", {"other.bias": "wte.weight", "x": "lm_head"})
+    torch.save(model.state_dict(), tmp_path / "a.pt")
+    for name in ("a.safetensors", "a.pt"):
+        store = open_store(tmp_path / name)
+        assert set(store.tensors) == set(model.state_dict())
+        for key, values in model.state_dict().items():
+            np.testing.assert_array_equal(store.read(key), values)
+            assert store.tensors[key].name == key
+
+
+def test_aliases_of_aliases_are_no_names(tmp_path):
+    chain = {"a": "a", "b": "a", "c": "b", "d": "e", "e": "d", "f": "nowhere"}
+    save_torch_file({"a": torch.ones(2, 2)}, tmp_path / "a.safetensors", chain)
+    assert list(open_store(tmp_path / "a.safetensors").tensors) == ["a", "b"]
 
 
 def test_torch_files_are_read_by_place(tensors, tmp_path):

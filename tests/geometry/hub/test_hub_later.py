@@ -147,6 +147,18 @@ def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
     assert not trace.exists()
 
 
+def test_an_adapter_on_the_hub_names_its_model(offer, opened):
+    names = ("base.h.0.attn.c_attn.lora_A.weight", "base.h.0.attn.c_attn.lora_B.weight")
+    tensors, config = (
+        dict.fromkeys(names, np.eye(8, 4, dtype="f4")),
+        {"base_model_name_or_path": "openai-community/gpt2"},
+    )
+    offer({"adapter_model.safetensors": tensors, "adapter_config.json": config})
+    with pytest.raises(SourceError, match="an adapter of openai-community/gpt2") as error:
+        opened()
+    assert error.value.advice == "Open openai-community/gpt2."
+
+
 def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
     folder = tmp_path / "files"
     folder.mkdir()

@@ -1,5 +1,6 @@
 """Damaged and foreign input: one plain sentence each, and never anything else."""
 
+import io
 import json
 import os
 import pickle
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.utils.serialization import config
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
@@ -58,6 +60,7 @@ def test_an_installation_without_its_model(monkeypatch):
         (["notes.txt"], "has no weights, only notes.txt"),
         (["notes.txt", "tf_model.h5"], "another framework"),
         (["a.bin", "b.bin", "training_args.bin"], "holds 2 weights files"),
+        ([".metadata", "__0_0.distcp", "__1_0.distcp"], "is a distributed checkpoint"),
     ],
 )
 def test_folder_without_weights(tmp_path, names, words):
@@ -294,6 +297,50 @@ def test_truncated_arrays_and_torch_files(tmp_path):
     for share in (0.2, 0.6, 0.95, 0.999):
         path.write_bytes(whole[: int(len(whole) * share)])
         assert "truncated or damaged" in str(refusal(path))
+
+
+def packed(content: dict[str, Any]) -> bytes:
+    file = io.BytesIO()
+    torch.save(content, file)
+    return file.getvalue()
+
+
+ONE, OTHER = packed({"wpe.weight": torch.ones(8, 4)}), packed({"wte.weight": torch.zeros(9, 4)})
+_DIRECTORY = ONE.index(b"PK\1\2")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        OTHER + ONE,
+        b"PK\3\4" + ONE,
+        ONE + b"\0",
+        ONE + OTHER[:100],
+        ONE + bytes(70_000),
+        ONE[:_DIRECTORY] + OTHER * 4 + ONE[_DIRECTORY:],
+    ],
+)
+@pytest.mark.parametrize("name", ["a.pt", "a.npz", "a.bin"])
+def test_a_file_with_more_than_its_archive_is_refused(name, content, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    said = str(refusal(path))
+    assert "is not one archive" in said or "truncated or damaged" in said
+
+
+@pytest.mark.parametrize("alignment", [64, 4096])
+def test_an_archive_is_padded_between_its_entries(alignment, tmp_path):
+    with config.patch("save.storage_alignment", alignment):
+        (tmp_path / "a.pt").write_bytes(packed({"wpe.weight": torch.ones(8, 4)}))
+    np.testing.assert_array_equal(open_source(tmp_path / "a.pt").W_pos, np.ones((8, 4)))
+
+
+def test_a_part_of_a_distributed_checkpoint_is_refused(tmp_path):
+    (tmp_path / "__0_0.distcp").write_bytes(packed({"wpe.weight": torch.ones(8, 4)}))
+    error = refusal(tmp_path / "__0_0.distcp")
+    assert "distributed checkpoint" in str(error)
+    assert ".metadata" in str(error)
+    assert "dcp_to_torch" in error.advice
 
 
 def test_archive_with_several_tables_asks_which(tmp_path):

@@ -1,0 +1,92 @@
+"""Which of the folders in a folder without weights is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.config import load_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import LocalFile
+
+#: The folder that is meant among several of one training, and the file with the name of the one
+#: that DeepSpeed wrote last.
+_LAST, _LATEST = "checkpoint-last", "latest"
+
+#: Folders that are looked into, and bytes of a file that names them.
+_MOST_FOLDERS, _MOST_BYTES = 1_000, 1_000_000
+
+
+def inner_folder(folder: Path, has_weights: Callable[[Path], bool]) -> Path | None:
+    """Return the one folder in a folder that has weights, or that a file beside them names.
+
+    Parameters
+    ----------
+    folder
+        Has no weights of its own.
+    has_weights
+        Whether a folder has; may raise OSError and SourceError.
+
+    Returns
+    -------
+    None if there is none.
+
+    Raises
+    ------
+    SourceError
+        There are several; or the file that names them is damaged.
+    """
+    inside = list(islice(_with_weights(folder, has_weights), 20))
+    names = _named(folder, [path.name for path in inside])
+    found = [path for path in inside if path.name in names] or inside
+    if len(found) > 1 and folder / _LAST in found:
+        return folder / _LAST
+    if len(found) > 1:
+        some = ", ".join(path.name for path in found[:4]) + (", …" if len(found) > 4 else "")
+        raise SourceError(
+            f"The folder {folder} has no weights of its own; several folders in it have: {some}.",
+            "Open one of these folders.",
+        )
+    return found[0] if found else None
+
+
+def _with_weights(folder: Path, has_weights: Callable[[Path], bool]) -> Iterator[Path]:
+    for path in islice(sorted(folder.iterdir()), _MOST_FOLDERS):
+        with suppress(OSError, SourceError):
+            if path.is_dir() and has_weights(path):
+                yield path
+
+
+def _named(folder: Path, inside: list[str]) -> list[str]:
+    """Return the folders that a file beside them names as those of networks for text.
+
+    In sentence-transformers' ``modules.json`` it is the first, in diffusers' ``model_index.json``
+    all that are of transformers, and in DeepSpeed's ``latest`` the last one.
+    """
+    modules, parts = _json(folder / "modules.json"), _json(folder / "model_index.json")
+    if isinstance(modules, list) and modules and isinstance(modules[0], dict):
+        return [modules[0].get("path", "")]
+    if isinstance(parts, dict):
+        return [name for name in inside if _is_of_transformers(parts.get(name))]
+    latest = _content(folder / _LATEST)
+    return [] if latest is None else [latest.decode("utf-8", "replace").strip()]
+
+
+def _is_of_transformers(part: Any) -> bool:
+    return isinstance(part, list) and part[:1] == ["transformers"]
+
+
+def _json(path: Path) -> Any:
+    content = _content(path)
+    return None if content is None else load_json(path.name, content)
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a small file, or None if there is none."""
+    if not path.is_file():
+        return None
+    file = LocalFile(path)
+    return file.read_at(0, file.size()).tobytes() if file.size() <= _MOST_BYTES else None

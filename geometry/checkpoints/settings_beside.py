@@ -1,0 +1,68 @@
+"""Settings of a model in files beside its weights, other than ``config.json``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import load_json
+from geometry.checkpoints.stored_settings import settings_in
+from geometry.checkpoints.stores import NO_SETTINGS, LocalFile
+
+#: The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and more.
+NAMES = ("params.json", "model_config.yaml", "model_config.json", "hparams.yaml", "hparams.json",
+         "open_clip_config.json", "config.yaml", "args.yaml")  # fmt: skip
+
+#: Bytes of such a file, ten times those of any. A larger one is something else; as YAML it would
+#: take seconds.
+MAX_BYTES = 50_000
+
+#: Brackets in YAML, which may be nested.
+MAX_BRACKETS = 500
+
+
+def settings_beside(weights: Path) -> Mapping[str, Any]:
+    """Return the settings in the first file of such a name beside a weights file, as plain values.
+
+    Returns
+    -------
+    Those of the model, where a file has them under a name of their own, see
+    :func:`geometry.checkpoints.stored_settings.settings_in`; {} if there is no file.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, is not valid, or is YAML with references.
+    """
+    for path in _places(weights):
+        if not path.is_file() or (file := LocalFile(path)).size() > MAX_BYTES:
+            continue
+        content = _parsed(path.name, file.read_at(0, file.size()).tobytes())
+        if settings := settings_in(content) or settings_in({"config": content}):
+            return settings
+    return NO_SETTINGS
+
+
+def _places(weights: Path) -> Iterator[Path]:
+    if step := re.search(r"_(\d+)$", weights.stem):  # nanochat's model_000100.pt
+        yield weights.with_name(f"meta_{step[1]}.json")
+    yield from map(weights.with_name, NAMES)
+
+
+def _parsed(name: str, content: bytes) -> Any:
+    if not name.endswith(".yaml"):
+        return load_json(name, content)
+    import yaml  # takes time, and few models have such a file
+
+    with reading(name, fault="is not valid YAML"):
+        if content.count(b"[") + content.count(b"{") > MAX_BRACKETS:
+            raise ValueError("nested lists, of which each takes longer than the one before")
+        events = yaml.parse(content, yaml.SafeLoader)
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise ValueError("references, which can be repeated without end")
+        loader: Any = type("Loader", (yaml.SafeLoader,), {})
+        loader.add_multi_constructor("", lambda *_: None)  # values with tags
+        return yaml.load(content, loader)

@@ -1,0 +1,144 @@
+"""Which weights file a folder stands for: its own, or those of a folder in it; else it is said."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save_file
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import weights_in
+from geometry.models.sources import open_source
+
+TABLE = np.arange(32, dtype="f4").reshape(8, 4)
+
+
+def written(folder: Path, *names: str) -> Path:
+    """Write files: weights by their endings, settings as they are given."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+        if path.suffix == ".safetensors":
+            save_file({"wpe.weight": TABLE}, path)
+        if path.suffix in (".bin", ".pt", ".pth", ".ckpt", ".tar"):
+            torch.save({"state_dict": {"wpe.weight": torch.from_numpy(TABLE)}}, path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        (["ckpt.pt", "log.txt", "meta.pkl", "config.json"], "ckpt.pt"),
+        (["epoch=1-step=500.ckpt", "hparams.yaml"], "epoch=1-step=500.ckpt"),
+        (["epoch=1.ckpt", "epoch=2.ckpt", "last.ckpt"], "last.ckpt"),
+        (["model_best.pth.tar", "args.yaml", "summary.csv"], "model_best.pth.tar"),
+        (["checkpoint-1.pth.tar", "last.pth.tar", "model_best.pth.tar"], "last.pth.tar"),
+        (["checkpoint_best.pt", "checkpoint_last.pt", "checkpoint1.pt"], "checkpoint_last.pt"),
+        (["a.safetensors", "last.ckpt"], "a.safetensors"),
+        (["model_000100.pt", "optim_000100_rank0.pt", "meta_000100.json"], "model_000100.pt"),
+        (["pytorch_model_fsdp.bin", "optimizer.bin", "scheduler.bin", "sampler.bin"],
+         "pytorch_model_fsdp.bin"),
+        (["mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_optim_states.pt",
+          "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"], "mp_rank_00_model_states.pt"),
+        (["checkpoint-5/a.pt", "checkpoint-10/model.safetensors", "checkpoint-10/optimizer.pt",
+          "runs/events.out"], "checkpoint-10/model.safetensors"),
+        (["checkpoint-best/model.safetensors", "checkpoint-last/model.safetensors"],
+         "checkpoint-last/model.safetensors"),
+        (["0_Transformer/model.safetensors", "1_Pooling/config.json", "modules.json"],
+         "0_Transformer/model.safetensors"),
+        (["run/checkpoints/last.ckpt", "run/hparams.yaml"], None),
+        (["checkpoints/last.ckpt", "hparams.yaml"], "checkpoints/last.ckpt"),
+        (["out/ckpt.pt", "data/train.txt", "train.py"], "out/ckpt.pt"),
+        (["a/ckpt.pt", "b/ckpt.pt", "notes.txt"], None),
+        (["epoch=1.ckpt", "epoch=2.ckpt"], None),
+    ],
+)  # fmt: skip
+def test_the_weights_of_a_folder(names, chosen, tmp_path):
+    written(tmp_path, *names)
+    if chosen is None:
+        with pytest.raises(SourceError):
+            weights_in(tmp_path)
+    else:
+        assert weights_in(tmp_path) == tmp_path / chosen
+        np.testing.assert_array_equal(open_source(tmp_path).W_pos, TABLE)
+
+
+def test_several_folders_are_named(tmp_path):
+    names = ("one", "two", "three")
+    written(tmp_path, *(f"{name}/model.safetensors" for name in names), "empty/readme.md")
+    with pytest.raises(SourceError) as caught:
+        open_source(tmp_path)
+    assert all(name in str(caught.value) for name in names)
+    assert "empty" not in str(caught.value)
+
+
+def test_the_transformer_of_sentence_transformers(tmp_path):
+    written(tmp_path, "0_Transformer/model.safetensors", "2_Dense/model.safetensors")
+    modules = [{"path": "0_Transformer"}, {"path": "1_Pooling"}, {"path": "2_Dense"}]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    assert weights_in(tmp_path).parent.name == "0_Transformer"
+
+
+def test_the_text_encoder_of_a_diffusers_pipeline(tmp_path):
+    parts = {"_class_name": "P", "scheduler": ["diffusers", "S"], "unet": ["diffusers", "U"],
+             "text_encoder": ["transformers", "CLIPTextModel"],
+             "tokenizer": ["transformers", "CLIPTokenizer"]}  # fmt: skip
+    written(tmp_path, "unet/model.safetensors", "vae/model.safetensors", "tokenizer/vocab.json",
+            "text_encoder/model.safetensors")  # fmt: skip
+    (tmp_path / "model_index.json").write_text(json.dumps(parts))
+    assert weights_in(tmp_path).parent.name == "text_encoder"
+    written(tmp_path, "text_encoder_2/model.safetensors")
+    parts["text_encoder_2"] = ["transformers", "CLIPTextModelWithProjection"]
+    (tmp_path / "model_index.json").write_text(json.dumps(parts))
+    with pytest.raises(SourceError, match="text_encoder, text_encoder_2"):
+        weights_in(tmp_path)
+
+
+def test_the_last_folder_of_deepspeed(tmp_path):
+    written(tmp_path, *(f"global_step{n}/mp_rank_00_model_states.pt" for n in (10, 20)))
+    (tmp_path / "latest").write_text("global_step20\n")
+    assert weights_in(tmp_path).parent.name == "global_step20"
+
+
+@pytest.mark.parametrize(
+    "content", [b"[", b"[]", b"[[]]", b'[{"path": "../x"}]', b'[{"path": 3}]', b"3", b"\xff"]
+)
+@pytest.mark.parametrize("name", ["modules.json", "model_index.json", "latest"])
+def test_what_names_a_folder_can_be_anything(name, content, tmp_path):
+    written(tmp_path / "x", "model.safetensors")
+    folder = written(tmp_path / "of", "a/model.safetensors", "b/model.safetensors")
+    (folder / name).write_bytes(content)
+    with pytest.raises(SourceError, match=f"{name}|several folders in it have: a, b"):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("base", ["openai-community/gpt2", None])
+@pytest.mark.parametrize("more", [{}, {"base_model.model.transformer.wte.weight": TABLE}])
+def test_an_adapter_names_its_model(base, more, tmp_path):
+    root = "base_model.model.transformer.h.0.attn.c_attn"
+    save_file({f"{root}.lora_A.weight": TABLE, f"{root}.lora_B.weight": TABLE, **more},
+              tmp_path / "adapter_model.safetensors")  # fmt: skip
+    config = {"peft_type": "LORA", "base_model_name_or_path": base}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+    for source in (tmp_path, tmp_path / "adapter_model.safetensors"):
+        with pytest.raises(SourceError, match=f"an adapter of {base or 'another model'}") as error:
+            open_source(source)
+        assert error.value.advice.startswith(f"Open {base or 'the model'}")
+
+
+def test_an_adapter_with_a_table_of_its_own_is_a_model(tmp_path):
+    tensors = {"h.0.attn.c_attn.lora_A.weight": TABLE, "wpe.weight": TABLE}
+    save_file(tensors, tmp_path / "adapter_model.safetensors")
+    np.testing.assert_array_equal(open_source(tmp_path, table="wpe.weight").W_pos, TABLE)
+
+
+@pytest.mark.parametrize("name", ["zero_pp_rank_0_mp_rank_00_model_states.pt"])
+def test_parts_of_zero_name_what_joins_them(name, tmp_path):
+    written(tmp_path, name)
+    for source in (tmp_path, tmp_path / name):
+        with pytest.raises(SourceError, match="ZeRO") as error:
+            open_source(source)
+        assert "zero_to_fp32.py" in error.value.advice
