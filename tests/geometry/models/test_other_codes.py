@@ -1,6 +1,9 @@
 """Checkpoints of other training codes than transformers: nanoGPT's layout, copies, chosen rows."""
 
+import ast
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,8 @@ from geometry.claims.report import report
 from geometry.models.architecture import UnknownRows
 from geometry.models.sources import UnknownArchitecture, open_source
 
-SAMPLE = Path(__file__).parents[3] / "resources" / "sample"
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "resources" / "sample"
 LINEAR = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 N, D, HEADS = 16, 8, 2
 
@@ -319,3 +323,19 @@ def test_both_sides_of_a_model_without_a_configuration(tmp_path):
     np.testing.assert_array_equal(
         encoder.W_pos, own.encoder.embed_positions.weight.detach().numpy()[2:]
     )
+
+
+# ---- checkpoints as their codes leave them ------------------------------------------------------
+
+
+def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):
+    """What is refused, or lacks a part, may be; what is shown has the right numbers."""
+    check = gpt2_folder.parent / "codes" / "check.py"
+    if not check.is_file():
+        pytest.skip("the checkpoints of other codes are not beside that of GPT-2")
+    run = subprocess.run(
+        [sys.executable, str(check)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    counts = ast.literal_eval(run.stdout.splitlines()[-1])
+    assert not counts.keys() & {"WRONG", "OPENED", "TRACEBACK"}, run.stdout
+    assert counts["right"] > 40
