@@ -678,7 +678,9 @@ def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
 
 def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what is taken for granted of a family that only names tell."""
-    note = f"No model_type in a config.json: assumed to be {match.kind} from its tensor names"
+    own = config.get("model_type")
+    why = "No model_type in a config.json" if not own else f"The architecture {own!r} is unknown"
+    note = f"{why}: assumed to be {match.kind} from its tensor names"
     if others := [one.kind for one in matches if one.kind != match.kind]:
         note += f", as {', '.join(others[:3])}{', …' if len(others) > 3 else ''} could be"
     keys = dict.fromkeys(key for one in (match, *matches) for key in one.stack.settings)

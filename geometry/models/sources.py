@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
+from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
@@ -219,7 +221,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    place = _place(store, config, table)
+    place = _place(store, config, table, weights)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -232,9 +234,22 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     )
 
 
-def _place(store: TensorStore, config: Mapping[str, Any], table: str | None) -> Architecture:
-    """Find the position table, and which of its rows is position 0."""
-    return settled(store, find_architecture(store.tensors, config, table, store.settings))
+def _place(
+    store: TensorStore, config: Mapping[str, Any], table: str | None, weights: Path | None = None
+) -> Architecture:
+    """Find the position table, and which of its rows is position 0.
+
+    Without a configuration by the settings in the file or, of local ``weights``, beside it.
+    """
+    stored = store.settings
+    notes: tuple[str, ...] = ()
+    if weights is not None and not config and not stored:
+        try:
+            stored = settings_beside(weights)
+        except SourceError as error:  # which need not belong to it
+            notes = (f"Settings beside it are passed over: {error}",)
+    place = settled(store, find_architecture(store.tensors, config, table, stored))
+    return replace(place, notes=(*place.notes, *notes))
 
 
 def _fetch(
