@@ -49,9 +49,25 @@ class Layers:
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads per layer from the configuration, or None; as :attr:`count`."""
+        """Attention heads per layer from the configuration, or None; as :attr:`count`.
+
+        Without it those that a matrix with all queries and one shared key and value has.
+        """
         heads = self.architecture.setting(*N_HEADS)
+        if heads is None:
+            heads = self._heads_of_shape()
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
+
+    def _heads_of_shape(self) -> int | None:
+        stack = self.architecture.stack
+        if stack is None or stack.fused != "multi-query" or stack.alone:
+            return None
+        query = self.store.tensors.get(self.name_of(stack.query, 0))
+        if query is None or len(query.shape) != 2:
+            return None
+        rows, columns = query.shape
+        d_head, odd = divmod(rows - columns, 2)
+        return columns // d_head if d_head > 0 and not odd and not columns % d_head else None
 
     def stored_in_out(self, layer: int = 0) -> bool:
         """Return whether a layer's matrices are stored (in, out), by their shapes.
