@@ -59,7 +59,18 @@ T = TypeVar("T")
 __all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 
 #: Names of files and folders that do not identify the model in them.
-GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
+GENERIC = re.compile(
+    r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
+    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
+    re.IGNORECASE,
+)
+
+#: Names of files that say only which step of a training it is.
+_STEP = re.compile(
+    r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
+    r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
+    re.IGNORECASE,
+)
 
 #: The end of the name of a split GGUF file's part.
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
@@ -319,12 +330,17 @@ def _snapshot(path: Path) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return a short name of a checkpoint's folder or file, for captions."""
+    """Return a short name of a checkpoint's folder or file, for captions.
+
+    That of the model, of its training if all have the same, and the step if there are several.
+    """
     full = Path(os.path.abspath(path))
-    folder = full
+    folder, step = full, ""
     if not full.is_dir():
         if not GENERIC.fullmatch(full.stem):
-            return _PART.sub("", full.stem)
+            if not _STEP.fullmatch(full.stem):
+                return _PART.sub("", full.stem)
+            step = f" · {full.stem}"
         folder = full.parent
     cached = [part for part in full.parts if part.startswith("models--")]
     if cached:
@@ -333,5 +349,5 @@ def name_of(path: Path) -> str:
         for entry in read_catalogue():
             if entry.folder is not None and locate(entry) == folder:
                 return entry.title
-        return folder.parent.name or folder.name
-    return folder.name
+    names = (part.name for part in (folder, *folder.parents) if not GENERIC.fullmatch(part.name))
+    return (next(names, "") or folder.name) + step

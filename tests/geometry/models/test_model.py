@@ -10,7 +10,7 @@ import transformers
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
-from geometry.models.sources import open_source
+from geometry.models.sources import name_of, open_source
 
 
 @pytest.fixture(scope="module")
@@ -266,3 +266,22 @@ def test_a_model_without_layers_still_has_positions_which_are_widened_when_asked
     assert model.missing["W_Q"] == "this model has no layers according to its config.json"
     with pytest.raises(TensorUnavailable, match="Layer 0 does not exist; the layers are none"):
         model.weight("W_Q")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/ckpt.pt", "a"), ("b/ckpt.pt", "b"), ("a/lit_model.pth", "a"), ("a/gpt2.pt", "gpt2"),
+        ("a/checkpoints/last.ckpt", "a · last"), ("b/checkpoints/last.ckpt", "b · last"),
+        ("a/version_0/checkpoints/epoch=1-step=5.ckpt", "a · epoch=1-step=5"),
+        ("a/state_step000100.pt", "a · state_step000100"), ("a/consolidated.00.pth", "a"),
+        ("a/model_best.pth.tar", "a · model_best.pth"),
+        ("a/checkpoint_last.pt", "a · checkpoint_last"), ("a/model.safetensors", "a"),
+        ("a/mp_rank_00/model_optim_rng.pt", "a"), ("a/model-00001-of-00002.safetensors", "a"),
+        ("a/checkpoint-500/model.safetensors", "checkpoint-500"), ("a/modelnet.pt", "modelnet"),
+    ],
+)  # fmt: skip
+def test_the_names_of_checkpoints_say_which_they_are(path, name, tmp_path):
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).touch()
+    assert name_of(tmp_path / path) == name
