@@ -22,6 +22,9 @@ MAX_PICKLE = 16_000_000
 #: Dictionaries can be shared, so that their number grows as 2 to the depth.
 MAX_ENTRIES = 1_000_000
 
+#: Items of a list that is looked into: dictionaries of tensors, not losses.
+MAX_LIST = 1_000
+
 #: Dictionaries in dictionaries: "model", "state_dict" and the like. One can hold itself.
 MAX_DEPTH = 20
 
@@ -59,7 +62,9 @@ def load_pickle(data: bytes) -> Any:
 
 
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
-    """Yield the tensors of nested dictionaries under their dotted names.
+    """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
+
+    Those in dictionaries of a list, such as one of steps, have their number in the name.
 
     Parameters
     ----------
@@ -97,23 +102,33 @@ def whole_module(name: str, content: Any) -> Named | None:
 
 
 def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors and the dictionaries in nested dictionaries under their dotted names."""
+    """Yield the tensors and the containers in nested dictionaries under their dotted names."""
     entries = 0
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         nonlocal entries
-        entries += len(value) if isinstance(value, dict) else 0
+        inside = _inside(value)
+        entries += len(inside)
         if entries > MAX_ENTRIES or depth > MAX_DEPTH or len(prefix) > MAX_NAME:
             raise SourceError(
                 f"{name} has more entries than any model, or entries nested without end.",
                 "Check that this is the weights file.",
             )
         yield prefix.removesuffix("."), value
-        for key, inner in value.items() if isinstance(value, dict) else ():
-            if type(key) is str and isinstance(inner, (dict, StoredTensor)):
+        for key, inner in inside.items():
+            if type(key) is str and isinstance(inner, (dict, list, StoredTensor)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
+
+
+def _inside(value: Any) -> Mapping[Any, Any]:
+    """Return the entries of a dictionary, and the dictionaries in a list by their numbers."""
+    if isinstance(value, dict):
+        return value
+    if type(value) is list and len(value) <= MAX_LIST:
+        return {str(n): inner for n, inner in enumerate(value) if isinstance(inner, dict)}
+    return {}
 
 
 def _storage(pid: Any) -> Storage | None:
@@ -135,6 +150,10 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *more: Any) -> S
     if any(metadata):  # a conjugated or negated view
         return None
     return StoredTensor(storage, kind, offset, shape, stride)
+
+
+def _quantised(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> StoredTensor | None:
+    return _tensor(storage, offset, shape, stride)
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | None:
@@ -194,6 +213,8 @@ def _first(value: Any = None, *_: Any) -> Any:
 #: there are stand-ins.
 _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **dict.fromkeys(_TENSORS, _tensor),
+    ("torch._utils", "_rebuild_qtensor"): _quantised,
+    ("torch._utils", "_rebuild_device_tensor_from_cpu_tensor"): _first,
     ("torch._utils", "_rebuild_parameter"): _first,
     ("torch._utils", "_rebuild_parameter_with_state"): _first,
     ("torch._tensor", "_rebuild_from_type_v2"): _of_type,

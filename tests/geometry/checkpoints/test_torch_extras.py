@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stored_settings import MAX_VALUES, settings_in
 from geometry.checkpoints.torch_store import open_torch
 from geometry.models.sources import open_source
@@ -177,6 +177,31 @@ def test_the_first_protocol(tmp_path):
     store = open_torch(tmp_path / "a.pt")
     assert store.settings == {"n_head": 2}
     np.testing.assert_array_equal(store.read("model.transformer.wte.weight"), np.ones((9, 4)))
+
+
+def test_dictionaries_in_a_list_are_numbered(tmp_path):
+    steps = [{"wpe.weight": torch.full((8, 4), float(n))} for n in range(3)]
+    torch.save({"steps": steps, "losses": [[0.5] * 2000, [{}] * 2000]}, tmp_path / "a.pt")
+    store = open_torch(tmp_path / "a.pt")
+    assert list(store.tensors) == [f"steps.{n}.wpe.weight" for n in range(3)]
+    np.testing.assert_array_equal(store.read("steps.2.wpe.weight"), np.full((8, 4), 2.0))
+
+
+def test_names_are_in_the_order_of_the_file(tmp_path):
+    names = ["z", "a", "m"]
+    torch.save({"b": {name: torch.ones(2) for name in names}, "a": torch.ones(2)},
+               tmp_path / "a.pt")  # fmt: skip
+    assert list(open_torch(tmp_path / "a.pt").tensors) == ["b.z", "b.a", "b.m", "a"]
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
+def test_a_quantised_tensor_is_listed_and_cannot_be_read(tmp_path):
+    quantised = torch.quantize_per_tensor(torch.ones(8, 4), 0.1, 0, torch.qint8)
+    torch.save({"wpe.weight": quantised, "wte.weight": torch.ones(9, 4)}, tmp_path / "a.pt")
+    store = open_torch(tmp_path / "a.pt")
+    assert store.tensors["wpe.weight"].shape == (8, 4)
+    with pytest.raises(HelixscopeError, match="QInt8"):
+        store.read("wpe.weight")
 
 
 @pytest.mark.parametrize("content", [Net(), {"model": Net(), "epoch": 3}])
