@@ -183,10 +183,30 @@ class Layers:
         inner, width = part.shape if name != "W_O" else part.shape[::-1]
         if self.width is not None and width != self.width:
             raise does_not_fit(tensor, stored.shape, f"{self.width} dimensions on one side")
-        heads = self.n_heads
-        if name in ("W_Q", "W_O") and heads and width % heads == 0 and inner % heads:
-            raise does_not_fit(tensor, stored.shape, f"a size for {heads} heads")
+        if name == "W_in":
+            neurons = self._neurons
+            if neurons is not None and inner not in (neurons, 2 * neurons):  # twice where gated
+                raise does_not_fit(tensor, stored.shape, f"{neurons} neurons on the other side")
+        elif (d_head := self._d_head) and inner % d_head:
+            raise does_not_fit(tensor, stored.shape, f"whole heads of {d_head} dimensions")
         return part
+
+    @property
+    def _neurons(self) -> int | None:
+        """Size of the MLP's hidden states from the configuration, or None."""
+        if "mlp_ratio" in self.architecture.config:  # which counts, as in DINOv2
+            return None
+        return self.architecture.setting(
+            "{side}_ffn_dim", "ffn_dim", "n_inner", "intermediate_size", "hidden_dim"
+        )
+
+    @property
+    def _d_head(self) -> int | None:
+        """Dimensions of a head, as far as the configuration's heads fit the layers' size."""
+        own, width, heads = self.architecture.setting("head_dim"), self.width, self.n_heads
+        if own is not None or self.d_model is None:
+            return own
+        return width // heads if width and heads and width % heads == 0 else None
 
     def tensor(self, name: WeightName, layer: int = 0) -> str:
         """Return the name of the tensor that holds a matrix, perhaps with others.
@@ -241,15 +261,20 @@ class Layers:
         TensorUnavailable
             It cannot be read.
         """
-        stack = self.architecture.stack
-        if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
-            return None
-        name = self.architecture.root + stack.map_in
-        if name not in self.store.tensors:
+        name = self.map_tensor(what)
+        if name is None:
             return None
         matrix = read_part(self.store, name, 2).astype(np.float64)
         matrix.setflags(write=False)
         return matrix
+
+    def map_tensor(self, what: Literal["positions", "tokens"]) -> str | None:
+        """Return the name of the tensor that holds :meth:`embedding_map`, or None."""
+        stack = self.architecture.stack
+        if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
+            return None
+        name = self.architecture.root + stack.map_in
+        return name if name in self.store.tensors else None
 
     def stack(self, layer: int) -> Stack:
         """Return the row of the family table.
