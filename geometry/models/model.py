@@ -381,10 +381,14 @@ class PositionalModel:
         Raises
         ------
         TensorUnavailable
-            It cannot be read.
+            It cannot be read, or is lacking although the configuration has one.
         """
         name = self.table.replace("position_embeddings", "token_type_embeddings")
-        if name == self.table or name not in self._store.tensors:
+        if name == self.table:
+            return None
+        if name not in self._store.tensors:
+            if self._architecture.setting("type_vocab_size"):
+                raise TensorUnavailable(f"{name} is not in this checkpoint.", FULL)
             return None
         table = read_part(self._store, name, 2)
         if table.shape[1] != self.d_model:
@@ -435,10 +439,17 @@ class PositionalModel:
         """Return why token embeddings cannot be used, by the index alone; "" if they can."""
         if why := why_missing(info, 2):
             return why
-        stack = self._architecture.stack
-        if info.shape[1] == self.d_model or (stack is not None and stack.map_in):
+        width, through = self.d_model, None
+        if self.layers.map_tensor("positions") is None:  # they need not have the same size
+            through = self.layers.map_tensor("tokens")
+        if through is not None:
+            known = self._store.known(through)
+            if known is None or why_missing(known, 2):
+                return ""
+            width = known.shape[1]
+        if info.shape[1] == width:
             return ""
-        return f"{info.name} should have {self.d_model} columns, got shape {info.shape}"
+        return f"{info.name} should have {width} columns, got shape {info.shape}"
 
     def _no_tokens(self) -> TensorUnavailable:
         stack = self._architecture.stack
@@ -554,9 +565,12 @@ class PositionalModel:
             return None
         self._check_beside()
         try:
-            return begin_token(self._folder, self._architecture.config, self._tokenizer)
+            token = begin_token(self._folder, self._architecture.config, self._tokenizer)
         finally:
             self._check_beside()
+        rows = self.d_vocab
+        # A model cannot begin with a token that it has no embedding for.
+        return token if rows is None or token is None or token < rows else None
 
     def _check_beside(self) -> None:
         if self._beside is not None:

@@ -26,6 +26,7 @@ from geometry.models.computed import OneTable
 from geometry.models.derived import Derived
 from geometry.models.model import PositionalModel
 from geometry.models.parts import read_part
+from geometry.models.tokens import without_row
 
 LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "numbers": tuple(map(str, range(1000))),
@@ -100,10 +101,9 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
         )
     chosen = [token for token in ids if token is not None]
     embeddings = read_part(model.store, name, 2)
-    if max(chosen) >= len(embeddings):
+    if why := without_row(chosen, len(embeddings), model.name, model.token_text):
         raise SourceError(
-            f"{model.name} has token embeddings of shape {embeddings.shape}, which do not fit its "
-            "tokenizer.",
+            f"{Path(derived.what).name} has {why}.",
             "Put the model's own tokenizer.json into its folder.",
         )
     table = embeddings[chosen].astype(np.float64)
