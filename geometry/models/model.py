@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
@@ -78,6 +78,9 @@ class PositionalModel:
     beside
         The configuration's and the tokenizer's files, as they were before any of them was read;
         None if they cannot change.
+    whole
+        Opens the model of which this is one table, if it is another one; SourceError if there is
+        none. Tokens of a prompt stand where it has them.
 
     Raises
     ------
@@ -97,10 +100,12 @@ class PositionalModel:
         folder: Path | Callable[[], Path] | None = None,
         commit: str | None = None,
         beside: FolderFiles | None = None,
+        whole: Callable[[], PositionalModel] | None = None,
     ) -> None:
         self._store = store
         self._architecture = architecture
         self._bring_folder = folder
+        self._whole = whole
         self.source = source
         self.name = visible(name)
         self.commit = commit
@@ -560,6 +565,13 @@ class PositionalModel:
 
     @cached_property
     def _begin(self) -> int | None:
+        if self._whole is not None:
+            try:
+                return self._whole()._begin
+            except FileChanged:
+                raise
+            except SourceError:  # there is only this table
+                return None
         stack = self._architecture.stack
         if stack is None or not stack.begin or self._bring_folder is None:
             return None
