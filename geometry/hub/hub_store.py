@@ -49,6 +49,11 @@ class HubStore:
         self._lock = threading.Lock()
 
     @property
+    def server(self) -> str:
+        """The endpoint that has the model, see :func:`geometry.hub.address.server_name`."""
+        return self._files.server
+
+    @property
     def tensors(self) -> Mapping[str, TensorInfo]:
         """The index. For a model in several files, looking up a shape may make a request."""
         return self._tensors
