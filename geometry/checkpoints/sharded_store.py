@@ -54,6 +54,10 @@ class Shards(Mapping[str, Region]):
             raise SourceError(f"{self._name} places {tensor!r} in {shard}, which lacks it.", AGAIN)
         return region
 
+    def at_hand(self, tensor: str) -> Region | None:
+        """Return a tensor's region if its shard's index has been read."""
+        return self._opened.get(self._places.get(tensor, ""), {}).get(tensor)
+
     # The index alone answers this, without opening a shard.
     def __contains__(self, tensor: object) -> bool:
         return tensor in self._places

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN, reading
-from geometry.checkpoints.errors import FileChanged, SourceError
+from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.identity import Identity, identity_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 #: The floating-point types that can be read, by their safetensors name. numpy has no bfloat16: its
 #: bits are the upper half of a float32's.
 FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+UNQUANTISED = "Open the unquantised checkpoint of this model."
 
 #: Large downloads that need the user's consent: whole files, where the server does not support
 #: range requests, and large tokenizers.
@@ -73,6 +76,9 @@ class TensorStore(Protocol):
         See :func:`geometry.checkpoints.stored_settings.settings_in`.
         """
 
+    def known(self, name: str) -> TensorInfo | None:
+        """Return an entry of the index; None if it has none, or would need a request for it."""
+
     def read(self, name: str) -> FloatArray:
         """Read one tensor: float32 (float64 where stored so), C-contiguous, in its full shape.
 
@@ -80,8 +86,10 @@ class TensorStore(Protocol):
         ------
         FileChanged
             One of the checkpoint's files is not the one that was opened.
+        TensorUnavailable
+            The numbers are not floating-point.
         SourceError
-            The file ends early, or the numbers are not floating-point.
+            The file ends early.
         """
 
     def check_files(self) -> None:
@@ -111,6 +119,11 @@ class OnThisMachine:
     """Methods of :class:`TensorStore` for tensors on disk, without settings or network."""
 
     settings: Mapping[str, Any] = NO_SETTINGS
+    tensors: Mapping[str, TensorInfo]
+
+    def known(self, name: str) -> TensorInfo | None:
+        """Return an entry of the index, or None."""
+        return self.tensors.get(name)
 
     def check_files(self) -> None:
         """Do nothing: there are no files."""
@@ -379,12 +392,15 @@ class RegionStore(OnThisMachine):
 
 
 def stored_bytes(region: Region) -> int:
-    """Return the number of bytes a tensor spans in its file; SourceError if it cannot be read."""
+    """Return the number of bytes a tensor spans in its file.
+
+    Raises TensorUnavailable: its numbers cannot be read.
+    """
     size = stored_dtype(region.info).itemsize
     # An expanded tensor (zero strides) takes more memory than it spans in the file; a malicious one
     # could exhaust it.
     if math.prod(region.info.shape) * size > region.file.size():
-        raise SourceError(
+        raise TensorUnavailable(
             f"{region.info.name} would take more memory than {region.file.name} holds: its shape "
             f"is {region.info.shape}.",
             "Download or copy the file again.",
@@ -420,14 +436,20 @@ def read_part(stack: Region, info: TensorInfo, index: int) -> FloatArray:
     return numbers(region, region.file.read_at(region.offset, info.nbytes))
 
 
+def unreadable(info: TensorInfo) -> str:
+    """Return why a tensor's numbers cannot be read, by its dtype alone; "" if they can."""
+    if info.dtype in FLOATS:
+        return ""
+    # Short integers and floats are weights only together with their scales.
+    if re.fullmatch(r"q?u?int(4|8|16|32)|[IU](8|16|32)|(F|float)[468].*", info.dtype):
+        return f"{info.name} is quantised ({info.dtype})"
+    return f"{info.name} is of type {info.dtype}, and not one of {', '.join(FLOATS)}"
+
+
 def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
-    """Return the numpy dtype of a tensor's bytes; SourceError unless they are real floats."""
-    if info.dtype not in FLOATS:
-        raise SourceError(
-            f"{info.name} holds {info.dtype} numbers; only floating-point tensors "
-            f"({', '.join(FLOATS)}) are read.",
-            "Open the unquantised checkpoint of this model.",
-        )
+    """Return the numpy dtype of a tensor's bytes; TensorUnavailable unless they are real floats."""
+    if why := unreadable(info):
+        raise TensorUnavailable(f"{why}.", UNQUANTISED)
     return np.dtype(FLOATS[info.dtype])
 
 

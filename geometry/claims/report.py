@@ -9,7 +9,6 @@ import numpy as np
 from geometry.checkpoints.errors import (
     FileChanged,
     HelixscopeError,
-    SourceError,
     TensorUnavailable,
 )
 from geometry.claims.claim import CannotTell, Verdict
@@ -163,10 +162,11 @@ def describe(
         Checks the claims; may be replaced to get at the verdicts.
     """
     if why := measured.model.no_table:
+        missing = dict.fromkeys(OF_TABLE, why)
         return {
             "model": _model(measured.model),
-            "scheme": _scheme(measured.model),
-            "missing": dict.fromkeys(OF_TABLE, why),
+            "scheme": _scheme(measured.model, missing),
+            "missing": missing,
             **dict.fromkeys(OF_TABLE),
             "claims": _claims(check(measured)),
         }
@@ -176,19 +176,16 @@ def describe(
         """Measure a section; None if the checkpoint lacks a tensor or a download is not allowed."""
         try:
             return measure()
-        except TensorUnavailable as error:
-            if section == "kernels":  # they need more than the matrices in NEEDS
-                missing.setdefault(section, str(error).rstrip("."))
-            return None
-        except Offline:
+        except (TensorUnavailable, Offline) as error:
+            why = _reason(error)
             for name in NEEDS:
                 if name == section or name.startswith(f"{section}."):
-                    missing[name] = NOT_HERE
+                    missing.setdefault(name, why)  # it may need more than the matrices in NEEDS
             return None
 
     return {
         "model": _model(measured.model),
-        "scheme": _scheme(measured.model),
+        "scheme": _scheme(measured.model, missing),
         "missing": missing,
         "pca": _pca(measured),
         "norms": _norms(measured),
@@ -228,8 +225,8 @@ def _model(model: PositionalModel) -> dict[str, Any]:
     }
 
 
-def _scheme(model: PositionalModel) -> dict[str, Any]:
-    """Describe how the model knows positions."""
+def _scheme(model: PositionalModel, missing: dict[str, str]) -> dict[str, Any]:
+    """Describe how the model knows positions; what is lacking of that is noted in ``missing``."""
     kind: dict[str, Any] = {"kind": model.scheme}
     if model.lags is not None:
         return {**kind, **_lags(model, model.lags)}
@@ -256,7 +253,7 @@ def _scheme(model: PositionalModel) -> dict[str, Any]:
         "inv_freq": turned.rates.tolist(),
         "by_layer_type": by_type or None,
         "layers_without": list(turned.layers_without),
-        "use": _use(model),
+        "use": _use(model, missing),
     }
 
 
@@ -277,15 +274,18 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
     return described
 
 
-def _use(model: PositionalModel) -> list[list[float]] | None:
+def _use(model: PositionalModel, missing: dict[str, str]) -> list[list[float]] | None:
     """Return how much each head of the first layer uses each pair; None without its weights."""
     try:
         use: list[list[float]] = pair_use(model).use.tolist()
         return use
-    except FileChanged:
-        raise
-    except (SourceError, TensorUnavailable, Offline):
+    except (TensorUnavailable, Offline) as error:
+        missing["scheme.use"] = _reason(error)
         return None
+
+
+def _reason(error: HelixscopeError) -> str:
+    return NOT_HERE if isinstance(error, Offline) else str(error).rstrip(".")
 
 
 def _missing(model: PositionalModel) -> dict[str, str]:

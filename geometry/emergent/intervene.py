@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.emergent.interventions import Table, find_change
 from geometry.emergent.layers import kept_rows
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
+from geometry.models.addable_tokens import addable_tokens
 from geometry.models.catalogue import local_path
 from geometry.models.layer_tables import (
     LayerStore,
@@ -185,10 +187,11 @@ def intervene(
     if model is not None and model.no_table:
         raise EmergentError(f"{model.name}: {model.no_table}.", LEARNED)
     network = load_network(source, device=device, head=True, attention=attention)
-    place, size = find_place(
-        network, layer if model is None else model, min(length, network.longest or length), seed
-    )
+    longest = min(network.longest or length, length if model is None else model.n_positions, length)
+    place, size = find_place(network, layer if model is None else model, longest, seed)
     windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
+    for one in windows:
+        network.check_tokens(one.file, one.ids.tolist())
     changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
     batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
@@ -416,9 +419,10 @@ def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, i
 
 
 def _embeddings(model: PositionalModel) -> Any:
-    if "W_E" in model.missing or model.W_E.shape[1] != model.d_model:
+    try:
+        return addable_tokens(model)
+    except TensorUnavailable:
         return None
-    return model.W_E
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from geometry.emergent.windows import Splitter
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
 from geometry.models.sources import is_on_hub, name_of
-from geometry.models.tokens import FastTokenizer, load_tokenizer
+from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
 
 if TYPE_CHECKING:
     import torch
@@ -80,6 +80,29 @@ class RunnableNetwork:
     def n_layers(self) -> int:
         """Layers of the residual stream: after the embedding, and after each block."""
         return len(self.blocks) + 1
+
+    def check_tokens(self, what: str, ids: Iterable[int]) -> None:
+        """Check that the network has an embedding for each token of a text.
+
+        Parameters
+        ----------
+        what
+            What the text is called at the beginning of a sentence.
+        ids
+            Its tokens.
+
+        Raises
+        ------
+        EmergentError
+            One has none.
+        """
+        rows = self.module.get_input_embeddings().weight.shape[0]
+        text_of = FastTokenizer(self.splitter.backend, self.name).text_of
+        if why := without_row(ids, rows, self.name, text_of):
+            raise EmergentError(
+                f"{what} has {why}.",
+                "Check that the tokenizer is this model's, or use texts without such tokens.",
+            )
 
     @contextmanager
     def watched(self, look: Callable[[int, torch.Tensor], None]) -> Iterator[None]:

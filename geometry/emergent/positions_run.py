@@ -134,7 +134,10 @@ def special_positions(network: RunnableNetwork, length: int) -> tuple[int, ...]:
 def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Window]:
     length = min(settings.length, network.longest or settings.length)
     texts = find_texts(settings.texts)
-    return draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
+    windows = draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
+    for one in windows:
+        network.check_tokens(one.file, one.ids.tolist())
+    return windows
 
 
 def _summed(

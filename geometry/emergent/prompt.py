@@ -257,12 +257,7 @@ def _check(
             "The text has other tokens than when it was split: the tokenizer has changed.",
             "Open the model again.",
         )
-    vectors = network.module.get_input_embeddings().num_embeddings
-    if max(tokens.ids) >= vectors:
-        raise EmergentError(
-            f"Token {max(tokens.ids)} of the text has no embedding: {network.name} has {vectors}.",
-            "Check that the tokenizer is this model's.",
-        )
+    network.check_tokens("The text", tokens.ids)
     count, longest = len(tokens.ids), network.longest
     if longest is not None and count > longest:
         raise EmergentError(

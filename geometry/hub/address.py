@@ -10,6 +10,9 @@ from urllib.parse import unquote, urlsplit
 #: The Hub, unless HF_ENDPOINT names another one.
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
+#: In a model's folder of the Hub cache: the :func:`server_name` that it was downloaded from.
+SERVER_FILE = "helixscope-endpoint.txt"
+
 #: Hosts whose pages may be models' pages.
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 
@@ -72,6 +75,17 @@ def endpoint() -> str:
     It may contain a user name and a password, see :func:`without_login`.
     """
     return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
+
+
+def server_name(url: str) -> str:
+    """Return what tells an endpoint from another one: "" for huggingface.co, or its address.
+
+    Two endpoints may have different models of the same id.
+    """
+    scheme, separator, rest = without_login(url.strip().rstrip("/")).partition("://")
+    host, slash, path = rest.partition("/")
+    address = f"{scheme.lower()}{separator}{host.lower()}{slash}{path}"
+    return "" if address == DEFAULT_ENDPOINT else address
 
 
 def without_login(url: str) -> str:

@@ -83,6 +83,11 @@ class HubFiles:
         self._turn = threading.RLock()
         self._own = threading.local()
 
+    @property
+    def server(self) -> str:
+        """The endpoint of these files, see :func:`geometry.hub.address.server_name`."""
+        return self._network.cache.server
+
     # ---- transfers ---------------------------------------------------------------------
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.gguf_store import tensor_bytes, tensor_numbers
+from geometry.checkpoints.sharded_store import Shards
 from geometry.checkpoints.stores import (
     NO_SETTINGS,
     Consent,
@@ -48,9 +49,20 @@ class HubStore:
         self._lock = threading.Lock()
 
     @property
+    def server(self) -> str:
+        """The endpoint that has the model, see :func:`geometry.hub.address.server_name`."""
+        return self._files.server
+
+    @property
     def tensors(self) -> Mapping[str, TensorInfo]:
         """The index. For a model in several files, looking up a shape may make a request."""
         return self._tensors
+
+    def known(self, name: str) -> TensorInfo | None:
+        """Return an entry of the index; None if it has none, or would need a request for it."""
+        regions = self._regions
+        region = regions.at_hand(name) if isinstance(regions, Shards) else regions.get(name)
+        return None if region is None else region.info
 
     def read(self, name: str) -> FloatArray:
         """Read one tensor as float32 or float64, C-contiguous: downloaded unless cached.
@@ -62,7 +74,7 @@ class HubStore:
         ------
         HubError, Cancelled
             It cannot be downloaded; see :meth:`geometry.hub.client.Hub.open_file`.
-        SourceError
+        TensorUnavailable
             The numbers are not floating-point.
         """
         region = self._regions[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from geometry.checkpoints.transfer import Transfer
+from geometry.hub.address import server_name
 from geometry.hub.client import Hub
 from geometry.hub.tensor_cache import TensorCache, default_cache
 
@@ -40,6 +41,11 @@ class Network:
     whole: bool = False
     fresh: bool = False
     snapshot: bool = False
+
+    def __post_init__(self) -> None:
+        """Read and write what is cached of the client's endpoint, also if that changes later."""
+        cache = self.cache.of_server(server_name(self.hub.endpoint))
+        object.__setattr__(self, "cache", cache)
 
 
 def default_network() -> Network:

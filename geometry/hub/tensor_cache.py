@@ -8,6 +8,8 @@ Layout, under one root::
     <repo>/<commit>/<name>.part    single tensors requested later
     <repo>/<commit>/files/         files that a library wants on disk, under their own names
 
+A repo of another endpoint than huggingface.co has the endpoint in its name.
+
 There is no index that could be damaged or locked: every entry contains its own name and checksum
 (see :mod:`geometry.hub.entries`), its modification time is the time of last use, and every change
 is one rename or one removal. So threads and processes need no coordination.
@@ -15,15 +17,18 @@ is one rename or one removal. So threads and processes need no coordination.
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from geometry.hub.address import endpoint, server_name
 from geometry.hub.cached_commits import (
     CORE,
     FILES,
@@ -64,6 +69,17 @@ MAX_BYTES = 2_000_000_000
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
+#: Between a model's id, which has no blanks, and its endpoint.
+_AT = " at "
+
+
+@dataclass(slots=True)
+class _Room:
+    """What all that share a cache in this process know: its limit, and bytes not yet looked at."""
+
+    max_bytes: int
+    unseen: int
+
 
 class TensorCache:
     """Tensors and small files downloaded from the Hub, keyed by repo, commit and name.
@@ -80,13 +96,44 @@ class TensorCache:
     looks_after
         Bytes that are written between two looks at the size, which take longer the more there is:
         by so much the limit may be exceeded meanwhile. If 0, it is looked at with each entry.
+    server
+        The endpoint whose models are read and written, as from
+        :func:`geometry.hub.address.server_name`; that of the environment if None.
     """
 
-    def __init__(self, root: Path, max_bytes: int = MAX_BYTES, *, looks_after: int = 0) -> None:
+    def __init__(
+        self,
+        root: Path,
+        max_bytes: int = MAX_BYTES,
+        *,
+        looks_after: int = 0,
+        server: str | None = None,
+    ) -> None:
         self.root = root
-        self.max_bytes = max_bytes
-        self._looks_after, self._unseen = looks_after, looks_after
+        self._server = server
+        self._room = _Room(max_bytes, looks_after)
+        self._looks_after = looks_after
         self._incoming = root / INCOMING
+
+    @property
+    def max_bytes(self) -> int:
+        """Limit on the size of all files."""
+        return self._room.max_bytes
+
+    @max_bytes.setter
+    def max_bytes(self, max_bytes: int) -> None:
+        self._room.max_bytes = max_bytes
+
+    @property
+    def server(self) -> str:
+        """The endpoint whose models are read and written; "" for huggingface.co."""
+        return server_name(endpoint()) if self._server is None else self._server
+
+    def of_server(self, server: str) -> TensorCache:
+        """Return the same cache, with the same limit, for the models of an endpoint."""
+        other = copy.copy(self)
+        other._server = server
+        return other
 
     # ---- entries -------------------------------------------------------------------------
 
@@ -95,7 +142,7 @@ class TensorCache:
 
         None if there is no entry, or a damaged one, which is removed.
         """
-        key = Key(repo, commit, name)
+        key = self._key(repo, commit, name)
         for path in self._places(key):
             data = self._read(path, key)
             if data is not None:
@@ -108,7 +155,7 @@ class TensorCache:
 
     def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
         """Like :meth:`get`, without updating the time of last use."""
-        key = Key(repo, commit, name)
+        key = self._key(repo, commit, name)
         found = (self._read(path, key) for path in self._places(key))
         return next((data for data in found if data is not None), None)
 
@@ -131,8 +178,8 @@ class TensorCache:
             Whether the entry is needed to open the model (index, configuration, position table).
             Such entries are removed together.
         """
-        key = Key(repo, commit, name)
-        own = () if core else files_in(self._folder(repo, commit))
+        key = self._key(repo, commit, name)
+        own = () if core else files_in(self._folder(key.repo, commit))
         needed = sum(file.nbytes for file in own if file.path.suffix != PART)
         if needed + entry_size(key, len(data)) > self.max_bytes:
             log.info("%s of %s is not kept: %d bytes are too many", name, repo, len(data))
@@ -142,21 +189,23 @@ class TensorCache:
         self._write(path, key, data)
         with _logged("remove", other):
             other.unlink(missing_ok=True)
-        self._unseen += entry_size(key, len(data))
-        if self._unseen > self._looks_after:
-            self._unseen = 0
+        self._room.unseen += entry_size(key, len(data))
+        if self._room.unseen > self._looks_after:
+            self._room.unseen = 0
             self._make_room(path)
 
     def has(self, repo: str, commit: str, name: str) -> bool:
         """Return whether there is an entry, without reading it; it may be damaged."""
-        return any(path.is_file() for path in self._places(Key(repo, commit, name)))
+        return any(path.is_file() for path in self._places(self._key(repo, commit, name)))
 
     def discard(self, repo: str, commit: str, name: str) -> None:
         """Remove an entry."""
-        for path in self._places(Key(repo, commit, name)):
+        key = self._key(repo, commit, name)
+        for path in self._places(key):
             with _logged("remove", path):
                 path.unlink(missing_ok=True)
-        for empty in (self._folder(repo, commit), self._folder(repo, commit).parent):
+        folder = self._folder(key.repo, commit)
+        for empty in (folder, folder.parent):
             with suppress(OSError):  # something else is in it
                 empty.rmdir()
 
@@ -173,10 +222,11 @@ class TensorCache:
         They count towards the limit and are removed with their commit, perhaps while being written:
         callers must expect FileNotFoundError.
         """
-        folder = self._folder(repo, commit)
+        key = self._key(repo, commit, "")
+        folder = self._folder(key.repo, commit)
         label = folder / f"commit{LABEL}"
         if not label.is_file():
-            self._write(label, Key(repo, commit, ""), b"")
+            self._write(label, key, b"")
         if os.path.lexists(folder / FILES) and not (folder / FILES).is_dir():
             self._remove(folder / FILES)
         with _logged("make", folder / FILES):
@@ -187,7 +237,9 @@ class TensorCache:
 
     def commit_of(self, repo: str, revision: str) -> str | None:
         """Return the last known commit of a branch or tag, or None."""
-        key = Key(repo, "", revision)
+        return self._commit_of(self._key(repo, "", revision))
+
+    def _commit_of(self, key: Key) -> str | None:
         data = self._read(self._revision(key), key)
         try:
             return None if data is None else data.tobytes().decode("utf-8", "surrogatepass")
@@ -198,7 +250,7 @@ class TensorCache:
         """Like :meth:`commit_of`, with the time when the Hub was asked, in seconds since 1970."""
         commit = self.commit_of(repo, revision)
         try:
-            when = self._revision(Key(repo, "", revision)).stat().st_mtime
+            when = self._revision(self._key(repo, "", revision)).stat().st_mtime
         except OSError:
             return None
         return None if commit is None else (commit, when)
@@ -214,13 +266,13 @@ class TensorCache:
             Whether the Hub was asked just now, even if the commit was known before.
         """
         if confirmed or self.commit_of(repo, revision) != commit:
-            key = Key(repo, "", revision)
+            key = self._key(repo, "", revision)
             self._write(self._revision(key), key, commit.encode("utf-8", "surrogatepass"))
 
     # ---- whole cache ---------------------------------------------------------------------
 
     def commits(self) -> tuple[CachedCommit, ...]:
-        """List the cached commits, most recently used first."""
+        """List the cached commits of this endpoint's models, most recently used first."""
         wait_until_kept(self.root)
         held = sorted(survey(self.root).commits, key=lambda one: one.used, reverse=True)
         return tuple(filter(None, map(self._described, held)))
@@ -238,13 +290,14 @@ class TensorCache:
     def remove(self, repo: str, commit: str) -> int:
         """Remove one commit of a model; return the bytes freed."""
         wait_until_kept(self.root, repo)
-        return self._drop(self._folder(repo, commit), commit)
+        return self._drop(self._folder(self._key(repo, commit, "").repo, commit), commit)
 
     def clear(self, repo: str | None = None) -> int:
-        """Remove a model, or all of them; return the bytes freed."""
+        """Remove a model, or all of them, of all endpoints; return the bytes freed."""
         wait_until_kept(self.root, repo)
         if repo is not None:
-            return remove_folder(self.root / file_name(repo), self._incoming)
+            key = self._key(repo, "", "")
+            return remove_folder(self.root / file_name(key.repo), self._incoming)
         try:
             folders = [path for path in self.root.iterdir() if path.is_dir()]
         except OSError:
@@ -253,6 +306,10 @@ class TensorCache:
         return sum(remove_folder(folder, self._incoming) for folder in old)
 
     # ---- paths ---------------------------------------------------------------------------
+
+    def _key(self, repo: str, commit: str, name: str) -> Key:
+        server = self.server
+        return Key(f"{repo}{_AT}{server}" if server else repo, commit, name)
 
     def _folder(self, repo: str, commit: str) -> Path:
         plain = _COMMIT.fullmatch(commit) is not None
@@ -317,7 +374,7 @@ class TensorCache:
         # again.
         freed = 0
         for file, key in list(revisions_in(folder.parent)):
-            if self.commit_of(key.repo, key.name) == commit:
+            if self._commit_of(key) == commit:
                 freed += remove_file(file)
         freed += remove_folder(folder, self._incoming)
         for empty in (folder.parent / REVISIONS, folder.parent):
@@ -329,11 +386,12 @@ class TensorCache:
 
     def _described(self, held: Held) -> CachedCommit | None:
         key = held.key()
-        if key is None:
+        repo, _, server = ("", "", "") if key is None else key.repo.partition(_AT)
+        if key is None or server != self.server:
             return None
-        known = (of.name for _, of in revisions_in(held.folder.parent) if of.repo == key.repo)
-        revisions = sorted(name for name in known if self.commit_of(key.repo, name) == key.commit)
-        return CachedCommit(key.repo, key.commit, tuple(revisions), held.nbytes, held.used / 1e9)
+        known = (of for _, of in revisions_in(held.folder.parent) if of.repo == key.repo)
+        revisions = sorted(of.name for of in known if self._commit_of(of) == key.commit)
+        return CachedCommit(repo, key.commit, tuple(revisions), held.nbytes, held.used / 1e9)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from geometry.checkpoints.sharded_store import is_file_name, read_weight_map
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.whole_files import reason, write_text
-from geometry.hub.address import HubAddress
+from geometry.hub.address import SERVER_FILE, HubAddress, server_name
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
 from geometry.hub.hub_gguf import only_gguf
@@ -227,6 +227,7 @@ def fetch_model(model: WholeModel, hub: Hub, transfer: Transfer) -> Path:
     _check_room(model, nbytes)
     with transfer.as_one(nbytes), _writing(model):
         model.snapshot.mkdir(parents=True, exist_ok=True)
+        write_text(server_name(hub.endpoint), model.folder / SERVER_FILE)
         (model.folder / "blobs").mkdir(exist_ok=True)
         for file in model.missing:
             transfer.check()

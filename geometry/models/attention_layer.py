@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.block_norm import BlockNorm
 from geometry.models.layers import FULL, Layers
 from geometry.models.matrices import WeightName, orient_bias
+from geometry.models.parts import does_not_fit, read_part
 from geometry.models.stack import Stack
 from geometry.pca.components import Array
 
@@ -102,9 +102,10 @@ class AttentionLayer:
         if stack.sum_norm_if is not None:
             setting, default = stack.sum_norm_if
             wanted = self._config.get(setting, default) is True
-        return self._norm(stack.sum_norm if wanted else ""), self._norm(own)
+        first = self._norm(stack.sum_norm if wanted else "", self._layers.d_model)
+        return first, self._norm(own, self._layers.width)
 
-    def _norm(self, suffix: str) -> BlockNorm | None:
+    def _norm(self, suffix: str, width: int | None) -> BlockNorm | None:
         if not suffix:
             return None
         setting, epsilon = self._stack.epsilon
@@ -116,9 +117,9 @@ class AttentionLayer:
             return BlockNorm(None, None, epsilon, centred)
         name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
         # BERT's first checkpoints were converted from TensorFlow, with its names.
-        gain = self._vector(name + "weight", name + "gamma")
+        gain = self._vector(width, name + "weight", name + "gamma")
         with_bias = centred and self._config.get("bias") is not False
-        bias = self._vector(name + "bias", name + "beta") if with_bias else None
+        bias = self._vector(width, name + "bias", name + "beta") if with_bias else None
         return BlockNorm(gain, bias, epsilon, centred)
 
     def enter(self, rows: Array) -> Array:
@@ -127,15 +128,17 @@ class AttentionLayer:
         Raises
         ------
         TensorUnavailable
-            The rows have the wrong size, and there is no map.
+            The map cannot be read, or does not fit the rows.
         """
         matrix = self._layers.embedding_map("positions")
         if matrix is not None:
             name = self._layers.name_of(self._stack.map_in, self.layer)
             bias = name.removesuffix("weight") + "bias"
+            if matrix.shape[1] != rows.shape[1]:
+                raise does_not_fit(name, matrix.shape, f"{rows.shape[1]} columns")
             rows = rows @ matrix.T
             if bias in self._store.tensors:
-                rows = rows + self._vector(bias)
+                rows = rows + self._vector(len(matrix), bias)
         return rows
 
     # ---- queries and keys ----------------------------------------------------------------------
@@ -154,19 +157,18 @@ class AttentionLayer:
         if without or name in self._stack.without_bias:
             return weight, None
         tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"
-        stored = self._vector(tensor)
+        stored = self._vector(None, tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:
-            raise SourceError(
-                f"{tensor} should have {weight.shape[0]} numbers for {name}, got {bias.shape}."
-            )
+            raise does_not_fit(tensor, stored.shape, f"{weight.shape[0]} numbers for {name}")
         return weight, bias
 
-    def _vector(self, *names: str) -> Array:
+    def _vector(self, size: int | None, *names: str) -> Array:
+        """Read the vector that has one of these names; of any size if that is None."""
         for name in names:
             if name in self._store.tensors:
-                vector: npt.NDArray[np.float64] = self._store.read(name).astype(np.float64)
-                if vector.ndim != 1:
-                    raise SourceError(f"{name} should be a vector, got shape {vector.shape}.")
+                vector: Array = read_part(self._store, name, 1).astype(np.float64)
+                if size not in (None, len(vector)):
+                    raise does_not_fit(name, vector.shape, f"{size} numbers")
                 return vector
         raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)

@@ -20,7 +20,13 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import FILE_SUFFIXES, weights_in
 from geometry.checkpoints.sharded_store import LONGEST_NAME, is_file_name, read_weight_map
 from geometry.checkpoints.stores import open_regular
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import (
+    SERVER_FILE,
+    HubAddress,
+    endpoint,
+    parse_address,
+    server_name,
+)
 from geometry.models.computed import is_computed
 from geometry.models.derived import model_source
 from geometry.models.families import FAMILIES, PARTS
@@ -251,12 +257,26 @@ def snapshot_of(address: HubAddress) -> Path | None:
 
 def _snapshot(name: str, revision: str | None) -> Path | None:
     model = hub_cache() / f"models--{name.replace('/', '--')}"
+    if _is_of_another_server(model):
+        return None
     commit = read_reference(model, revision or "main") or revision or ""
     # A commit that is not a plain name would lead out of the folder.
     if not is_file_name(commit):
         return None
     folder = model / "snapshots" / commit
     return folder if folder.is_dir() else None
+
+
+def _is_of_another_server(model: Path) -> bool:
+    """Return whether we downloaded a model of the Hub cache from another endpoint than today's.
+
+    What other programs download has no note of that, and counts for every endpoint.
+    """
+    try:
+        with open_regular(model / SERVER_FILE) as file:
+            return file.read(LONGEST_NAME + 1).decode("utf-8") != server_name(endpoint())
+    except (OSError, ValueError, SourceError):
+        return False
 
 
 def read_reference(model: Path, revision: str) -> str | None:

@@ -6,7 +6,7 @@ Only its positions are kept; the file is described in :mod:`geometry.history.rec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -79,7 +79,9 @@ def find_step(path: Path) -> tuple[Path, int] | None:
     return (file, int(match[1])) if file.is_file() else None
 
 
-def open_step(file: Path, step: int, source: str) -> PositionalModel:
+def open_step(
+    file: Path, step: int, source: str, whole: Callable[[], PositionalModel] | None = None
+) -> PositionalModel:
     """Open the positions at a step as a model without weights.
 
     Parameters
@@ -90,6 +92,8 @@ def open_step(file: Path, step: int, source: str) -> PositionalModel:
         One of its steps.
     source
         What the user opened.
+    whole
+        Opens the folder as a model, which gives a prompt's tokens their positions.
 
     Raises
     ------
@@ -117,6 +121,7 @@ def open_step(file: Path, step: int, source: str) -> PositionalModel:
         source=source,
         name=f"{file.parent.name} · {name}",
         folder=file.parent,
+        whole=whole,
     )
 
 

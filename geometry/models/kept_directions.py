@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from geometry.checkpoints.stores import RegionStore
+from geometry.hub.address import endpoint, server_name
 from geometry.hub.entries import (
     Bytes,
     DamagedEntry,
@@ -126,8 +127,8 @@ class DirectionsOnDisk:
 def weights_identity(model: PositionalModel) -> str | None:
     """Return a text that identifies the weights, without reading them.
 
-    The commit; otherwise path, size and modification time of each of the model's files, when they
-    were opened.
+    The commit, with its endpoint unless that is huggingface.co; otherwise path, size and
+    modification time of each of the model's files, when they were opened.
 
     Returns
     -------
@@ -135,7 +136,12 @@ def weights_identity(model: PositionalModel) -> str | None:
     """
     store = model.store
     if model.commit is not None:
-        return f"{model.commit} {model.table}"
+        from geometry.hub.hub_store import HubStore  # with the client, which few models need
+
+        if not isinstance(store, RegionStore | HubStore):  # made of a model, as one of its tables
+            return None
+        server = store.server if isinstance(store, HubStore) else server_name(endpoint())
+        return f"{model.commit} {model.table}{f' at {server}' if server else ''}"
     if not isinstance(store, RegionStore):
         return None
     parts = [model.table]

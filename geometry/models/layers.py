@@ -7,16 +7,20 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError, TensorUnavailable
-from geometry.checkpoints.stores import TensorStore
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore, unreadable
 from geometry.models.architecture import N_HEADS, Architecture
 from geometry.models.matrices import WEIGHTS, WeightName, orient
+from geometry.models.parts import does_not_fit, read_part, why_missing
 from geometry.models.stack import NOT_ADDED, TABLE_ALONE, Stack
 
 #: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
 #: have a row or a curve for each.
 MAX_LAYERS = 2_000
 MAX_HEADS = 2_000
+
+#: What quantised matrices are called in place of "weight": by GPTQ and AWQ, by compressed-tensors.
+PACKED = ("qweight", "weight_packed")
 
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."
@@ -32,11 +36,24 @@ class Layers:
         The checkpoint's tensors.
     architecture
         Their location; without a family there are no layers.
+    d_model
+        Width of the positions that are added; None if none are.
     """
 
-    def __init__(self, store: TensorStore, architecture: Architecture) -> None:
+    def __init__(
+        self, store: TensorStore, architecture: Architecture, d_model: int | None = None
+    ) -> None:
         self.store = store
         self.architecture = architecture
+        self.d_model = d_model
+
+    @property
+    def width(self) -> int | None:
+        """Size of the layers' states, d_hidden; None if unknown."""
+        stack = self.architecture.stack
+        if self.d_model is not None and stack is not None and not stack.map_positions:
+            return self.d_model
+        return self.architecture.setting("n_embd", "hidden_size", "d_model", "dim")
 
     @property
     def count(self) -> int | None:
@@ -62,10 +79,10 @@ class Layers:
         stack = self.architecture.stack
         if stack is None or stack.fused != "multi-query" or stack.alone:
             return None
-        query = self.store.tensors.get(self.name_of(stack.query, 0))
-        if query is None or len(query.shape) != 2:
+        query = self._shape_of(stack.query, 0)
+        if query is None:
             return None
-        rows, columns = query.shape
+        rows, columns = query
         d_head, odd = divmod(rows - columns, 2)
         return columns // d_head if d_head > 0 and not odd and not columns % d_head else None
 
@@ -75,16 +92,22 @@ class Layers:
         The family's way, where they do not tell: they are square, or missing.
         """
         stack, index = self.stack(layer), self.store.tensors
-        query = index.get(self.name_of(stack.query, layer))
-        if stack.fused and query is not None and len(query.shape) == 2:
-            rows, columns = query.shape
-            return stack.conv1d if rows == columns else rows < columns
-        fan_out = index.get(self.name_of(stack.fan_out, layer))
+        query = self._shape_of(stack.query, layer) if stack.fused else None
+        if query is not None:
+            return stack.conv1d if query[0] == query[1] else query[0] < query[1]
+        fan_out = self._shape_of(stack.fan_out, layer)
         gain = index.get(self.name_of(stack.mlp_norm, layer)) if stack.mlp_norm else None
-        if fan_out is None or gain is None or len(fan_out.shape) != 2:
+        if fan_out is None or gain is None:
             return stack.conv1d
-        reads = [size == gain.shape[:1] for size in (fan_out.shape[:1], fan_out.shape[1:])]
+        reads = [size == gain.shape[:1] for size in (fan_out[:1], fan_out[1:])]
         return stack.conv1d if reads[0] == reads[1] else reads[0]
+
+    def _shape_of(self, suffix: str, layer: int) -> tuple[int, int] | None:
+        """Return the shape of a matrix that is as wide as the layers' states, quantised or not."""
+        info = self.store.tensors.get(self.name_of(suffix, layer))
+        if info is None or len(info.shape) != 2 or self.width not in (None, *info.shape):
+            return None
+        return info.shape[0], info.shape[1]
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences about peculiarities of the first layer's matrices."""
@@ -112,21 +135,78 @@ class Layers:
             return dict.fromkeys(WEIGHTS, TABLE_ALONE)
         if self.count is not None and self.count < 1:
             return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
-        names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
-        return {
-            weight: f"no {name} in this checkpoint"
-            for weight, name in names.items()
-            if name not in self.store.tensors
-        }
+        return {weight: why for weight in WEIGHTS if (why := self._why_missing(weight))}
+
+    def _why_missing(self, name: WeightName) -> str:
+        tensor = self._tensor(name, 0)
+        if tensor not in self.store.tensors:
+            return self._packed(tensor) or f"no {tensor} in this checkpoint"
+        info = self.store.known(tensor)
+        if info is None:
+            return ""
+        if why := why_missing(info, 2):
+            return why
+        try:
+            self._part(np.broadcast_to(np.float32(0), info.shape), name, tensor)
+        except TensorUnavailable as error:
+            return str(error).rstrip(".")
+        return ""
 
     def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
         """Read a matrix; see :meth:`geometry.models.model.PositionalModel.weight`."""
         tensor = self.tensor(name, layer)
-        stored = self.store.read(tensor)
-        if stored.ndim != 2:
-            raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
-        stored = stored.T if self.stored_in_out(layer) else stored
-        return orient(stored, self.architecture.stack, name, self.n_heads)
+        part = self._part(read_part(self.store, tensor, 2), name, tensor, layer)
+        matrix = np.array(part, dtype=np.float64, order="C")
+        matrix.setflags(write=False)
+        return matrix
+
+    def n_queries(self) -> int:
+        """Return the rows of W_Q, all heads together, without reading it.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint has none, or it does not fit.
+        """
+        tensor = self.tensor("W_Q")
+        info = self.store.tensors[tensor]
+        if len(info.shape) != 2:
+            raise does_not_fit(tensor, info.shape, "two axes")
+        return self._part(np.broadcast_to(np.float32(0), info.shape), "W_Q", tensor).shape[0]
+
+    def _part(
+        self, stored: FloatArray, name: WeightName, tensor: str, layer: int = 0
+    ) -> FloatArray:
+        """Return the view (d_out, d_in) of a stored matrix that a name stands for."""
+        turned = stored.T if self.stored_in_out(layer) else stored
+        part = orient(turned, self.architecture.stack, name, self.n_heads)
+        inner, width = part.shape if name != "W_O" else part.shape[::-1]
+        if self.width is not None and width != self.width:
+            raise does_not_fit(tensor, stored.shape, f"{self.width} dimensions on one side")
+        if name == "W_in":
+            neurons = self._neurons
+            if neurons is not None and inner not in (neurons, 2 * neurons):  # twice where gated
+                raise does_not_fit(tensor, stored.shape, f"{neurons} neurons on the other side")
+        elif (d_head := self._d_head) and inner % d_head:
+            raise does_not_fit(tensor, stored.shape, f"whole heads of {d_head} dimensions")
+        return part
+
+    @property
+    def _neurons(self) -> int | None:
+        """Size of the MLP's hidden states from the configuration, or None."""
+        if "mlp_ratio" in self.architecture.config:  # which counts, as in DINOv2
+            return None
+        return self.architecture.setting(
+            "{side}_ffn_dim", "ffn_dim", "n_inner", "intermediate_size", "hidden_dim"
+        )
+
+    @property
+    def _d_head(self) -> int | None:
+        """Dimensions of a head, as far as the configuration's heads fit the layers' size."""
+        own, width, heads = self.architecture.setting("head_dim"), self.width, self.n_heads
+        if own is not None or self.d_model is None:
+            return own
+        return width // heads if width and heads and width % heads == 0 else None
 
     def tensor(self, name: WeightName, layer: int = 0) -> str:
         """Return the name of the tensor that holds a matrix, perhaps with others.
@@ -151,7 +231,7 @@ class Layers:
         Raises
         ------
         TensorUnavailable
-            The checkpoint lacks it, or there are no layers.
+            The checkpoint lacks it, or there are no layers; or it cannot be read.
         """
         stack = self.stack(layer)
         suffix = stack.attention_norm if reader == "attention" else stack.mlp_norm
@@ -165,7 +245,7 @@ class Layers:
         if name not in self.store.tensors:
             # BERT's first checkpoints were converted from TensorFlow, with its names.
             name = self._present(name, name.removesuffix("weight") + "gamma")
-        gain = self.store.read(name).astype(np.float64)
+        gain = read_part(self.store, name, 1).astype(np.float64)
         gain.setflags(write=False)
         return gain
 
@@ -175,16 +255,26 @@ class Layers:
         Returns
         -------
         (d_hidden, d_embedding) float64, read-only; None where there is no map
+
+        Raises
+        ------
+        TensorUnavailable
+            It cannot be read.
         """
+        name = self.map_tensor(what)
+        if name is None:
+            return None
+        matrix = read_part(self.store, name, 2).astype(np.float64)
+        matrix.setflags(write=False)
+        return matrix
+
+    def map_tensor(self, what: Literal["positions", "tokens"]) -> str | None:
+        """Return the name of the tensor that holds :meth:`embedding_map`, or None."""
         stack = self.architecture.stack
         if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
             return None
         name = self.architecture.root + stack.map_in
-        if name not in self.store.tensors:
-            return None
-        matrix = self.store.read(name).astype(np.float64)
-        matrix.setflags(write=False)
-        return matrix
+        return name if name in self.store.tensors else None
 
     def stack(self, layer: int) -> Stack:
         """Return the row of the family table.
@@ -231,4 +321,12 @@ class Layers:
         for name in names:
             if name in self.store.tensors:
                 return name
+        if packed := self._packed(names[0]):
+            raise TensorUnavailable(f"{packed}.", UNQUANTISED)
         raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)
+
+    def _packed(self, name: str) -> str:
+        """Return why a matrix is only there under another name, or ""."""
+        stem = name.removesuffix("weight")
+        packed = (self.store.known(stem + end) for end in PACKED)
+        return next((unreadable(info) for info in packed if info is not None), "")

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
-from geometry.checkpoints.stores import FloatArray, TensorStore
+from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore
 from geometry.measures.rotary import turning
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.architecture import Architecture
+from geometry.models.parts import undecodable
 from geometry.models.recognition import table_shape
 from geometry.models.stack import Fused, Stack
 
@@ -27,7 +28,29 @@ WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 
 def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
-    """Read P: (n_positions, d_model), row i for position i, in stored precision, read-only."""
+    """Read P: (n_positions, d_model), row i for position i, in stored precision, read-only.
+
+    Raises
+    ------
+    SourceError
+        P cannot be read, contradicts the configuration, or holds numbers that are not finite.
+    """
+    try:
+        table = _rows(store, place)
+    except TensorUnavailable as error:  # without P there is no model
+        raise SourceError(str(error), error.advice) from error
+    table = table[place.rows_of_positions(len(table))]
+    if 0 in table.shape:
+        raise SourceError(
+            f"{place.table} has no positions: its shape is {store.tensors[place.table].shape}.",
+            "Open another checkpoint.",
+        )
+    _check_finite(place, table)
+    table.setflags(write=False)
+    return table
+
+
+def _rows(store: TensorStore, place: Architecture) -> FloatArray:
     table: FloatArray
     if place.rotary is not None:
         turned = place.rotary
@@ -39,6 +62,8 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
         table = _computed(place)
     else:
         info = store.tensors[place.table]
+        if why := undecodable(info):
+            raise TensorUnavailable(f"{why}.", UNQUANTISED)
         shape = table_shape(info)
         if len(shape) != 2:
             raise SourceError(
@@ -47,14 +72,6 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
             )
         _check_shape(place, shape)
         table = store.read(place.table).reshape(shape)
-    table = table[place.rows_of_positions(len(table))]
-    if 0 in table.shape:
-        raise SourceError(
-            f"{place.table} has no positions: its shape is {store.tensors[place.table].shape}.",
-            "Open another checkpoint.",
-        )
-    _check_finite(place, table)
-    table.setflags(write=False)
     return table
 
 
@@ -103,14 +120,15 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
 
 def orient(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
-) -> npt.NDArray[np.float64]:
-    """Return a (d_out, d_in) matrix in float64, or its part of a fused one."""
+) -> FloatArray:
+    """Return a (d_out, d_in) matrix, or the view of its part of a fused one.
+
+    Raises TensorUnavailable: a fused one does not fit.
+    """
     part = stored
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
         part = _cut(part, name, stack.fused, n_heads, part.shape[1])
-    matrix = np.array(part, dtype=np.float64, order="C")
-    matrix.setflags(write=False)
-    return matrix
+    return part
 
 
 def orient_bias(
@@ -133,7 +151,7 @@ def _cut(
     """Return W_Q, W_K or W_V of a fused (d_out of all three, d_model) matrix, or its bias."""
     rows, columns = matrix.shape
     if fused == "side by side":
-        parts: Sequence[FloatArray] = np.split(matrix, 3) if rows % 3 == 0 else ()
+        parts: Sequence[FloatArray] = np.split(matrix, 3) if rows == 3 * d_model else ()
     elif n_heads is None or n_heads < 1 or d_model % n_heads:
         raise TensorUnavailable(
             "Without the number of heads, W_Q, W_K and W_V cannot be separated.",
@@ -149,7 +167,7 @@ def _cut(
         fits = rows == d_model + 2 * d_head
         parts = np.split(matrix, (d_model, d_model + d_head)) if fits else ()
     if not len(parts):
-        raise SourceError(
+        raise TensorUnavailable(
             f"A matrix with W_Q, W_K and W_V ({fused}) does not fit {d_model} dimensions and "
             f"{n_heads} heads: its shape is {matrix.shape}.",
             "The weights and the configuration are of different models.",

@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import visible
-from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
+from geometry.checkpoints.stores import (
+    UNQUANTISED,
+    Consent,
+    FloatArray,
+    TensorInfo,
+    TensorStore,
+)
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
 from geometry.models.families import TIED
 from geometry.models.gguf_settings import GGUF
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
+from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
 from geometry.models.stack import NOT_ADDED
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
@@ -71,6 +78,9 @@ class PositionalModel:
     beside
         The configuration's and the tokenizer's files, as they were before any of them was read;
         None if they cannot change.
+    whole
+        Opens the model of which this is one table, if it is another one; SourceError if there is
+        none. Tokens of a prompt stand where it has them.
 
     Raises
     ------
@@ -90,10 +100,12 @@ class PositionalModel:
         folder: Path | Callable[[], Path] | None = None,
         commit: str | None = None,
         beside: FolderFiles | None = None,
+        whole: Callable[[], PositionalModel] | None = None,
     ) -> None:
         self._store = store
         self._architecture = architecture
         self._bring_folder = folder
+        self._whole = whole
         self.source = source
         self.name = visible(name)
         self.commit = commit
@@ -104,11 +116,11 @@ class PositionalModel:
             "ALiBi" if self.lags else "rotary turning" if self.rotary else "computed sinusoid"
         )
         self.table = architecture.table or computed
-        self.layers = Layers(store, architecture)
-        turned = architecture.turned
-        self.turned_layers = None if turned is None else Layers(store, turned)
         self._stored_W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self._stored_W_pos.shape
+        self.layers = Layers(store, architecture, self.d_model)
+        turned = architecture.turned
+        self.turned_layers = None if turned is None else Layers(store, turned)
         self.grid = architecture.grid(self.n_positions)
         self._beside = beside
         self._check_beside()
@@ -277,8 +289,8 @@ class PositionalModel:
         """Tokens in the vocabulary; None if unknown. May make a small request."""
         name = self._tokens_name()
         with suppress(Offline):  # then the configuration's value is used
-            if name is not None and (shape := self._store.tensors[name].shape):
-                return shape[0]
+            if name is not None and not self._tokens_unfit(info := self._store.tensors[name]):
+                return info.shape[0]
         size = self._architecture.setting("vocab_size")
         return size if size is None or 0 <= size <= MAX_VOCABULARY else None
 
@@ -332,18 +344,18 @@ class PositionalModel:
         Raises
         ------
         TensorUnavailable
-            The checkpoint has none.
+            The checkpoint has none that can be read.
         FileChanged
             The checkpoint is not the one that was opened.
         SourceError
-            It is not a matrix, or cannot be downloaded.
+            It cannot be downloaded.
         """
         name = self._tokens_name()
         if name is None:
             raise self._no_tokens()
-        embeddings = self._store.read(name).astype(np.float32, copy=False)
-        if embeddings.ndim != 2:
-            raise SourceError(f"{name} should be a matrix, got shape {embeddings.shape}.")
+        if why := self._tokens_unfit(self._store.tensors[name]):
+            raise TensorUnavailable(f"{why}.", UNQUANTISED)
+        embeddings = read_part(self._store, name, 2).astype(np.float32, copy=False)
         embeddings.setflags(write=False)
         return embeddings
 
@@ -370,11 +382,23 @@ class PositionalModel:
         """The first row of the token types, which BERT-like models add to every token of a text.
 
         (d_embedding,) float64, read-only; None where the family has no such table.
+
+        Raises
+        ------
+        TensorUnavailable
+            It cannot be read, or is lacking although the configuration has one.
         """
         name = self.table.replace("position_embeddings", "token_type_embeddings")
-        if name == self.table or name not in self._store.tensors:
+        if name == self.table:
             return None
-        row: npt.NDArray[np.float64] = self._store.read(name)[0].astype(np.float64)
+        if name not in self._store.tensors:
+            if self._architecture.setting("type_vocab_size"):
+                raise TensorUnavailable(f"{name} is not in this checkpoint.", FULL)
+            return None
+        table = read_part(self._store, name, 2)
+        if table.shape[1] != self.d_model:
+            raise does_not_fit(name, table.shape, f"{self.d_model} columns")
+        row: npt.NDArray[np.float64] = table[0].astype(np.float64)
         row.setflags(write=False)
         return row
 
@@ -410,9 +434,27 @@ class PositionalModel:
             absent["W_E"] = NOT_ADDED if stack.inside else computed
         elif stack is not None and not stack.tokens:
             absent["W_E"] = stack.no_tokens
-        elif self._tokens_name() is None:
+        elif (name := self._tokens_name()) is None:
             absent["W_E"] = "no token embeddings in this checkpoint"
+        elif (info := self._store.known(name)) and (why := self._tokens_unfit(info)):
+            absent["W_E"] = why
         return MappingProxyType(absent)
+
+    def _tokens_unfit(self, info: TensorInfo) -> str:
+        """Return why token embeddings cannot be used, by the index alone; "" if they can."""
+        if why := why_missing(info, 2):
+            return why
+        width, through = self.d_model, None
+        if self.layers.map_tensor("positions") is None:  # they need not have the same size
+            through = self.layers.map_tensor("tokens")
+        if through is not None:
+            known = self._store.known(through)
+            if known is None or why_missing(known, 2):
+                return ""
+            width = known.shape[1]
+        if info.shape[1] == width:
+            return ""
+        return f"{info.name} should have {width} columns, got shape {info.shape}"
 
     def _no_tokens(self) -> TensorUnavailable:
         stack = self._architecture.stack
@@ -458,12 +500,15 @@ class PositionalModel:
     def bytes_to_fetch_for(self, matrices: Iterable[tuple[Matrix, int]]) -> int:
         """Bytes to download for all of these matrices (name, layer).
 
-        Like :meth:`bytes_to_fetch`; shared tensors count once, missing ones not at all.
+        Like :meth:`bytes_to_fetch`; shared tensors count once, those that are missing or cannot be
+        read not at all.
         """
         tensors = set()
         for name, layer in matrices:
             with suppress(TensorUnavailable):
-                tensors.add(self._tensor(name, layer))
+                tensor = self._tensor(name, layer)
+                if not undecodable(self._store.tensors[tensor]):
+                    tensors.add(tensor)
         return self._store.bytes_to_fetch(*tensors)
 
     def _tensor(self, name: Matrix, layer: int) -> str:
@@ -520,14 +565,24 @@ class PositionalModel:
 
     @cached_property
     def _begin(self) -> int | None:
+        if self._whole is not None:
+            try:
+                return self._whole()._begin
+            except FileChanged:
+                raise
+            except SourceError:  # there is only this table
+                return None
         stack = self._architecture.stack
         if stack is None or not stack.begin or self._bring_folder is None:
             return None
         self._check_beside()
         try:
-            return begin_token(self._folder, self._architecture.config, self._tokenizer)
+            token = begin_token(self._folder, self._architecture.config, self._tokenizer)
         finally:
             self._check_beside()
+        rows = self.d_vocab
+        # A model cannot begin with a token that it has no embedding for.
+        return token if rows is None or token is None or token < rows else None
 
     def _check_beside(self) -> None:
         if self._beside is not None:

@@ -17,6 +17,7 @@ from geometry.measures.directions import Directions, Side, singular_directions
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.matrices import WeightName
 from geometry.models.model import PositionalModel
+from geometry.models.parts import does_not_fit
 from geometry.pca.components import Array
 
 Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
@@ -119,6 +120,9 @@ class ResidualStream:
         if subject.fold_ln and (reader := _READERS.get(subject.name)) is not None:
             gain = self._model.layers.norm_gain(reader, subject.layer)
             if gain is not None:
+                if gain.shape != matrix.shape[1:]:
+                    name = f"The gain before {subject.name}"
+                    raise does_not_fit(name, gain.shape, f"{matrix.shape[1]} numbers")
                 matrix = matrix * gain
         return matrix
 
@@ -201,7 +205,11 @@ class ResidualStream:
         if mapped and subject.name in ("P", "E"):
             what: Literal["positions", "tokens"] = "positions" if subject.name == "P" else "tokens"
             through = self._model.layers.embedding_map(what)
-            matrix = matrix if through is None else matrix @ through.T
+            if through is not None:
+                if through.shape[1] != matrix.shape[1]:
+                    name = f"The map of {what}"
+                    raise does_not_fit(name, through.shape, f"{matrix.shape[1]} columns")
+                matrix = matrix @ through.T
         default: Side = "output" if subject.name == "W_O" else "input"
         tell = self._tell
         if tell is None:
@@ -226,5 +234,4 @@ class ResidualStream:
         return matrix[start : start + size] if axis == 0 else matrix[:, start : start + size]
 
     def _head_size(self, matrix: Array, heads: int, axis: int) -> int:
-        queries: int = self._model.weight("W_Q", 0).shape[0] if axis == 0 else matrix.shape[1]
-        return queries // heads
+        return (matrix.shape[1] if axis else self._model.layers.n_queries()) // heads

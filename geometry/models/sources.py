@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,7 +132,7 @@ def open_source(
     if (layers := _within(find_layers, text)) is not None:
         return open_layer(*layers, text)
     if (step := _within(find_step, text)) is not None:
-        return open_step(*step, text)
+        return open_step(*step, text, whole=partial(open_source, step[0].parent))
     if is_bundled(text):
         raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
     path = _path(text)

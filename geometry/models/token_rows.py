@@ -25,6 +25,8 @@ from geometry.models.architecture import Architecture, LabelledRows
 from geometry.models.computed import OneTable
 from geometry.models.derived import Derived
 from geometry.models.model import PositionalModel
+from geometry.models.parts import read_part
+from geometry.models.tokens import without_row
 
 LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "numbers": tuple(map(str, range(1000))),
@@ -70,7 +72,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     LargeTensor
         The embeddings have to be downloaded, are large, and the user has not agreed.
     TensorUnavailable
-        The model has no tokenizer.
+        The model has no tokenizer, or its token embeddings cannot be read.
     """
     from geometry.hub.network import LARGE  # with the client, which a local model does not need
 
@@ -98,11 +100,10 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
             "Use shorter words, or another model.",
         )
     chosen = [token for token in ids if token is not None]
-    embeddings = model.store.read(name)
-    if embeddings.ndim != 2 or max(chosen) >= len(embeddings):
+    embeddings = read_part(model.store, name, 2)
+    if why := without_row(chosen, len(embeddings), model.name, model.token_text):
         raise SourceError(
-            f"{model.name} has token embeddings of shape {embeddings.shape}, which do not fit its "
-            "tokenizer.",
+            f"{Path(derived.what).name} has {why}.",
             "Put the model's own tokenizer.json into its folder.",
         )
     table = embeddings[chosen].astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,28 @@ def _check_length(text: str) -> None:
             f"The text is {len(text):,} characters long; at most {MAX_CHARACTERS:,} are split.",
             "No model has as many positions; shorten the text.",
         )
+
+
+def without_row(
+    ids: Iterable[int], rows: int, name: str, text_of: Callable[[int], str | None]
+) -> str:
+    """Return which token a model has no embedding for, as the end of a sentence; "" if none.
+
+    Parameters
+    ----------
+    ids
+        The tokens.
+    rows
+        Number of token embeddings.
+    name, text_of
+        The model's name; its tokens' readable texts.
+    """
+    token = next((token for token in ids if not 0 <= token < rows), None)
+    if token is None:
+        return ""
+    text = text_of(token)
+    said = f"token {token}{f' ({text})' if text else ''}"
+    return f"{said}; {name} has rows for tokens 0 to {rows - 1}"
 
 
 class Tokenizer(Protocol):

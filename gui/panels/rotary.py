@@ -72,9 +72,11 @@ class Turned:
     others
         Other kinds of layers, such as those of sliding attention.
     use
-        How much the heads of a layer use each pair; None if that was not asked.
+        How much the heads of a layer use each pair; None if that was not asked or is not known.
     head_kernels : (n_heads, n)
         Each head's kernel, weighted by its use; None as ``use``.
+    use_missing
+        Why the use was asked and is not known; else "".
     """
 
     rotary: Rotary
@@ -87,6 +89,7 @@ class Turned:
     others: tuple[Kind, ...] = ()
     use: PairUse | None = None
     head_kernels: np.ndarray | None = None
+    use_missing: str = ""
 
     @property
     def scaled(self) -> bool:
@@ -125,7 +128,12 @@ class RotaryOf:
         context = rotary.context or about.model.n_positions
         first, last = self.positions
         lags = np.arange(min(last - first + 1, FARTHEST))
-        use = None if self.layer is None else pair_use(about.model, self.layer)
+        use, missing = None, ""
+        if self.layer is not None:
+            try:
+                use = pair_use(about.model, self.layer)
+            except TensorUnavailable as error:
+                missing = str(error).rstrip(".")
         return Turned(
             rotary,
             context,
@@ -144,6 +152,7 @@ class RotaryOf:
             ),
             use,
             None if use is None else lag_kernel(rotary.rates_at(use.layer), lags, use.share),
+            missing,
         )  # fmt: skip
 
 
@@ -268,6 +277,8 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
         if result.use is not None and result.rotary.type_of(result.use.layer):
             kind = _plain(result.rotary.type_of(result.use.layer))
             parts.append(f"layer {result.use.layer} has {kind}")
+        if result.use_missing:
+            parts.append(f"no use by heads: {result.use_missing}")
         return " · ".join(parts)
 
     def numbers(self, view: RotaryView) -> Mapping[str, np.ndarray]:

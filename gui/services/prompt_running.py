@@ -16,6 +16,8 @@ from gui.style.listening import Listening
 if TYPE_CHECKING:
     from geometry.emergent.prompt import PromptRun
     from geometry.emergent.worker import Told
+    from geometry.models.model import PositionalModel
+    from gui.state.guides import ShownChange
 
 SLOT = "run prompt"
 MISHAP = "The prompt could not be run"
@@ -39,10 +41,14 @@ class PromptRunning:
 
     def run(self) -> None:
         """Run the prompt as it is and, if one is seen in the viewport, after a change."""
+        if self._session.model is not None and self._session.tokens is not None:
+            self._start(self._session.model, self._session.shown_change)
+
+    def _start(
+        self, model: PositionalModel, change: ShownChange | None, unchanged: str = ""
+    ) -> None:
+        """Start a process; ``unchanged`` says why a change that is shown is left out."""
         session = self._session
-        model, change = session.model, session.shown_change
-        if model is None or session.tokens is None:
-            return
         self._jobs.cancel(SLOT)
         stopped = threading.Event()
         request: dict[str, object] = {
@@ -56,8 +62,8 @@ class PromptRunning:
         self._jobs.start(
             SLOT,
             partial(_run, request, stopped),
-            self._on_done,
-            self._on_failed,
+            lambda run: self._on_done(run, unchanged),
+            lambda error: self._on_failed(error, model, change),
             on_progress=lambda _: None,
             stop=stopped.set,
         )
@@ -74,18 +80,23 @@ class PromptRunning:
         self._jobs.cancel(SLOT)
         self._session.change(prompt_run=None, prompt_run_failed="", prompt_running=False)
 
-    def _on_done(self, run: PromptRun | None) -> None:
+    def _on_done(self, run: PromptRun | None, unchanged: str) -> None:
         session = self._session
         shown = session.tokens
         # Checked now: when it was asked for, the text could still have been split.
         if run is not None and (shown is None or run.ids != shown.ids):
             session.change(prompt_running=False, prompt_run_failed=OTHER)
         else:
-            session.change(prompt_run=run, prompt_running=False)
+            session.change(prompt_run=run, prompt_run_failed=unchanged, prompt_running=False)
 
-    def _on_failed(self, error: Exception) -> None:
+    def _on_failed(
+        self, error: Exception, model: PositionalModel, change: ShownChange | None
+    ) -> None:
         said = f"{MISHAP}."
         if isinstance(error, HelixscopeError) and not isinstance(error, FileChanged):
+            if change is not None:  # which must not keep the text from being run as it is
+                self._start(model, None, f"Without the change that is shown: {error}")
+                return
             said = f"{error} {error.advice}".strip()
         else:
             self._on_error(error, MISHAP)

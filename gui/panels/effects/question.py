@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
+from geometry.checkpoints.errors import (
+    FileChanged,
+    HelixscopeError,
+    RangeError,
+    TensorUnavailable,
+)
 from geometry.emergent import intervene
 from geometry.emergent.interventions import (
     LEAST_POSITIONS,
@@ -137,6 +142,8 @@ class EffectsOf:
     def steps(self, about: QuestionContext) -> Iterator[Progress | Effects]:
         """Yield the :class:`Effects`; first without any, then as they are measured."""
         model = about.model
+        if why := model.no_table:
+            raise TensorUnavailable(f"No positions can be changed: {why}.")
         if model.n_positions < LEAST_POSITIONS:
             raise RangeError(
                 f"Changes need at least {LEAST_POSITIONS} positions; there are {model.n_positions}."

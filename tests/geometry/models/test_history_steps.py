@@ -1,5 +1,6 @@
 """Steps of a training history, opened like models."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.history.here import NoHistory, history_here
+from geometry.models.catalogue import locate
 from geometry.models.history_steps import FILE_NAME
 from geometry.models.sources import is_on_hub, open_source
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
@@ -44,6 +46,17 @@ def test_steps_of_the_bundled_model_open_by_its_name():
     np.testing.assert_array_equal(model.W_pos, history.table(history.n_snapshots - 2))
     with pytest.raises(SourceError, match="has no step 1"):
         open_source("sample/step 1")
+
+
+def test_tokens_of_a_prompt_stand_where_the_whole_model_has_them(tmp_path):
+    text, whole = "Hello my name is Adam", open_source("sample")
+    step = int(history_here(whole).steps[-2])
+    begin, *rest = whole.tokenize(text).ids
+    assert whole.token_text(begin) == "<|endoftext|>"
+    assert open_source(f"sample/step {step}").tokenize(text) == whole.tokenize(text)
+    folder = shutil.copytree(locate("sample"), tmp_path / "copy")
+    (folder / "model.safetensors").unlink()  # the history alone does not tell
+    assert open_source(f"{folder}/step {step}").tokenize(text).ids == tuple(rest)
 
 
 def test_a_step_that_is_none_is_named_with_the_last(folder):

@@ -20,7 +20,7 @@ from gui.panels.effects.body import LISTED
 from gui.panels.effects.question import Effects, EffectsOf, EffectsRun
 from gui.panels.effects.spec import named
 from gui.services.questions import Progress, QuestionContext, resolve
-from tests.gui.result_stage import LEFT, drag
+from tests.gui.result_stage import LEFT, drag, write_small_llama
 from tests.gui.result_stage import named as plot_named
 from tests.scripts import run_script
 
@@ -167,6 +167,19 @@ def test_a_table_too_short_and_a_change_that_is_impossible(stage_of, tmp_path):
 
 
 # ---- what it costs ---------------------------------------------------------------------------
+
+
+def test_a_model_without_a_table_has_nothing_to_change(stage, tmp_path):
+    panel, session = stage.panel, stage.session
+    panel.configure(change="top 1")
+    assert session.shown_change.name == "top 1"
+    stage.open(write_small_llama(tmp_path / "rotary"))
+    assert (stage.answer.state, stage.answer.retry) == ("impossible", False)
+    assert "turns queries and keys" in stage.answer.why
+    assert session.shown_change is None
+    stage.open("sample")
+    assert stage.answer.state == "ready"
+    assert session.shown_change.name == "top 1"
 
 
 def test_effects_are_measured_on_demand(stage, texts, asked):

@@ -133,6 +133,27 @@ def test_the_change_that_is_seen_in_3d_is_run_as_well(stage, requests):
     assert shown_cells(panel)[0] == ["·c", "50.0 %"]
 
 
+def test_a_change_that_cannot_be_made_does_not_keep_the_text_from_being_run(stage, requests):
+    panel, session, jobs = stage
+    asked, answers, _ = requests
+    session.guides = {"effects": Guide(session.pca, (1, 2, 3), change=ShownChange("top 1", 240))}
+    answers += [EmergentError("There is no table that can be changed."), run_of(session)]
+    press(panel.run)
+    jobs.deliver(SLOT)
+    assert session.prompt_running
+    jobs.deliver(SLOT)
+    assert [one["change"] for one in asked] == ["top 1", None]
+    assert shown_cells(panel)[0] == ["·c", "50.0 %"]
+    assert panel.outcome.table.isVisible()
+    assert "There is no table that can be changed." in panel.outcome.said.text()
+    answers += [EmergentError("There is no table."), EmergentError("It is not complete.")]
+    press(panel.run)
+    jobs.deliver(SLOT)
+    jobs.deliver(SLOT)
+    assert panel.outcome.said.text() == "It is not complete."
+    assert not session.prompt_running
+
+
 def test_tokens_and_next_take_turns(stage, requests):
     panel, session, jobs = stage
     requests[1].append(run_of(session))
