@@ -183,9 +183,16 @@ def make_pca(
 def about_mean(rows: Array) -> Array:
     """Subtract the mean of rows (m, d) from each; where all have the same number, exactly 0."""
     # About one of them first: the mean of equal numbers need not be that number.
-    centred: Array = rows - rows[len(rows) // 2]
+    centred: Array = np.subtract(rows, rows[len(rows) // 2], dtype=np.float64)
     centred -= centred.mean(axis=0)
     return centred
+
+
+def unit_rows(rows: Array) -> Array:
+    """Divide each row of (m, d) by its Euclidean norm; rows of zeros stay zero."""
+    norms = row_norms(rows)[:, None]
+    units: Array = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
+    return units
 
 
 def row_norms(rows: Array) -> Array:

@@ -116,8 +116,8 @@ def place_curve(
     squared_distance = (squares - 2 * products[:, -1] + offsets[-1]).clip(min=0)
     near = np.flatnonzero(squared_distance < CANCELLED * squares)
     if near.size:  # little is left of the difference but rounding
-        distance = row_norms(W_pos[near] - pca.mean)
-        squared_distance[near] = np.where(distance**2 > ROUNDING**2 * squares[near], distance, 0) ** 2
+        apart = row_norms(W_pos[near] - pca.mean) ** 2
+        squared_distance[near] = np.where(apart > ROUNDING**2 * squares[near], apart, 0.0)
     return make_curve(pca, components, found, squared_distance)
 
 

@@ -22,7 +22,9 @@ def unit_of(*arrays: np.ndarray, usual: float = USUAL) -> float:
         1 for usual numbers, and for zeros. Where the largest one is not, the power of two at or
         below it: dividing by it rounds nothing but numbers too small to matter.
     """
-    largest = max((float(max(x.max(), -x.min())) for x in arrays if x.size), default=0.0)
+    # Numbers in single precision are usual.
+    wide = [x for x in arrays if x.size and x.dtype == np.float64]
+    largest = max((float(max(x.max(), -x.min())) for x in wide), default=0.0)
     if largest == 0.0 or 1 / usual <= largest <= usual:
         return 1.0
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
