@@ -239,6 +239,7 @@ def _model(model: PositionalModel) -> dict[str, Any]:
         "d_vocab": model.d_vocab,
         "n_layers": model.n_layers,
         "n_heads": model.n_heads,
+        "warnings": list(model.warnings),
     }
 
 
