@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from geometry.claims.claim import CannotTell, Claim, NotApplicable, too_few
-from geometry.claims.claim_measures import curve_length
+from geometry.claims.claim_measures import curve, length
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
 from geometry.evidence.null import Null, null_of
@@ -20,7 +20,7 @@ from geometry.measures.kernels import NEAR, head_kernels
 from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
 from geometry.models.head_projections import project_heads
 from geometry.pca.components import Array, about_mean, row_norms, unit_rows
-from geometry.pca.unit import in_unit
+from geometry.pca.unit import in_unit, unit_of
 
 LAG = 50
 """A lag over which a curve of one or two turns rotates visibly."""
@@ -216,7 +216,9 @@ def _through_weights(
 ) -> Null:
     """Draw a quantity of the heads' queries and keys of turned rows."""
     values: list[float] = []
-    tables = drawn_tables(rows.astype(np.float32), "turned", TURNED)  # as they are projected
+    if unit_of(rows) == 1.0:
+        rows = rows.astype(np.float32)  # as they are projected
+    tables = drawn_tables(rows, "turned", TURNED)
     while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
         together = _projected(measured, np.concatenate(some))  # the weights are read once
         for start in range(0, len(some) * len(rows), len(rows)):
@@ -235,12 +237,13 @@ def line_after_layernorm(measured: Measurements) -> float:
     The line has the mean row, the direction in which the rows climb, and the curve's length in
     three components. Of LayerNorm only the division by the norm counts here.
     """
-    length, (rows, unit) = curve_length(measured), in_unit(measured.rows)
+    rows, unit = in_unit(measured.rows)
+    extent = length(curve(measured) / unit)
     s = np.linspace(-1.0, 1.0, len(rows))
     direction = s @ about_mean(rows)
     if not direction.any():
         raise CannotTell("the rows do not climb in any direction")
     direction /= np.linalg.norm(direction)
-    line = rows.mean(axis=0) + np.outer(s, direction) * (length / unit / 2)
+    line = rows.mean(axis=0) + np.outer(s, direction) * (extent / 2)
     steps = row_norms(np.diff(unit_rows(line), axis=0))
     return float(steps.min() / steps.mean())

@@ -275,10 +275,9 @@ def _misread(measured: Measurements, rows: Array) -> float:
 
 def curled(measured: Measurements) -> float:
     """Length of the curve in three components, over twice the farthest row from its middle."""
-    length, (scores, unit) = curve_length(measured), in_unit(_scores(measured))
-    length /= unit
+    scores, _ = in_unit(curve(measured))
     reach = float(row_norms(scores - scores.mean(axis=0)).max())
-    return length / (2 * reach) if reach > 0.0 else np.nan
+    return length(scores) / (2 * reach) if reach > 0.0 else np.nan
 
 
 def needs_curve(measured: Measurements) -> None:
@@ -293,14 +292,13 @@ def needs_curve(measured: Measurements) -> None:
         )
 
 
-def curve_length(measured: Measurements) -> float:
-    """Length of the curve in three components, by 64 chords, so that noise adds little."""
-    scores = _scores(measured)
+def length(scores: Array) -> float:
+    """Length of a curve (m, 3), by 64 chords, so that noise adds little."""
     ends = np.linspace(0, len(scores) - 1, min(CHORDS + 1, len(scores))).round().astype(np.intp)
     return float(row_norms(np.diff(scores[ends], axis=0)).sum())
 
 
-def _scores(measured: Measurements) -> Array:
+def curve(measured: Measurements) -> Array:
     """Return the rows in three components, (m, 3)."""
     if len(measured.rows) < 4 or measured.pca.rank < 3:
         raise too_few(measured)

@@ -141,10 +141,9 @@ def _all_turned(measured: Measurements, measure: Callable[[Array], float]) -> Nu
 
 def _positions_found(tokens: Array, positions: Array) -> float:
     """Read positions from sums: the nearest to what is left without the mean token."""
+    tokens, positions = _in_one_unit(tokens, positions)
     some = _evenly(tokens, READ_BACK) - tokens.mean(axis=0)
     asked = _places(len(positions), MOST_POSITIONS)
-    unit = unit_of(tokens, positions)
-    some, positions = some / unit, positions / unit
     # ‖e + p_i − p_j‖² = … − 2 (e + p_i)·p_j + ‖p_j‖², the rest the same for all j.
     of_tokens = some @ positions.T
     of_positions = positions[asked] @ positions.T
@@ -157,16 +156,20 @@ def _positions_found(tokens: Array, positions: Array) -> float:
 
 def _tokens_found(tokens: Array, positions: Array) -> float:
     """Read tokens from sums: the nearest to what is left without the mean position."""
+    tokens, positions = _in_one_unit(tokens, positions)
     asked = _places(len(tokens), READ_BACK)
     some = _evenly(positions, READ_BACK) - positions.mean(axis=0)
-    unit = unit_of(tokens, positions)
-    some, tokens = some / unit, tokens / unit
     of_tokens, of_positions = tokens[asked] @ tokens.T, some @ tokens.T
     squares = np.square(tokens).sum(axis=1)
     right = 0
     for p in of_positions:
         right += int(((squares - 2 * (p + of_tokens)).argmin(axis=1) == asked).sum())
     return right / (len(some) * len(asked))
+
+
+def _in_one_unit(tokens: Array, positions: Array) -> tuple[Array, Array]:
+    unit = unit_of(tokens, positions)
+    return tokens / unit, positions / unit
 
 
 def _evenly(rows: Array, most: int) -> Array:

@@ -288,9 +288,10 @@ def _walk(X: Array, m: int) -> tuple[Array, _Rest | None]:
     grown = np.interp(np.linspace(0, len(X) - 1, m), np.arange(len(X)), grown)
     ends = np.unique(np.linspace(0, m - 1, min(STRETCHES + 1, m)).round().astype(np.intp))
     at, of_ends = grown[ends], np.diff(grown[ends])
-    share = np.divide(
-        grown[:, None] - at[:-1], of_ends, out=np.zeros((m, len(of_ends))), where=of_ends > 0.0
-    )
+    with np.errstate(over="ignore"):  # far beyond a stretch of short steps
+        share = np.divide(
+            grown[:, None] - at[:-1], of_ends, out=np.zeros((m, len(of_ends))), where=of_ends > 0.0
+        )
     modes = np.clip(share, 0.0, 1.0) * np.sqrt(of_ends)
     if len(ends) == m:
         return modes, None
