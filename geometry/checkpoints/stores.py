@@ -119,7 +119,11 @@ class OnThisMachine:
     """Methods of :class:`TensorStore` for tensors on disk, without settings or network."""
 
     settings: Mapping[str, Any] = NO_SETTINGS
-    tensors: Mapping[str, TensorInfo]
+
+    @property
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        """The index, which each kind of store has in its own way."""
+        raise NotImplementedError
 
     def known(self, name: str) -> TensorInfo | None:
         """Return an entry of the index, or None."""

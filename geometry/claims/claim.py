@@ -30,7 +30,7 @@ class CannotTell(HelixscopeError):
 
 def too_few(measured: Measurements) -> CannotTell:
     """Return the error that a range is too short, or that its table has no three components."""
-    if measured.model.d_model < 3:
+    if measured.pca.rank < min(3, len(measured.rows) - 1):
         return CannotTell(why_fewer(measured.pca))
     return CannotTell("too few positions are shown")
 

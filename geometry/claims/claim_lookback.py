@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from geometry.claims.claim import CannotTell, Claim, NotApplicable, too_few
-from geometry.claims.claim_measures import curve_length
+from geometry.claims.claim_measures import curve, length
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
 from geometry.evidence.null import Null, null_of
@@ -19,7 +19,8 @@ from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import NEAR, head_kernels
 from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
 from geometry.models.head_projections import project_heads
-from geometry.pca.components import Array, row_norms
+from geometry.pca.components import Array, about_mean, row_norms, unit_rows
+from geometry.pca.unit import in_unit, unit_of
 
 LAG = 50
 """A lag over which a curve of one or two turns rotates visibly."""
@@ -45,7 +46,7 @@ THIN = 128
 
 def _found(measured: Measurements, scoring: Scoring) -> LookBack:
     found = measured.look_back
-    if found is None or found[scoring].lags[-1] < LAG:
+    if found is None or measured.pca.rank < 2 or found[scoring].lags[-1] < LAG:
         raise too_few(measured)
     return found[scoring]
 
@@ -82,7 +83,7 @@ def beyond_a_rotation(measured: Measurements) -> float:
 
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
-    if measured.look_back is None:
+    if measured.look_back is None or measured.pca.rank < 2:
         raise too_few(measured)
     if measured.turning is None or len(measured.turning.angles) < LAG:
         raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
@@ -110,7 +111,7 @@ def curves_in_heads(claim: Claim, measured: Measurements) -> Null:
     queries = measured.heads(LAYER).queries[head, first : last + 1][:MOST_ROWS]  # never thinned
     leading = []
     for table in drawn_tables(queries, "process", CURVES):
-        centred = table - table.mean(axis=0)
+        centred = about_mean(table)
         vectors = np.linalg.eigh(centred.T @ centred)[1][:, -3:]
         leading.append(centred @ vectors)
     if leading[0].shape[1] < 3:
@@ -134,6 +135,8 @@ def different_lags(measured: Measurements) -> float:
 def _heads(measured: Measurements) -> HeadLookBack:
     """Look back in the heads, computed once for all claims."""
     positions = measured.positions
+    if measured.pca.rank < 2:
+        raise too_few(measured)
     if positions[1] - positions[0] < HEAD_LAG + 8:
         raise CannotTell("too few positions are shown")
 
@@ -184,8 +187,8 @@ def _projected(measured: Measurements, rows: Array) -> HeadProjections:
 
 def _thin(measured: Measurements) -> slice:
     first, last = measured.positions
-    if last - first < 2 * NEAR:
-        raise CannotTell("too few positions are shown")
+    if last - first < 2 * NEAR or not measured.pca.rank:
+        raise too_few(measured)
     return slice(first, last + 1, -(-(last - first + 1) // THIN))
 
 
@@ -213,7 +216,9 @@ def _through_weights(
 ) -> Null:
     """Draw a quantity of the heads' queries and keys of turned rows."""
     values: list[float] = []
-    tables = drawn_tables(rows.astype(np.float32), "turned", TURNED)  # as they are projected
+    if unit_of(rows) == 1.0:
+        rows = rows.astype(np.float32)  # as they are projected
+    tables = drawn_tables(rows, "turned", TURNED)
     while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
         together = _projected(measured, np.concatenate(some))  # the weights are read once
         for start in range(0, len(some) * len(rows), len(rows)):
@@ -232,15 +237,13 @@ def line_after_layernorm(measured: Measurements) -> float:
     The line has the mean row, the direction in which the rows climb, and the curve's length in
     three components. Of LayerNorm only the division by the norm counts here.
     """
-    rows = measured.rows
-    if len(rows) < 4 or len(measured.pca.components) < 3:
-        raise too_few(measured)
+    rows, unit = in_unit(measured.rows)
+    extent = length(curve(measured) / unit)
     s = np.linspace(-1.0, 1.0, len(rows))
-    mean = rows.mean(axis=0)
-    direction = s @ (rows - mean)
+    direction = s @ about_mean(rows)
     if not direction.any():
         raise CannotTell("the rows do not climb in any direction")
     direction /= np.linalg.norm(direction)
-    line = mean + np.outer(s, direction) * (curve_length(measured) / 2)
-    steps = row_norms(np.diff(line / row_norms(line)[:, None], axis=0))
+    line = rows.mean(axis=0) + np.outer(s, direction) * (extent / 2)
+    steps = row_norms(np.diff(unit_rows(line), axis=0))
     return float(steps.min() / steps.mean())

@@ -7,17 +7,20 @@ from collections.abc import Callable
 import numpy as np
 
 from geometry.claims.claim import CannotTell, NotApplicable, too_few
-from geometry.claims.measurements import Measurements
+from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.turning_share import FEWEST_TURNS, SMOOTH
 from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
-from geometry.measures.norms import outlyingness
+from geometry.measures.norms import NormProfile, outlyingness
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.similarity import largest_rise
-from geometry.measures.single_dimensions import Sinusoids, best_sinusoids
-from geometry.pca.components import Array, PositionPCA, row_norms
+from geometry.measures.single_dimensions import SINUSOID, Sinusoids, best_sinusoids
+from geometry.measures.spectra import Spectrum
+from geometry.pca.components import Array, PositionPCA, about_mean, row_norms, unit_rows
+from geometry.pca.curve import why_fewer
 from geometry.pca.pca import fit_pca
+from geometry.pca.unit import in_unit
 
 ROUNDING = 1e-6
 """A share of variance below this is rounding."""
@@ -45,7 +48,10 @@ def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
 
 def top3(measured: Measurements, first: int, last: int) -> float:
     """Variance share of three components of a range."""
-    return float(_three(measured, first, last).explained_variance_ratio.sum())
+    found = _three(measured, first, last)
+    if found.rank < 3:
+        raise CannotTell(why_fewer(found))
+    return float(found.explained_variance_ratio.sum())
 
 
 def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
@@ -62,10 +68,10 @@ def doubles(measured: Measurements) -> float:
 
 def beside_a_line(measured: Measurements) -> float:
     """Share of what the best straight line leaves of the rows that two components hold."""
-    rows = measured.rows
-    if len(rows) < 4 or rows.shape[1] < 3:
+    rows, _ = in_unit(measured.rows)
+    if len(rows) < 4 or measured.pca.rank < 3:
         raise too_few(measured)
-    centred = rows - rows.mean(axis=0)
+    centred = about_mean(rows)
     s = np.arange(len(rows)) - (len(rows) - 1) / 2
     left = centred - np.outer(s, s @ centred / (s @ s))
     total = float(np.square(left).sum())
@@ -81,7 +87,7 @@ def turning(measured: Measurements) -> float:
     """
     evidence = measured.evidence
     if evidence is None:
-        raise CannotTell("too few positions are shown")
+        raise too_few(measured)
     if evidence.remarkable is None:
         raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
     if evidence.kind == "circle":
@@ -93,7 +99,7 @@ def turns(measured: Measurements) -> float:
     """Return the turns, first to last position, at which the balanced turning share is largest."""
     evidence = measured.evidence
     if evidence is None:
-        raise CannotTell("too few positions are shown")
+        raise too_few(measured)
     return evidence.turns
 
 
@@ -153,14 +159,14 @@ def shared_subspace(measured: Measurements) -> float:
     """Shared part of the first three components of 1–99 and of 100 to the last, 0 to 1."""
     early, late = _three(measured, 1, 99), _three(measured, 100, -1)
     for found in (early, late):
-        if len(found.components) < 3 or found.explained_variance_ratio[2] < ROUNDING:
+        if found.rank < 3 or found.explained_variance_ratio[2] < ROUNDING:
             raise NotApplicable("these positions do not have three components")
     return float(np.square(early.components @ late.components.T).sum() / 3)
 
 
 def steps(measured: Measurements) -> float:
     """Mean step of positions 1–20, relative to that from 100 on."""
-    lengths = row_norms(np.diff(measured.model.W_pos, axis=0))
+    lengths = row_norms(np.diff(in_unit(measured.model.W_pos)[0], axis=0))
     first, last = _span(measured, 100, -2)
     # The first positions, except 0, whose row is an outlier.
     return float(lengths[1:20].mean() / lengths[first:last].mean())
@@ -168,13 +174,17 @@ def steps(measured: Measurements) -> float:
 
 def sinusoidal_share(measured: Measurements) -> float:
     """Share of the variance explained by one sinusoid per column."""
-    variance = measured.rows.var(axis=0)
+    if len(measured.rows) <= SINUSOID:
+        raise CannotTell("too few positions are shown")
+    variance = np.square(about_mean(in_unit(measured.rows)[0])).sum(axis=0)
     return float((measured.sinusoids.r2 * variance).sum() / variance.sum())
 
 
 def lowest_cosine(measured: Measurements) -> float:
     """Lowest mean cosine by lag, up to three quarters of the range."""
     # The last lags are means of only a few pairs.
+    if not measured.rows.any():
+        raise CannotTell("all numbers of the range are zero")
     by_lag = measured.by_lag
     return float(by_lag[: max(1, len(by_lag) * 3 // 4)].min())
 
@@ -216,7 +226,22 @@ def early_variation(measured: Measurements) -> float:
     return _variation(measured.norms.values[1:AFTER]) / later
 
 
+def energy(found: Spectrum) -> float:
+    """Share of the first 30 singular directions in the energy."""
+    if not found.stable_rank > 0.0:
+        raise CannotTell("all numbers are zero")
+    return found.energy_top30
+
+
+def variation(norms: NormProfile) -> float:
+    """Coefficient of variation of norms in their stretch."""
+    if not norms.mean > 0.0:
+        raise CannotTell("all numbers of these rows are zero")
+    return norms.cv
+
+
 def _variation(values: Array) -> float:
+    values, _ = in_unit(values)
     return float(values.std() / values.mean())
 
 
@@ -227,17 +252,18 @@ def by_norm(measured: Measurements) -> float:
 
 def by_direction(measured: Measurements) -> float:
     """Median error, in positions, of the position in the most similar direction, over chance."""
-    norms = row_norms(measured.rows)[:, None]
-    return _misread(measured, measured.rows / np.where(norms > 0.0, norms, 1.0))
+    return _misread(measured, unit_rows(measured.rows))
 
 
 def _misread(measured: Measurements, rows: Array) -> float:
     """Median distance to the nearest other row, over that of two random positions."""
     from scipy.spatial import cKDTree  # slow to import
 
-    n = len(rows)
+    n, (rows, _) = len(rows), in_unit(rows)
     if n < 9:
         raise CannotTell("too few positions are shown")
+    if not np.ptp(rows, axis=0).any():
+        raise CannotTell("they are the same for all rows of the range")
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
     asked = np.arange(0, n, -(-n // MOST_ASKED))
@@ -249,9 +275,9 @@ def _misread(measured: Measurements, rows: Array) -> float:
 
 def curled(measured: Measurements) -> float:
     """Length of the curve in three components, over twice the farthest row from its middle."""
-    length, scores = curve_length(measured), measured.pca.project(measured.rows)[:, :3]
+    scores, _ = in_unit(curve(measured))
     reach = float(row_norms(scores - scores.mean(axis=0)).max())
-    return length / (2 * reach) if reach > 0.0 else np.nan
+    return length(scores) / (2 * reach) if reach > 0.0 else np.nan
 
 
 def needs_curve(measured: Measurements) -> None:
@@ -259,20 +285,24 @@ def needs_curve(measured: Measurements) -> None:
     rows = measured.rows
     if len(rows) < 9:
         raise CannotTell("too few positions are shown")
-    _, half_lag = noise_and_half_lag(rows - rows.mean(axis=0))
+    _, half_lag = noise_and_half_lag(about_mean(in_unit(rows)[0]))
     if half_lag < 2 * len(rows) / CHORDS:
         raise NotApplicable(
             f"rows {max(half_lag, 1):.0f} apart have only half in common, so they form no curve"
         )
 
 
-def curve_length(measured: Measurements) -> float:
-    """Length of the curve in three components, by 64 chords, so that noise adds little."""
-    if len(measured.rows) < 4 or len(measured.pca.components) < 3:
-        raise too_few(measured)
-    scores = measured.pca.project(measured.rows)[:, :3]
+def length(scores: Array) -> float:
+    """Length of a curve (m, 3), by 64 chords, so that noise adds little."""
     ends = np.linspace(0, len(scores) - 1, min(CHORDS + 1, len(scores))).round().astype(np.intp)
     return float(row_norms(np.diff(scores[ends], axis=0)).sum())
+
+
+def curve(measured: Measurements) -> Array:
+    """Return the rows in three components, (m, 3)."""
+    if len(measured.rows) < 4 or measured.pca.rank < 3:
+        raise too_few(measured)
+    return measured.pca.project(measured.rows)[:, :3]
 
 
 def last_departure(measured: Measurements) -> float:
@@ -308,5 +338,7 @@ def different_frequencies(measured: Measurements) -> float:
 
 def _context_sinusoids(measured: Measurements) -> Sinusoids:
     span = _span(measured, 1, -2)
-    vectors = measured.contexts.vectors.T
+    vectors, clear = measured.contexts.vectors.T, measured.directions("P").clear
+    if clear < LEADING:
+        raise CannotTell(f"P has only {clear} directions")
     return measured.of_model.once("context sinusoids", lambda: best_sinusoids(vectors, span))

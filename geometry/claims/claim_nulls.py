@@ -15,6 +15,8 @@ from geometry.evidence.null import Null, null_of, strictest
 from geometry.evidence.turning_nulls import rule_null
 from geometry.evidence.turning_share import balanced_turning, turn_counts
 from geometry.models.computed import model_of_table
+from geometry.pca.components import about_mean
+from geometry.pca.unit import in_unit
 
 DRAWS = 39
 """Of which one may reach a number with a p-value of 5 %."""
@@ -153,8 +155,7 @@ def random_turns(claim: Claim, measured: Measurements) -> Null:
     """Draw the turns at which the balanced turning share of random curves is largest."""
     scores = []
     for table in drawn_tables(measured.rows, "process", DRAWS):
-        thin = thinned(table, NODES)
-        centred = thin - thin.mean(axis=0)
+        centred = about_mean(in_unit(thinned(table, NODES))[0])
         vectors = np.linalg.eigh(centred.T @ centred)[1]
         scores.append(centred @ vectors[:, -3:])
     _, turns = balanced_turning(np.stack(scores), turn_counts(len(scores[0])))

@@ -13,12 +13,13 @@ from geometry.claims.measurements import DEFAULT_RANK, Measurements
 from geometry.evidence.drawn_tables import drawn_tables
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
-from geometry.measures.directions import Directions, singular_directions
+from geometry.measures.directions import Directions
 from geometry.measures.layernorm import layernorm_errors, token_rows
-from geometry.measures.overlaps import CORNER, capture, sparsity_nulls, squared_overlaps
+from geometry.measures.overlaps import CORNER, capture, sparsity, sparsity_nulls, squared_overlaps
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.residual_stream import Name, Subject
-from geometry.pca.components import Array, row_norms
+from geometry.pca.components import Array, unit_rows
+from geometry.pca.unit import unit_of
 
 LAYER = 0
 """The articles speak of the first layer's weights, as they are: without LayerNorm's gain."""
@@ -34,6 +35,8 @@ ALONG = 0.1
 """Half the width of the stripe along a diagonal, as a share of the directions."""
 TURNED_ENTRIES = 200
 LEADING = 5
+FEWEST_DIRECTIONS = 3
+"""Directions of a matrix below which it has no subspace that claims are about."""
 
 Which = Literal["TL", "TR", "BL", "BR"]
 
@@ -43,20 +46,31 @@ Which = Literal["TL", "TR", "BL", "BR"]
 
 def largest_cosine(measured: Measurements) -> float:
     """Largest |cosine| of a token and a position."""
+    _not_zero(measured.model.W_pos)
     return float(measured.cosines.largest.max())
+
+
+def _not_zero(rows: Array) -> None:
+    if not rows.any():
+        raise CannotTell("all numbers of these rows are zero")
 
 
 def error(which: Literal["orthogonal", "constant_norm"]) -> Callable[[Measurements], float]:
     """Return a measure of the median relative error of an approximation of LayerNorm."""
-    return lambda measured: float(np.median(getattr(measured.layernorm, which)))
+
+    def measure(measured: Measurements) -> float:
+        _not_zero(measured.rows)
+        return float(np.median(getattr(measured.layernorm, which)))
+
+    return measure
 
 
 def turned_cosine(claim: Claim, measured: Measurements) -> Null:
     """Draw the largest |cosine| of tokens with positions that are turned at random."""
-    tokens = _units(_tokens(measured))
+    tokens = unit_rows(_tokens(measured))
 
     def largest(positions: Array) -> float:
-        return float(np.abs(tokens @ _units(positions).T).max())
+        return float(np.abs(tokens @ unit_rows(positions).T).max())
 
     return _turned(measured.model.W_pos, largest)
 
@@ -94,6 +108,7 @@ def _tokens(measured: Measurements) -> Array:
 
 def position_read_back(measured: Measurements) -> float:
     """Share of sums of a token and a position that are nearest to that position's row."""
+    _not_zero(measured.rows)
     tokens, positions = _tokens(measured), measured.rows
     if len(positions) < 2:
         raise CannotTell("too few positions are shown")
@@ -102,6 +117,7 @@ def position_read_back(measured: Measurements) -> float:
 
 def token_read_back(measured: Measurements) -> float:
     """Share of sums of a token and a position that are nearest to that token's row."""
+    _not_zero(measured.rows)
     return _tokens_found(_tokens(measured), measured.rows)
 
 
@@ -125,6 +141,7 @@ def _all_turned(measured: Measurements, measure: Callable[[Array], float]) -> Nu
 
 def _positions_found(tokens: Array, positions: Array) -> float:
     """Read positions from sums: the nearest to what is left without the mean token."""
+    tokens, positions = _in_one_unit(tokens, positions)
     some = _evenly(tokens, READ_BACK) - tokens.mean(axis=0)
     asked = _places(len(positions), MOST_POSITIONS)
     # ‖e + p_i − p_j‖² = … − 2 (e + p_i)·p_j + ‖p_j‖², the rest the same for all j.
@@ -139,6 +156,7 @@ def _positions_found(tokens: Array, positions: Array) -> float:
 
 def _tokens_found(tokens: Array, positions: Array) -> float:
     """Read tokens from sums: the nearest to what is left without the mean position."""
+    tokens, positions = _in_one_unit(tokens, positions)
     asked = _places(len(tokens), READ_BACK)
     some = _evenly(positions, READ_BACK) - positions.mean(axis=0)
     of_tokens, of_positions = tokens[asked] @ tokens.T, some @ tokens.T
@@ -149,6 +167,11 @@ def _tokens_found(tokens: Array, positions: Array) -> float:
     return right / (len(some) * len(asked))
 
 
+def _in_one_unit(tokens: Array, positions: Array) -> tuple[Array, Array]:
+    unit = unit_of(tokens, positions)
+    return tokens / unit, positions / unit
+
+
 def _evenly(rows: Array, most: int) -> Array:
     return rows[_places(len(rows), most)]
 
@@ -157,19 +180,17 @@ def _places(n: int, most: int) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, n - 1, min(most, n)).astype(np.int64))
 
 
-def _units(rows: Array) -> Array:
-    norms = row_norms(rows)[:, None]
-    units: Array = rows / np.where(norms > 0.0, norms, 1.0)
-    return units
-
-
 # ---- directions in common ---
 
 
 def _pair(measured: Measurements, rows: Name, columns: Name) -> tuple[Directions, Directions]:
     subjects = [Subject(name) if name in ("P", "E") else Subject(name, LAYER)
                 for name in (rows, columns)]  # fmt: skip
-    return measured.stream.pair(*subjects)
+    pair = measured.stream.pair(*subjects)
+    for name, found in zip((rows, columns), pair, strict=True):
+        if found.clear < FEWEST_DIRECTIONS:
+            raise CannotTell(f"{name} has only {found.clear} directions")
+    return pair
 
 
 def _sums(measured: Measurements, rows: Name, columns: Name) -> dict[str, float]:
@@ -262,6 +283,7 @@ def random_top3(rows: Name, columns: Name) -> Callable[..., Null]:
 
 def folded_share(measured: Measurements) -> float:
     """Overlap of queries with P's top directions with the gain folded in, relative to without."""
+    _pair(measured, "W_Q", "P")
     found = []
     for fold in (False, True):
         pair = measured.stream.pair(Subject("W_Q", LAYER, fold_ln=fold), Subject("P"))
@@ -353,11 +375,11 @@ def reach_of_capture(bound: float) -> Callable[[Measurements], None]:
 
 def first_without_mean(measured: Measurements) -> float:
     """Capture of E's first direction by P about its mean row, over that by P as it is."""
-    P, E = measured.model.W_pos, measured.directions("E")
-    if E.vectors.shape[1] != P.shape[1]:
+    E = measured.directions("E")
+    if E.vectors.shape[1] != measured.model.d_model:
         raise CannotTell("tokens and positions have different widths")
     as_it_is, _ = _captured(measured)
-    centred = singular_directions(P - P.mean(axis=0))
+    centred = measured.stream.directions(Subject("P", centred=True))
     rank = min(DEFAULT_RANK, len(centred.vectors))
     return float(np.square(centred.vectors[:rank] @ E.vectors[0]).sum() / as_it_is[0])
 
@@ -367,7 +389,15 @@ def first_without_mean(measured: Measurements) -> float:
 
 def heaviest(measured: Measurements) -> float:
     """Mass of the 40 largest entries, mean of P's first three directions."""
-    return float(np.mean(measured.sparsity.mass_top40[:3]))
+    return float(np.mean(sparsity(_leading(measured, 3)).mass_top40))
+
+
+def _leading(measured: Measurements, count: int = LEADING) -> Array:
+    """Return P's first directions, (count, d)."""
+    found = measured.directions("P")
+    if found.clear < count:
+        raise CannotTell(f"P has only {found.clear} directions")
+    return found.vectors[:count]
 
 
 def turned_heaviest(claim: Claim, measured: Measurements) -> Null:
@@ -378,7 +408,7 @@ def turned_heaviest(claim: Claim, measured: Measurements) -> Null:
 
 def entries_used(measured: Measurements) -> float:
     """Share of the entries that hold 90 % of the mass of P's first five directions."""
-    return _entries_for(measured.directions("P").vectors[:LEADING])
+    return _entries_for(_leading(measured))
 
 
 def turned_entries(claim: Claim, measured: Measurements) -> Null:
@@ -401,7 +431,7 @@ def _random_entries(measured: Measurements, measure: Callable[[Array], float]) -
 
 def tokens_there(measured: Measurements) -> float:
     """E's energy in the entries above 0.1 of P's directions, over that in an average one."""
-    energy, columns = _energy(measured), measured.sparsity.above_0_1_union
+    energy, columns = _energy(measured), sparsity(_leading(measured)).above_0_1_union
     if not len(columns):
         raise CannotTell("no entry of P's leading directions is above 0.1")
     return float(energy[list(columns)].mean() / energy.mean())
@@ -420,9 +450,7 @@ def other_entries(claim: Claim, measured: Measurements) -> Null:
 
 def shared_entries(measured: Measurements) -> float:
     """Mass that P's first five directions and E have in the same entries: 0 to 1."""
-    return _shared(
-        np.square(measured.directions("P").vectors[:LEADING]).sum(axis=0), _energy(measured)
-    )
+    return _shared(np.square(_leading(measured)).sum(axis=0), _energy(measured))
 
 
 def turned_shared(claim: Claim, measured: Measurements) -> Null:

@@ -16,7 +16,6 @@ from geometry.measures.overlaps import (
     Contrast,
     Sparsity,
     capture,
-    check_rank,
     corner_contrast,
     sparsity,
     squared_overlaps,
@@ -28,11 +27,10 @@ from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, ResidualStream, Subject
 from geometry.pca.components import Array
+from geometry.pca.unit import in_unit
 
 DEFAULT_RANK = 30
 LEADING = 5
-EPSILON = 1e-7
-"""A singular value below this share of the first may be rounding, without a left vector."""
 
 T = TypeVar("T")
 
@@ -126,12 +124,13 @@ class MeasuredModel:
         return self.once("contexts", self._find_contexts)
 
     def _find_contexts(self) -> Directions:
-        P, found = self.model.W_pos, self.directions("P")
-        values = found.singular_values[:LEADING]
-        if values[-1] <= EPSILON * values[0]:  # then P·v/σ is rounding
-            left = singular_directions(P, "output").vectors[:LEADING]
+        (P, unit), found = in_unit(self.model.W_pos), self.directions("P")
+        right = found.vectors[:LEADING]
+        values = found.singular_values[: len(right)]
+        if found.clear < len(right):  # then P·v/σ is rounding
+            left = singular_directions(P, "output").vectors[: len(right)]
         else:
-            left = (P @ found.vectors[:LEADING].T / values).T
+            left = (P @ right.T / (values / unit)).T
             largest = np.abs(left).argmax(axis=1)
             left = left * np.sign(left[np.arange(len(left)), largest])[:, None]
         left.flags.writeable = False
@@ -181,18 +180,24 @@ class MeasuredModel:
 
     @property
     def capture(self) -> Array:
-        """Share of each of E's directions in P's strongest ``rank``."""
+        """Share of each of E's directions in P's strongest :attr:`capture_rank`."""
         return self.once("capture", self._find_capture)
 
     @property
     def capture_chance(self) -> float:
-        """The same by chance: rank over the dimensions of their space."""
+        """The same by chance: that rank over the dimensions of their space."""
         P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
-        return float(self.rank / P.vectors.shape[1])
+        return float(self.capture_rank / P.vectors.shape[1])
+
+    @property
+    def capture_rank(self) -> int:
+        """``rank``, or fewer where P has fewer directions."""
+        P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
+        return min(self.rank, len(P.vectors))
 
     def _find_capture(self) -> Array:
         P, E = self.stream.pair(self.subject("P"), self.subject("E"))
-        return capture(P, E, check_rank(self.rank, P))
+        return capture(P, E, self.capture_rank)
 
     # ---- LayerNorm -----------------------------------------------------------------------
 

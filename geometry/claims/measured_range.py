@@ -101,18 +101,22 @@ class MeasuredRange:
 
     @cached_property
     def evidence(self) -> TurningShare | None:
-        """How evenly the rows turn; None for fewer than eight."""
-        return turning_share(self.rows) if len(self.rows) >= FEWEST else None
+        """How evenly the rows turn; None for fewer than eight, or if they do not vary."""
+        enough = len(self.rows) >= FEWEST and self.pca.rank
+        return turning_share(self.rows) if enough else None
 
     @cached_property
     def turning_nulls(self) -> Mapping[str, Null]:
-        """How evenly random curves of this size turn; empty for fewer than eight rows."""
-        return turning_nulls(self.rows) if len(self.rows) >= FEWEST else {}
+        """How evenly random curves of this size turn; empty without :attr:`evidence`."""
+        return turning_nulls(self.rows) if self.evidence is not None else {}
 
     @cached_property
     def shapes(self) -> Shapes | None:
-        """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
-        if len(self.rows) < 4 or len(self.pca.components) < 3:
+        """Line, circle, helices; None for a range of fewer than 4 positions or 3 components.
+
+        None too for one that does not vary.
+        """
+        if len(self.rows) < 4 or len(self.pca.components) < 3 or not self.pca.rank:
             return None
         return fit_shapes(self.pca.project(self.rows)[:, :3], self.evidence)
 
@@ -120,10 +124,10 @@ class MeasuredRange:
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
         """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
 
-        None for a range of fewer than 9 positions or 3 components.
+        None for a range of fewer than 9 positions or 3 components, or one that does not vary.
         """
         longest = min(longest_lag(len(self.rows), 3), LAGS[-1])
-        if longest < 1 or len(self.pca.components) < 3:
+        if longest < 1 or len(self.pca.components) < 3 or not self.pca.rank:
             return None
         coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
         lags = np.arange(1, longest + 1)

@@ -286,12 +286,17 @@ class Measurements:
 
     @property
     def capture(self) -> Array:
-        """Share of each of E's directions in P's strongest ``rank``."""
+        """Share of each of E's directions in P's strongest :attr:`capture_rank`."""
         return self.of_model.capture
 
     @property
+    def capture_rank(self) -> int:
+        """:attr:`rank`, or fewer where P has fewer directions."""
+        return self.of_model.capture_rank
+
+    @property
     def capture_chance(self) -> float:
-        """The same by chance: rank over the dimensions of their space."""
+        """The same by chance: that rank over the dimensions of their space."""
         return self.of_model.capture_chance
 
     @property

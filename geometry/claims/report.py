@@ -25,10 +25,12 @@ from geometry.hub.faults import Offline
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
+from geometry.measures.single_dimensions import SINUSOID
 from geometry.models.lags import Lags
 from geometry.models.model import PositionalModel
 from geometry.models.pair_use import pair_use
 from geometry.models.residual_stream import Name
+from geometry.pca.curve import why_fewer
 
 NOT_HERE = "not on this machine, and the network may not be used"
 """Reason for a section that would need a download."""
@@ -177,17 +179,16 @@ def describe(
         try:
             return measure()
         except (TensorUnavailable, Offline) as error:
-            why = _reason(error)
-            for name in NEEDS:
-                if name == section or name.startswith(f"{section}."):
-                    missing.setdefault(name, why)  # it may need more than the matrices in NEEDS
+            names = [name for name in NEEDS if name == section or name.startswith(f"{section}.")]
+            for name in names or [section]:  # it may need more than the matrices in NEEDS
+                missing.setdefault(name, _reason(error))
             return None
 
-    return {
+    found = {
         "model": _model(measured.model),
         "scheme": _scheme(measured.model, missing),
         "missing": missing,
-        "pca": _pca(measured),
+        "pca": _pca(measured, missing),
         "norms": _norms(measured),
         "spectrum": _spectrum(measured, possible("spectrum", partial(_sums, measured, "E"))),
         "capture": possible("capture", partial(_capture, measured)),
@@ -208,6 +209,17 @@ def describe(
         "claims": _claims(check(measured)),
         "published": describe_published(measured),
     }
+    known: dict[str, Any] = _known(found)
+    return known
+
+
+def _known(value: Any) -> Any:
+    """Return the same with None in place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: _known(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_known(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _model(model: PositionalModel) -> dict[str, Any]:
@@ -222,6 +234,7 @@ def _model(model: PositionalModel) -> dict[str, Any]:
         "d_vocab": model.d_vocab,
         "n_layers": model.n_layers,
         "n_heads": model.n_heads,
+        "warnings": list(model.warnings),
     }
 
 
@@ -298,12 +311,16 @@ def _missing(model: PositionalModel) -> dict[str, str]:
     return {section: "; ".join(dict.fromkeys(why)) for section, why in reasons.items() if why}
 
 
-def _pca(measured: Measurements) -> dict[str, Any]:
+def _pca(measured: Measurements, missing: dict[str, str]) -> dict[str, Any]:
+    """Describe the components; of a range that does not vary there are none."""
+    pca = measured.pca
+    if not pca.rank:
+        missing["pca"] = why_fewer(pca)
     return {
         "positions": list(measured.positions),
         "centred": True,
-        "explained_variance_ratio": measured.pca.explained_variance_ratio.tolist(),
-        "off_subspace_residual": measured.residual.tolist(),
+        "explained_variance_ratio": pca.explained_variance_ratio.tolist() if pca.rank else None,
+        "off_subspace_residual": measured.residual.tolist() if pca.rank else None,
     }
 
 
@@ -314,7 +331,7 @@ def _norms(measured: Measurements) -> dict[str, Any]:
         "after": profile.after,
         "mean": profile.mean,
         "std": profile.std,
-        "cv": profile.cv,
+        "cv": profile.cv if profile.mean > 0.0 else None,
         "outliers": list(profile.outliers),
         "outliers_raw": list(profile.outliers_raw),
         "outliers_about_mean": list(profile.outliers_about_mean),
@@ -326,7 +343,7 @@ def _sums(measured: Measurements, name: Name) -> dict[str, Any]:
     return {
         "values": found.singular_values.tolist(),
         "stable_rank": found.stable_rank,
-        "energy_top30": found.energy_top30,
+        "energy_top30": found.energy_top30 if found.stable_rank > 0.0 else None,
     }
 
 
@@ -341,7 +358,7 @@ def _spectrum(measured: Measurements, E: dict[str, Any] | None) -> dict[str, Any
 
 def _capture(measured: Measurements) -> dict[str, Any]:
     return {
-        "rank": measured.rank,
+        "rank": measured.capture_rank,
         "values": measured.capture.tolist(),
         "chance": measured.capture_chance,
     }
@@ -374,6 +391,8 @@ def _directions(measured: Measurements) -> dict[str, Any]:
 
 def _similarity(measured: Measurements) -> dict[str, Any]:
     by_lag = measured.similarity.by_lag
+    if not measured.rows.any():  # zeros are like nothing
+        by_lag = np.full_like(by_lag, np.nan)
     return {
         "positions": list(measured.positions),
         "by_lag": {str(lag): float(by_lag[lag]) for lag in LAGS if lag < len(by_lag)},
@@ -381,9 +400,12 @@ def _similarity(measured: Measurements) -> dict[str, Any]:
 
 
 def _dimensions(measured: Measurements) -> dict[str, Any]:
+    # Nothing explains a constant, and too few numbers are explained by any wave.
+    varies = np.ptp(measured.rows, axis=0) > 0.0
+    waves = varies & (len(measured.rows) > SINUSOID)
     return {
-        "best_sinusoid_r2": measured.sinusoids.r2.tolist(),
-        "after_projection_r2": measured.projected_r2.tolist(),
+        "best_sinusoid_r2": np.where(waves, measured.sinusoids.r2, np.nan).tolist(),
+        "after_projection_r2": np.where(varies, measured.projected_r2, np.nan).tolist(),
     }
 
 
@@ -392,7 +414,7 @@ def _layernorm(measured: Measurements) -> dict[str, Any]:
     return {
         "tokens_sampled": len(errors.tokens),
         "max_abs_cosine": {
-            "value": most.value,
+            "value": most.value if measured.model.W_pos.any() else None,
             "token": _token(measured.model, most.token),
             "position": most.position,
         },

@@ -21,7 +21,7 @@ from geometry.measures.shape import Shapes, fit_shapes
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
-from geometry.pca.components import Array
+from geometry.pca.components import Array, PositionPCA
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
@@ -36,6 +36,9 @@ WEIGHED = {
     "lookback_r2": "lookback.everywhere",
 }  # fmt: skip
 """Quantities that are the numbers of claims with a null distribution, and the claims' names."""
+
+LONGEST_PERIOD = 2
+"""Times the range: of a longer one the range has less than half."""
 
 VERDICTS = {
     "line": "line", "arc": "arc", "circle": "circle", "helix": "helix",
@@ -215,7 +218,7 @@ class _Table:
         pca, most = self.measured.pca, max(self.components)
         if most > len(pca.components):
             pca = fit_pca(self.model.W_pos, self.measured.positions, most)
-        if most > len(pca.components):
+        if most > len(pca.components) or not pca.rank:
             raise CannotTell(why_fewer(pca))
         return pca.project(self.measured.rows)[:, [number - 1 for number in self.components]]
 
@@ -240,14 +243,27 @@ class _Table:
         """Smoothness of the curve in the three components."""
         return _rough(self.coordinates)
 
+    def turning_angle(self) -> float:
+        """Median angle between neighbouring steps."""
+        if np.isnan(self.roughness.turning_angles).all():
+            raise CannotTell("no two neighbouring steps have a length")
+        return self.roughness.turning_angle
+
     def variance(self, count: int) -> float:
         """Variance share of the range's first components."""
-        return float(self.measured.pca.explained_variance_ratio[:count].sum())
+        return float(self._varying.explained_variance_ratio[:count].sum())
+
+    @property
+    def _varying(self) -> PositionPCA:
+        """The range's components, if it varies at all."""
+        pca = self.measured.pca
+        if not pca.rank:
+            raise CannotTell(why_fewer(pca))
+        return pca
 
     def residual(self) -> float:
         """Median off-subspace residual of the first three components."""
-        measured = self.measured
-        return float(np.median(off_subspace_residual(measured.rows, measured.pca)))
+        return float(np.median(off_subspace_residual(self.measured.rows, self._varying)))
 
     def turning(self) -> float:
         """Balanced turning share, see :mod:`geometry.evidence.turning_share`."""
@@ -270,12 +286,17 @@ class _Table:
         turning = self.measured.turning
         if turning is None or not turning.slope > 0.0:
             raise CannotTell("no rotation fits")
-        return float(2 * np.pi / turning.slope)
+        period = float(2 * np.pi / turning.slope)
+        if period > LONGEST_PERIOD * len(self.measured.rows):
+            raise CannotTell("they turn by less than half a turn")
+        return period
 
 
 def _rough(points: Array) -> Roughness:
     if len(points) < FEWEST:
         raise CannotTell("too few positions are shown")
+    if not np.ptp(points, axis=0).any():
+        raise CannotTell("all rows of the range are equal")
     return roughness(points)
 
 
@@ -308,7 +329,7 @@ QUANTITIES: tuple[Quantity, ...] = (
              lambda t: t.spectrum.participation_ratio),
     Quantity("energy_30", f"Energy of {TOP}", "%", "share", "model",
              f"Share of Σσ² in the first {TOP} singular directions, uncentred.",
-             lambda t: t.spectrum.energy_top30, 2),
+             lambda t: claim_measures.energy(t.spectrum), 2),
     Quantity("verdict", "Curve", "", "text", "components",
              "The curve (line, arc, circle, helix or drifting helix) that describes the positions "
              "in the shown components, by the rule of the Shape panel.",
@@ -338,7 +359,7 @@ QUANTITIES: tuple[Quantity, ...] = (
              lambda t: t.measured.norms.mean, 3),
     Quantity("norm_cv", "Norm CV", "%", "share", "model",
              "Coefficient of variation of these lengths: standard deviation over mean.",
-             lambda t: t.measured.norms.cv, 1),
+             lambda t: claim_measures.variation(t.measured.norms), 1),
     Quantity("outliers", "Outliers", "", "count", "model",
              "Positions whose length differs from the median of their eight neighbours’ by more"
              " than 0.3 in natural logarithm, or whose distance from the mean row does by more than"
@@ -347,7 +368,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("turning_angle", "Turning angle", "°", "number", "components",
              "Median angle between the step to a position and the step from it, in the shown "
              "components. About 120° for independent random points.",
-             lambda t: t.roughness.turning_angle, 1),
+             _Table.turning_angle, 1),
     Quantity("high_frequency", "Roughness", "%", "share", "components",
              f"Share of the curve’s energy in waves shorter than {SHORT_PERIOD} positions, in the "
              "shown components. 75 % for white noise.",

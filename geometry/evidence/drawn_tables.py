@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import in_table_unit, in_unit
 
 Kind = Literal["process", "walk", "shuffled", "turned"]
 
@@ -96,9 +97,16 @@ def drawn_tables(
     (m, k) float64
         A table, m being n or `length`, or the number of thinned rows.
     """
-    X = thinned(rows)
+    X, unit = in_unit(thinned(rows))
     m = len(X) if length is None else len(thinned(np.empty((length, 0))))
     rng = np.random.default_rng((seed, list(MEANINGS).index(kind)))
+    for drawn in _drawn(X, kind, draws, rng, columns, m):
+        yield in_table_unit(drawn, unit)
+
+
+def _drawn(
+    X: Array, kind: Kind, draws: int, rng: np.random.Generator, columns: int | None, m: int
+) -> Iterator[Array]:
     if kind == "shuffled":
         for _ in range(draws):
             yield X[rng.permutation(len(X))]
@@ -172,16 +180,16 @@ def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Rest | None]:
 def _process(X: Array, m: int) -> tuple[Array, _Rest | None]:
     """Return the modes of a process as smooth as a table, and the noise beside it."""
     n, nodes = len(X), min(len(X), NODES)
-    scale = float(np.sqrt(X.var(axis=0).mean()))
+    scale = float(np.sqrt(np.square(about_mean(X)).mean()))
     lengths, lags = _half_lags(nodes)
-    noise, wanted = noise_and_half_lag(X - X.mean(axis=0))
+    noise, wanted = noise_and_half_lag(about_mean(X))
     wanted *= (nodes - 1) / max(n - 1, 1)
     if noise > MOST_NOISE or wanted < lags[0]:  # too rough for the nodes
         return np.empty((m, 0)), _noise(m, scale)
     length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
     modes = _between(_modes_of(nodes, length), m)
     size = float(np.sqrt(np.square(modes).sum() / m))
-    modes *= scale * np.sqrt(1.0 - noise) / size
+    modes = modes * (scale * np.sqrt(1.0 - noise) / size)  # a copy: they may be cached
     return modes, _noise(m, scale * float(np.sqrt(noise))) if noise else None
 
 
@@ -210,6 +218,7 @@ def noise_and_half_lag(centred: Array) -> tuple[float, float]:
     n = len(centred)
     if n < 3:  # no two lags
         return 1.0, 0.0
+    centred, _ = in_unit(centred)
     length = fft.next_fast_len(2 * n, real=True)  # zero-padded: no lag wraps around
     power = np.zeros(length // 2 + 1)
     for start in range(0, centred.shape[1], 64):
@@ -279,9 +288,10 @@ def _walk(X: Array, m: int) -> tuple[Array, _Rest | None]:
     grown = np.interp(np.linspace(0, len(X) - 1, m), np.arange(len(X)), grown)
     ends = np.unique(np.linspace(0, m - 1, min(STRETCHES + 1, m)).round().astype(np.intp))
     at, of_ends = grown[ends], np.diff(grown[ends])
-    share = np.divide(
-        grown[:, None] - at[:-1], of_ends, out=np.zeros((m, len(of_ends))), where=of_ends > 0.0
-    )
+    with np.errstate(over="ignore"):  # far beyond a stretch of short steps
+        share = np.divide(
+            grown[:, None] - at[:-1], of_ends, out=np.zeros((m, len(of_ends))), where=of_ends > 0.0
+        )
     modes = np.clip(share, 0.0, 1.0) * np.sqrt(of_ends)
     if len(ends) == m:
         return modes, None

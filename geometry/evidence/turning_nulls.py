@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_share import SMOOTH, balanced_turning, ramp, turn_counts
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import in_unit
 
 NODES = 192
 """Places at which a random curve is looked at: four for each of the 48 fastest turns."""
@@ -72,7 +73,7 @@ def turning_nulls(
     dict
         By name: see :data:`MEANINGS`.
     """
-    X = np.asarray(rows, dtype=np.float64)
+    X, _ = in_unit(np.asarray(rows, dtype=np.float64))
     found: dict[str, Null] = {}
     for name in names:
         if check is not None:
@@ -175,7 +176,7 @@ def _of_process(
 def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
     """Return B of the table with the phases of its components' waves drawn anew."""
     at = np.unique(np.linspace(0, len(X) - 1, min(len(X), NODES)).round().astype(np.intp))
-    thin = X[at] - X[at].mean(axis=0)
+    thin = about_mean(X[at])
     courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
     used = min(COURSES, len(strengths))
     amplitudes = np.abs(np.fft.rfft(courses[:, :used] * strengths[:used], axis=0))

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.evidence.null import Outcome
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import in_unit
 
 FEWEST_TURNS = 1.25
 """Below it a turning and half of a slower wave cannot be told apart."""
@@ -125,16 +126,17 @@ def turning_share(
     ValueError
         When there are fewer than 8 rows, or no columns.
     """
-    X = np.array(rows, dtype=np.float64)
+    X = np.asarray(rows, dtype=np.float64)
     if X.ndim != 2 or len(X) < FEWEST or not X.shape[1]:
         raise ValueError(f"expected at least {FEWEST} rows (m, d), got {X.shape}")
-    X -= X.mean(axis=0)
+    X, unit = in_unit(X)
+    X = about_mean(X)
     total = float(np.einsum("ij,ij->", X, X)) / share if share > 0.0 else 0.0
     if total == 0.0:
         return TurningShare(0.0, None, 0.0, 0.0, None)
     along = ramp(len(X)) @ X
     rest = total - float(along @ along)
-    Y = _scores(X) if scores is None else np.asarray(scores, dtype=np.float64)
+    Y = _scores(X) if scores is None else np.asarray(scores, dtype=np.float64) / unit
     smaller, turns = balanced_turning(Y[None], turn_counts(len(X)))
     b_prime = float(2 * smaller[0] / rest) if rest > 1e-9 * total else None
     b = float(2 * smaller[0] / total)

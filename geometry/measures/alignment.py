@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.rigid_motion import best_rotations
-from geometry.pca.components import Array, PositionPCA
+from geometry.pca.components import Array, PositionPCA, about_mean
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import procrustes_rotation
+from geometry.pca.unit import in_unit, unit_of
 
 Middle = Literal["own", "basis"]
 """What is subtracted from rows before projecting them: their own mean, or that of the basis."""
@@ -93,7 +94,11 @@ def align(
     rigid motion", 1970.
     """
     a, b, mean_a, mean_b = _centred(source, target)
+    unit = unit_of(a, b)
+    a, b = a / unit, b / unit
     size_a, size_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if not size_a or not size_b:
+        raise ValueError(f"{MISSING}, and of comparable size")
     if mirrored:
         rotation = procrustes_rotation(a / size_a, b / size_b)
     else:
@@ -107,7 +112,7 @@ def align(
     return Alignment(
         rotation, scale, mean_a, mean_b,
         disparity=min(apart**2, 1.0),
-        rms=left / float(np.sqrt(len(b))),
+        rms=left / float(np.sqrt(len(b))) * unit,
         unexplained=(left / size_b) ** 2,
     )  # fmt: skip
 
@@ -127,7 +132,7 @@ def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:
     """
     from scipy.linalg import svdvals  # slow to import, so not at start-up
 
-    a, b, _, _ = _centred(source, target)
+    (a, _), (b, _) = (in_unit(x) for x in _centred(source, target)[:2])
     if len(a) < a.shape[1]:
         # aᵀb has the singular values of a small matrix, because all rows lie in m dimensions.
         product = np.asarray(np.linalg.qr(a.T, "r")) @ np.asarray(np.linalg.qr(b.T, "r")).T
@@ -145,8 +150,7 @@ def _centred(source: npt.ArrayLike, target: npt.ArrayLike) -> tuple[Array, Array
         raise ValueError(f"expected two sets (m, k) of one shape, got {a.shape} and {b.shape}")
     if any(np.ptp(x, axis=0).max(initial=0.0) == 0.0 if len(x) else True for x in (a, b)):
         raise ValueError(MISSING)
-    mean_a, mean_b = a.mean(axis=0), b.mean(axis=0)
-    return a - mean_a, b - mean_b, mean_a, mean_b
+    return about_mean(a), about_mean(b), a.mean(axis=0), b.mean(axis=0)
 
 
 def common_positions(*ranges: tuple[int, int]) -> tuple[int, int]:
@@ -201,7 +205,7 @@ def in_basis(
     # The projected mean equals the mean of the projections, so the table is read only once.
     taken = projected.mean(axis=0) if middle == "own" else pca.mean @ basis
     found = np.zeros((len(table), len(components)))
-    found[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = projected - taken
+    found[:, [i for i, c in enumerate(components) if c <= pca.rank]] = projected - taken
     return found
 
 
@@ -219,7 +223,7 @@ def share_held(
         The rows are of another width.
     """
     table = _as_wide(rows, pca)
-    centred = table - table.mean(axis=0)
+    centred = about_mean(in_unit(table)[0])
     total = float(np.vdot(centred, centred))
     inside = centred @ pca.components[shown_rows(pca, components)].T
     return min(float(np.vdot(inside, inside)) / total, 1.0) if total > 0.0 else 0.0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.pca.components import Array
+from geometry.pca.unit import unit_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,10 +46,13 @@ class BlockNorm:
         (n, d) float64
         """
         x = np.array(rows, dtype=np.float64)
+        unit = unit_of(x)
+        x /= unit
         if self.centred:
             x -= x.mean(axis=1, keepdims=True)
-        squares = np.einsum("ij,ij->i", x, x) + content**2
-        variance = squares / x.shape[1] + self.epsilon
+        with np.errstate(over="ignore"):  # beside tiny rows, they are infinite
+            besides = np.square(content / unit) / x.shape[1] + self.epsilon / unit / unit
+        variance = np.einsum("ij,ij->i", x, x) / x.shape[1] + besides
         # A row of zeros stays zero, even without epsilon.
         x /= np.sqrt(np.where(variance > 0.0, variance, 1.0))[:, None]
         if self.gain is not None:

@@ -1,5 +1,7 @@
 """Singular directions of a matrix in the residual stream, strongest first."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -10,11 +12,20 @@ import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
 from geometry.pca.components import Array
+from geometry.pca.unit import in_table_unit, in_unit
 
 Side = Literal["input", "output"]
 
 #: Matrices up to this size are decomposed on one thread.
 SMALL = 512
+
+#: A singular value up to this share of the first may be rounding, of a Gram matrix or of weights in
+#: single precision.
+ROUNDING = 1e-7
+
+#: Numbers of a matrix, at most, whose weakest singular values are computed again where they are
+#: lost in its Gram matrix. Larger ones keep directions that are arbitrary.
+MOST_AGAIN = 2**23
 
 #: Rows converted to float64 at a time.
 BLOCK_ROWS = 8192
@@ -29,11 +40,18 @@ class Directions:
     singular_values : (k,) float64
         Falling, in the matrix's units; k = min(rows, columns).
     vectors : (k, d) float64
-        Orthonormal rows, one direction each. Sign: the entry of largest magnitude is positive.
+        Orthonormal rows, one direction each, arbitrary where the value is 0 but for rounding; or,
+        from :func:`existing_directions`, fewer than k. Sign: the entry of largest magnitude is
+        positive.
     """
 
     singular_values: Array
     vectors: Array
+
+    @property
+    def clear(self) -> int:
+        """Number of directions of values above 1e-7 of the first, which no rounding has made."""
+        return int((self.singular_values > ROUNDING * self.singular_values[0]).sum())
 
 
 def singular_directions(
@@ -65,6 +83,7 @@ def singular_directions(
     values = np.asarray(matrix)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"expected a matrix (d_out, d_in), got {values.shape}")
+    values, unit = in_unit(values)
     if side == "output":
         values = values.T
     n, d = values.shape
@@ -80,9 +99,31 @@ def singular_directions(
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)
     vectors = vectors * signs[:, None]
+    singular_values = in_table_unit(singular_values, unit)
     for array in (singular_values, vectors):
         array.flags.writeable = False
     return Directions(singular_values, vectors)
+
+
+def existing_directions(found: Directions, matrix: npt.ArrayLike) -> Directions:
+    """Leave out the directions that a matrix does not have; all singular values stay.
+
+    A direction exists if its singular value is above max(rows, columns) times float64's precision
+    of the first; a matrix of zeros has none.
+
+    Parameters
+    ----------
+    found
+        Its directions, of either side.
+    matrix : (d_out, d_in)
+    """
+    strengths, values = found.singular_values, np.asarray(matrix)
+    if strengths[-1] <= ROUNDING * strengths[0] and values.size <= MOST_AGAIN:
+        wide, _ = in_unit(values.astype(np.float64, copy=False))
+        with _threads(min(values.shape)):
+            strengths = np.linalg.svd(wide, compute_uv=False)
+    least = np.finfo(np.float64).eps * max(values.shape) * strengths[0]
+    return Directions(found.singular_values, found.vectors[: int((strengths > least).sum())])
 
 
 def _threads(size: int) -> AbstractContextManager[None]:

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.norms import norm_profile
-from geometry.pca.components import Array, check_table
+from geometry.pca.components import Array, about_mean, check_table
+from geometry.pca.unit import in_table_unit, in_unit
 
 Method = Literal["interpolate", "helix", "fourier"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -61,6 +62,12 @@ class Continued:
     mean: Array
     scores: Array
     basis: Array
+
+    def times(self, unit: float) -> Continued:
+        """Return the continuation of rows that are so many times as large."""
+        return Continued(
+            in_table_unit(self.mean, unit), in_table_unit(self.scores, unit), self.basis
+        )
 
     def rows(self, first: int = 0) -> Array:
         """Return the rows from a position on, (n − first, d)."""
@@ -128,7 +135,7 @@ def extension(
     ValueError
         When W_pos is no table.
     """
-    table = check_table(W_pos)
+    table, unit = in_unit(check_table(W_pos))
     n = len(table)
     if not FEWEST <= kept < n:
         raise RangeError(
@@ -162,7 +169,8 @@ def extension(
         array.flags.writeable = False
     return Extension(
         kept, MappingProxyType(errors), repeated,
-        MappingProxyType(totals), MappingProxyType(continued),
+        MappingProxyType(totals),
+        MappingProxyType({method: made.times(unit) for method, made in continued.items()}),
     )  # fmt: skip
 
 
@@ -256,11 +264,11 @@ def continue_rows(
     # Sources import this module, and a part of SciPy is too slow for the start.
     from geometry.measures.shape import fit_shapes
 
-    table = check_table(rows)
+    table, unit = in_unit(check_table(rows))
     start, steady = _steady(table)
     mean = steady.mean(axis=0)
     count = 3 if method == "helix" else COMPONENTS
-    U, sizes, V = np.linalg.svd(steady - mean, full_matrices=False)
+    U, sizes, V = np.linalg.svd(about_mean(steady), full_matrices=False)
     known, basis = U[:, :count] * sizes[:count], V[:count]
     at: Array = np.arange(n_positions) - np.float64(start)
     if method == "helix":
@@ -274,7 +282,7 @@ def continue_rows(
             scores[:, column] = _waves_at(values, at)
     for array in (mean, scores, basis):
         array.flags.writeable = False
-    return Continued(mean, scores, basis)
+    return Continued(mean, scores, basis).times(unit)
 
 
 def _steady(rows: Array) -> tuple[int, Array]:

@@ -16,7 +16,8 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
 from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
-from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.components import Array, about_mean, check_range, check_table
+from geometry.pca.unit import in_table_unit, in_unit
 
 #: Frequencies tried for each cycle that fits into the range, before the best one is refined.
 PER_CYCLE = 16
@@ -153,11 +154,12 @@ def fourier(
         or when the table is zero.
     """
     spectra, (first, last) = column_spectra(W_pos, positions), positions
-    some = P.singular_values[:TOP] > 1e-12 * P.singular_values[0]
-    if not some.any():
+    vectors = P.vectors[: min(TOP, P.clear)]
+    if not len(vectors):
         raise RangeError("the table is zero: it has no directions")
-    vectors, strengths = P.vectors[:TOP][some], P.singular_values[:TOP][some]
-    left = check_table(W_pos)[first : last + 1] @ vectors.T / strengths
+    table, unit = in_unit(check_table(W_pos))
+    strengths = P.singular_values[: len(vectors)] / unit
+    left = table[first : last + 1] @ vectors.T / strengths
     left.flags.writeable = False
     shifts = None if heads is None else phase_shifts(heads, positions)
     return Fourier(spectra, left, best_sinusoids(left, (0, last - first)), shifts)
@@ -183,10 +185,11 @@ def column_spectra(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> ColumnSp
     m = last - first + 1
     if m < 2:
         raise RangeError(f"{first}–{last} is a single position, which has no frequencies")
-    rows = table[first : last + 1]
-    amplitudes = np.abs(scipy.fft.rfft(rows - rows.mean(axis=0), axis=0))[1:] * (2 / m)
+    rows, unit = in_unit(table[first : last + 1])
+    amplitudes = np.abs(scipy.fft.rfft(about_mean(rows), axis=0))[1:] * (2 / m)
     if m % 2 == 0:
         amplitudes[-1] /= 2  # at the Nyquist limit there is one term, not a pair
+    amplitudes = in_table_unit(amplitudes, unit)
     frequency = np.arange(1.0, len(amplitudes) + 1)
     for array in (amplitudes, frequency):
         array.flags.writeable = False

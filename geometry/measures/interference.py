@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.layernorm import check_tables, token_rows
-from geometry.pca.components import Array, row_norms
+from geometry.pca.components import Array, row_norms, unit_rows
 
 SAMPLE = 4096
 #: Pairs whose sums are computed at a time.
@@ -198,7 +198,7 @@ def interference(
         one=(a, i),
         other=(b, j),
         token_distance=abs(token_scale) * float(np.linalg.norm(E[a].astype(np.float64) - E[b])),
-        position_distance=float(np.linalg.norm(table[i] - table[j])),
+        position_distance=float(row_norms((table[i] - table[j])[None])[0]),
         among=among,
     )
 
@@ -248,15 +248,12 @@ def _compare(
 
 def _alike(one: Array, other: Array) -> tuple[Array, Array]:
     """Return distance and cosine of corresponding rows."""
-    product = row_norms(one) * row_norms(other)
-    inner = np.einsum("nd,nd->n", one, other)
-    cosine = np.divide(inner, product, out=np.zeros_like(inner), where=product > 0.0)
+    cosine = np.einsum("nd,nd->n", unit_rows(one), unit_rows(other))
     return row_norms(one - other), cosine.clip(-1.0, 1.0)
 
 
 def _layernorm(rows: Array) -> Array:
     """Centre each row and give it the norm √d_model; a constant row is zero."""
     centred = rows - rows.mean(axis=1, keepdims=True)
-    norms = row_norms(centred)[:, None]
-    scaled: Array = np.sqrt(rows.shape[1]) * centred
-    return np.divide(scaled, norms, out=np.zeros_like(scaled), where=norms > 0.0)
+    scaled: Array = np.sqrt(rows.shape[1]) * unit_rows(centred)
+    return scaled

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, check_range, check_table, row_norms
+from geometry.pca.components import Array, check_range, check_table, row_norms, unit_rows
+from geometry.pca.unit import unit_of
 
 #: Token rows converted to float64 at a time.
 BLOCK_ROWS = 2048
@@ -139,9 +140,12 @@ def layernorm_errors(
     chosen = np.arange(len(tokens))
     if sample < len(tokens):
         chosen = np.sort(np.random.default_rng(seed).choice(len(tokens), sample, replace=False))
-    E = token_rows(tokens, chosen, token_scale, type_row)
+    # Beside huge rows tokens vanish, and beside tokens tiny rows do.
+    unit = max(unit_of(table[first : last + 1]), 1.0)
+    E = token_rows(tokens, chosen, token_scale, type_row) / unit
     E -= E.mean(axis=1, keepdims=True)
-    p = table[first : last + 1] - table[first : last + 1].mean(axis=1, keepdims=True)
+    rows = table[first : last + 1] / unit
+    p = rows - rows.mean(axis=1, keepdims=True)
     of_tokens, of_positions = row_norms(E) ** 2, row_norms(p) ** 2
     mean_norm = float(np.sqrt(of_positions).mean())
     orthogonal = of_tokens[:, None] + of_positions
@@ -151,7 +155,7 @@ def layernorm_errors(
     errors = (_length_error(exact, orthogonal), _length_error(exact, constant))
     for array in (chosen, *errors):
         array.flags.writeable = False
-    return LayerNormErrors(chosen, len(tokens), (first, last), *errors, mean_norm)
+    return LayerNormErrors(chosen, len(tokens), (first, last), *errors, mean_norm * unit)
 
 
 def _length_error(exact: Array, approximate: Array) -> Array:
@@ -226,7 +230,7 @@ def token_position_cosines(
     Products are in single precision: cosines are accurate to 1e-6. Rows of zeros have cosine 0.
     """
     tokens, table = check_tables(W_E, W_pos)
-    positions = _units(table).astype(np.float32).T
+    positions = unit_rows(table).astype(np.float32).T
     largest = np.empty(len(tokens))
     where = np.empty(len(tokens), dtype=np.int64)
     histogram = np.zeros(bins, dtype=np.int64)
@@ -265,11 +269,6 @@ def _inverse_norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     inverse: npt.NDArray[np.float32] = np.zeros(len(norms), dtype=np.float32)
     inverse[seen] = 1.0 / norms[seen]
     return inverse
-
-
-def _units(rows: Array) -> Array:
-    norms = row_norms(rows)[:, None]
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
 
 
 def check_tables(

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.rigid_motion import Motion, best_rotations
 from geometry.pca.components import Array
+from geometry.pca.unit import in_table_unit, in_unit
 
 Scoring = Literal["even_odd", "halves"]
 Kind = Literal["screw", "translation", "rotation"]
@@ -177,6 +178,8 @@ def look_back_each(
     if not len(wanted) or wanted[0] < 1 or wanted[-1] > longest_lag(m, k):
         raise ValueError(f"expected lags from 1 to {longest_lag(m, k)} for {m} points of {k}")
     # Centred, with a 1 and the squared norm appended: one product gives all moments of two rows.
+    points, unit = in_unit(points)
+    points = points - points[:, m // 2, None]  # exactly 0 where all are equal
     points = points - points.mean(axis=1, keepdims=True)
     squares = np.einsum("sij,sij->si", points, points)[:, :, None]
     rows = np.concatenate([points, np.ones((s, m, 1)), squares], axis=2)
@@ -197,6 +200,7 @@ def look_back_each(
             }
             for kind, motion in motions.items():
                 r2[kind][:, block] = _score(scored, *motion)
+    shifts = in_table_unit(shifts, unit)
     for array in (wanted, *r2.values(), rotations, shifts):
         array.flags.writeable = False
     return tuple(

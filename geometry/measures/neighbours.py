@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.pca.components import Array, PositionPCA, check_range, check_table, row_norms
+from geometry.pca.curve import shown_rows
 from geometry.pca.pca import off_subspace_residual
 
 NEAREST = 5
@@ -100,7 +101,7 @@ def pair_distance(
     positions
         The two rows.
     components
-        Shown components, counted from 1; those that the range is too short to have are left out.
+        Shown components, counted from 1; those that the range does not have are left out.
 
     Raises
     ------
@@ -112,10 +113,11 @@ def pair_distance(
         check_range((position, position), len(table))
     pair = check_table(table[[first, second]])  # only these rows of a large table
     other = _neighbour(pair, 0, 1)
-    shown = [c - 1 for c in components if c <= len(pca.components)]
+    shown = shown_rows(pca, components)
     apart = (pair[1] - pair[0]) @ pca.components[shown].T
+    shown_distance = float(row_norms(apart[None])[0])
     return PairDistance(
-        (first, second), float(np.linalg.norm(apart)), other.distance, other.cosine, pair.shape[1]
+        (first, second), shown_distance, other.distance, other.cosine, pair.shape[1]
     )
 
 
@@ -133,8 +135,7 @@ def position_details(
     position
         Which row.
     components
-        Shown components, counted from 1; those that the range is too short to have are left
-        out.
+        Shown components, counted from 1; those that the range does not have are left out.
 
     Raises
     ------
@@ -144,10 +145,10 @@ def position_details(
     table = check_table(W_pos)
     position, _ = check_range((position, position), len(table))
     row = table[position : position + 1]
-    shown = [c for c in components if c <= len(pca.components)]
-    coordinates = pca.project(row)[0, [c - 1 for c in shown]]
+    shown = [c - 1 for c in components if c <= len(pca.components)]
+    coordinates = pca.project(row)[0, shown]
     coordinates.flags.writeable = False
-    residual = float(off_subspace_residual(row, pca, shown)[0])
+    residual = float(off_subspace_residual(row, pca, components)[0])
     distances = _distances(table, position)
     beside = [i for i in (position - 1, position + 1) if 0 <= i < len(table)]
     return PositionDetails(

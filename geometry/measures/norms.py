@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from geometry.measures.stretches import AFTER, measure_stretch
 from geometry.pca.components import Array, check_table, row_norms
+from geometry.pca.unit import in_table_unit, in_unit
 
 CACHED = 128
 NEIGHBOURS = 8
@@ -97,12 +98,16 @@ def norm_profile(W_pos: npt.ArrayLike, *, after: int = AFTER, centred: bool = Fa
     ValueError
         When W_pos is no table or `after` is negative.
     """
-    values, about_mean = _norms(check_table(W_pos), centred)
-    found = measure_stretch(values, after)
-    raw, about = (_beyond(share) for share in _shares(values, about_mean))
+    table, unit = in_unit(check_table(W_pos))
+    norms = _norms(table, centred)
+    found = measure_stretch(norms[0], after)
+    raw, about = (_beyond(share) for share in _shares(*norms))
+    values, about_mean = (in_table_unit(one, unit) for one in norms)
+    values.flags.writeable = about_mean.flags.writeable = False
     return NormProfile(
-        values, about_mean, centred, after, found.mean, found.std, found.cv, raw, about
-    )
+        values, about_mean, centred, after, found.mean * unit, found.std * unit, found.cv, raw,
+        about,
+    )  # fmt: skip
 
 
 def outlyingness(W_pos: npt.ArrayLike, *, centred: bool = False) -> Array:
@@ -128,7 +133,7 @@ def outlyingness(W_pos: npt.ArrayLike, *, centred: bool = False) -> Array:
     ValueError
         When W_pos is no table.
     """
-    return np.maximum(*_shares(*_norms(check_table(W_pos), centred)))
+    return np.maximum(*_shares(*_norms(in_unit(check_table(W_pos))[0], centred)))
 
 
 def log_ratios(norms: Array) -> Array:
@@ -175,7 +180,7 @@ def _beyond(share: Array) -> tuple[int, ...]:
 
 
 def _norms(table: Array, centred: bool) -> tuple[Array, Array]:
-    """Return the rows' norms and those about the mean row, read-only."""
+    """Return the rows' norms and those about the mean row."""
     mean = table.mean(axis=0)
     if centred:
         mean = mean - mean.mean()
@@ -188,5 +193,4 @@ def _norms(table: Array, centred: bool) -> tuple[Array, Array]:
         for norms, vectors in zip(found, (rows, rows - mean), strict=True):
             norms.append(row_norms(vectors))
     values, about_mean = (np.concatenate(norms) for norms in found)
-    values.flags.writeable = about_mean.flags.writeable = False
     return values, about_mean

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.spectra import spectrum
-from geometry.pca.components import Array, check_table, row_norms
+from geometry.pca.components import Array, about_mean, check_table, row_norms
+from geometry.pca.unit import in_unit
 
 N_ROWS = 512
 """Rows that are probed: Wang and Chen's, who took the length of BERT's table for all models."""
@@ -90,8 +91,7 @@ def position_probe(rows: npt.ArrayLike) -> Probe:
     X = _probed(rows)
     n = len(X)
     scale = np.abs(X).max()
-    X = X / scale if scale > 0 else X
-    X = X - X.mean(axis=0)
+    X = about_mean(X / scale if scale > 0 else X)
     gram, position = X @ X.T, np.arange(n, dtype=np.float64)
     found = np.empty((SHUFFLES, FOLDS))
     for seed in range(SHUFFLES):
@@ -133,8 +133,9 @@ def order_probe(rows: npt.ArrayLike) -> Probe:
     """
     X = _probed(rows)
     n = len(X)
+    X, unit = in_unit(X)
     longest = row_norms(X).max()
-    X = X * (LONGEST / longest) if longest > LONGEST else X
+    X = X * (LONGEST / longest if longest > LONGEST / unit else unit)
     gram = X @ X.T
     found = np.empty((DRAWS, FOLDS))
     for seed in range(DRAWS):
@@ -171,9 +172,7 @@ def centred_stable_rank(rows: npt.ArrayLike) -> float:
         When it is no table.
     """
     X = check_table(rows)
-    if not np.ptp(X, axis=0).any():
-        return 0.0  # their mean is rounded
-    return spectrum(X - X.mean(axis=0)).stable_rank
+    return spectrum(about_mean(in_unit(X)[0])).stable_rank
 
 
 def neighbour_mean_r2(rows: npt.ArrayLike) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, row_norms
 
 # Singular values below this share of the first do not determine the rotation.
 FREE = 1e-10
@@ -74,7 +74,7 @@ class Motion:
             raise ValueError(f"only a motion in 3 dimensions is a screw, not in {len(self.shift)}")
         basis, angles = _planes(self.rotation)
         if not len(angles) or abs(angles[0]) < NO_TURN:
-            step = float(np.linalg.norm(self.shift))
+            step = float(row_norms(self.shift[None])[0])
             axis = self.shift / step if step > 0.0 else np.array([0.0, 0.0, 1.0])
             return Screw(0.0, axis, step, np.zeros(3))
         angle = float(angles[0])

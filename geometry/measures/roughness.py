@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.curve import ROUNDING
+from geometry.pca.unit import in_unit
 
 #: Changes within fewer positions than this count as roughness of the curve.
 SHORT_PERIOD = 8
@@ -63,7 +65,8 @@ def roughness(coordinates: npt.ArrayLike) -> Roughness:
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or len(points) < FEWEST or points.shape[1] == 0:
         raise ValueError(f"expected at least {FEWEST} points (m, k), got {points.shape}")
-    centred = points - points.mean(axis=0)
+    points, _ = in_unit(points)
+    centred = about_mean(points)
     angles = _turning_angles(points)
     angles.flags.writeable = False
     known = angles[np.isfinite(angles)]
@@ -81,8 +84,9 @@ def roughness(coordinates: npt.ArrayLike) -> Roughness:
 def _turning_angles(points: Array) -> Array:
     steps = np.diff(points, axis=0)
     lengths = np.linalg.norm(steps, axis=1)
+    least = ROUNDING * float(np.linalg.norm(points, axis=1).max())
     with np.errstate(invalid="ignore"):
-        units = steps / np.where(lengths > 0.0, lengths, np.nan)[:, None]
+        units = steps / np.where(lengths > least, lengths, np.nan)[:, None]
     # Between unit vectors, 2·atan2(‖a − b‖, ‖a + b‖) is accurate near 0, where the arc cosine is
     # not.
     apart = np.linalg.norm(units[1:] - units[:-1], axis=1)

@@ -23,6 +23,7 @@ from geometry.checkpoints.memo import Recent
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 from geometry.pca.components import Array
+from geometry.pca.unit import in_unit
 
 __all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
 
@@ -56,6 +57,9 @@ FOLD_TRIES = 20
 
 #: Relative changes of the error, the parameters and the gradient at which a fit ends.
 TOLERANCE = 1e-8
+
+#: No parameter, relative to the points' size and number, is so large: such a try is refused.
+FAR = 1e8
 
 #: The matrices of the products e₁×, e₂×, e₃×, each as a row.
 CROSS = np.array(
@@ -144,14 +148,16 @@ def _nothing() -> None: ...
 
 def _all_fits(points: Array, check: Callable[[], None]) -> Mapping[ShapeName, ShapeFit]:
     """Return the four fits; their arrays are read-only."""
+    points, unit = in_unit(points)
     line = _line(points)
     circle, helix = _turning(points, "circle", check), _turning(points, "helix", check)
     drifting = _refined(points, "drifting_helix", helix)
     fits: dict[ShapeName, ShapeFit] = {}
     for fit in (line, circle, helix, drifting):
-        for array in (fit.values, fit.centre, fit.frame):
+        scored = replace(fit, score=_score(points, fit, check)).times(unit)
+        for array in (scored.values, scored.centre, scored.frame):
             array.setflags(write=False)
-        fits[fit.name] = replace(fit, score=_score(points, fit, check))
+        fits[fit.name] = scored
     return MappingProxyType(fits)
 
 
@@ -282,6 +288,8 @@ def _refined(
     rotation = handed @ start.frame
 
     def residuals(x: Array) -> Array:
+        if np.abs(x).max() > FAR:
+            return np.full(3 * len(s), FAR * scale)
         difference: Array = curve_at(s, *unpack(x)) - fitted
         return difference.ravel()
 
@@ -313,10 +321,12 @@ def _refined(
         x0[8] = start.climb * half / scale
     # MINPACK's own function takes half of the time of `least_squares`, with the same steps. With
     # `full_output` it does not warn when the tries are used up.
-    found = leastsq(
-        residuals, x0, Dfun=jacobian, col_deriv=True, full_output=True,
-        ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE, maxfev=most,
-    )[0]  # fmt: skip
+    # It computes covariances too, which may be infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = leastsq(
+            residuals, x0, Dfun=jacobian, col_deriv=True, full_output=True,
+            ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE, maxfev=most,
+        )[0]  # fmt: skip
     centre, frame, radius, drift, omega, climb = unpack(found)
     # Of a curve's equivalent descriptions, use the one with positive radius and frequency.
     if radius < 0.0:

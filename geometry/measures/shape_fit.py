@@ -1,12 +1,15 @@
 """A simple curve fitted to points: its parameters and values."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import in_table_unit
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
 
@@ -67,6 +70,15 @@ class ShapeFit:
         """Climb during one turn; 0 for a curve without turns."""
         return 2 * np.pi * self.climb / self.omega if self.omega else 0.0
 
+    def times(self, unit: float) -> ShapeFit:
+        """Return the fit to points that are so many times as large."""
+        if unit == 1.0:
+            return self
+        return replace(
+            self, values=in_table_unit(self.values, unit), centre=in_table_unit(self.centre, unit),
+            radius=self.radius * unit, drift=self.drift * unit, climb=self.climb * unit,
+        )  # fmt: skip
+
     def at(self, i: npt.ArrayLike) -> Array:
         """Return the curve at any indices, counted from the first point: (len(i), 3).
 
@@ -113,7 +125,7 @@ def closed(
     """Return the fit with these parameters."""
     values = curve_at(steps(len(points)), centre, frame, radius, drift, omega, climb)
     sse = float(((points - values) ** 2).sum())
-    sst = float(((points - points.mean(axis=0)) ** 2).sum())
+    sst = float((about_mean(points) ** 2).sum())
     for array in (values, centre, frame):
         array.flags.writeable = False
     return ShapeFit(

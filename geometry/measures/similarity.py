@@ -8,8 +8,10 @@ import numpy.typing as npt
 
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import Band, Null, band_of, null_of
-from geometry.pca.components import Array, check_range, check_table, row_norms
+from geometry.pca.components import Array, check_range, check_table, unit_rows
+from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA, fit_pca
+from geometry.pca.unit import in_unit
 
 MOST = 4096
 """Maximum number of rows whose cosines are all kept: 134 MB; of more, means over blocks are."""
@@ -279,8 +281,9 @@ def similarity_nulls(
         whole, pca = (0, len(drawn) - 1), None
         if components is not None:
             pca = fit_pca(drawn, whole, max(components))
-            kept = [number - 1 for number in components if number <= len(pca.components)]
-            pca = replace(pca, components=pca.components[kept])
+            kept = shown_rows(pca, components)
+            values = pca.singular_values[kept]
+            pca = replace(pca, components=pca.components[kept], singular_values=values)
         step = -(-len(lags) // len(drawn))  # long tables are thinned
         curves.append(mean_by_lag(drawn, whole, pca))
     rises, meaning = [largest_rise(curve).size for curve in curves], MEANINGS[kind]
@@ -300,9 +303,8 @@ def _units(
     """Return the range and its unit-length rows, perhaps projected first; zeros stay zeros."""
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
-    rows = table[first : last + 1]
+    rows, unit = in_unit(table[first : last + 1])
     if pca is not None:
+        pca = replace(pca, mean=pca.mean / unit)
         rows = pca.mean + pca.project(rows) @ pca.components
-    norms = row_norms(rows)[:, None]
-    units: Array = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
-    return (first, last), units
+    return (first, last), unit_rows(rows)

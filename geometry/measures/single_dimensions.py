@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.components import Array, about_mean, check_range, check_table
+from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA
+from geometry.pca.unit import in_table_unit, in_unit
 
 #: Frequencies tried per cycle in the range, before the best peaks are refined.
 PER_CYCLE = 8
@@ -18,6 +20,8 @@ PEAK = 0.95
 grid a wave loses 1.3 % of its sum of squares, and some more below two cycles."""
 MOST_PEAKS = 8
 """Maximum number of refined peaks: all are alike where a single row stands out."""
+SINUSOID = 4
+"""Parameters of a sinusoid and a mean: as many rows are fitted exactly, whatever they are."""
 LEAST_CYCLES = 0.5
 STEPS = 24
 GOLDEN = (5**0.5 - 1) / 2
@@ -99,22 +103,17 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     """
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
-    rows = table[first : last + 1]
+    rows, unit = in_unit(table[first : last + 1])
     m, d = rows.shape
     mean = rows.mean(axis=0)
-    blocks, centred = _in_blocks(rows, mean)
+    blocks, centred = _in_blocks(about_mean(rows))
     variance = np.einsum("ij,ij->j", centred, centred)
     low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
     cycles = _best_peaks(blocks, m, *_peaks(centred, low, high), (low, high))
     coefficients, explained = _solve(blocks, m, cycles)
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
-    results: tuple[Array, ...] = (
-        cycles,
-        mean + coefficients[0],
-        coefficients[1],
-        coefficients[2],
-        r2,
-    )
+    coefficients[0] += mean
+    results: tuple[Array, ...] = (cycles, *in_table_unit(coefficients, unit), r2)
     for array in results:
         array.flags.writeable = False
     return Sinusoids((first, last), *results)
@@ -141,14 +140,11 @@ def r2_after_projection(
     """
     table = check_table(W_pos)
     first, last = check_range(pca.positions, len(table))
-    centred = table[first : last + 1] - pca.mean
-    basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
+    centred = about_mean(in_unit(table[first : last + 1])[0])
+    basis = pca.components[shown_rows(pca, components)]
     rest = centred - (centred @ basis.T) @ basis
     sse, sst = (np.einsum("ij,ij->j", part, part) for part in (rest, centred))
-    # A column that is constant up to rounding has nothing to explain.
-    varies = sst > np.finfo(float).eps ** 2 * len(centred) * pca.mean**2
-    unexplained = np.divide(sse, sst, out=np.ones_like(sse), where=varies)
-    r2: Array = np.where(varies, 1.0 - unexplained, 0.0)
+    r2: Array = 1.0 - np.divide(sse, sst, out=np.ones_like(sse), where=sst > 0.0)
     r2.flags.writeable = False
     return r2
 
@@ -234,17 +230,17 @@ def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
     return (low + high) / 2
 
 
-def _in_blocks(rows: Array, mean: Array) -> tuple[Array, Array]:
-    """Centre (m, d) rows in about √m blocks of equal length, (a, b, d), zero-padded.
+def _in_blocks(rows: Array) -> tuple[Array, Array]:
+    """Put (m, d) rows in about √m blocks of equal length, (a, b, d), zero-padded.
 
-    Returns the blocks, and the centred rows as a view of them.
+    Returns the blocks, and the rows as a view of them.
     """
     m, d = rows.shape
     b = math.isqrt(m - 1) + 1
     blocks = np.zeros((-(-m // b), b, d))
-    centred = blocks.reshape(-1, d)[:m]
-    np.subtract(rows, mean, out=centred)
-    return blocks, centred
+    within = blocks.reshape(-1, d)[:m]
+    within[:] = rows
+    return blocks, within
 
 
 def _solve(blocks: Array, m: int, cycles: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from scipy.special import entr
 
 from geometry.measures.directions import BLOCK_ROWS, gram
 from geometry.pca.components import Array
+from geometry.pca.unit import in_table_unit, in_unit
 
 TOP = 30
 TALL = 8
@@ -37,10 +38,11 @@ class Spectrum:
 
         Roy and Vetterli, "The effective rank: a measure of effective dimensionality", 2007.
         """
-        total = float(self.singular_values.sum())
-        if not total > 0.0:
+        first = float(self.singular_values[0])
+        if not first > 0.0:
             return 0.0
-        return float(np.exp(entr(self.singular_values / total).sum()))
+        shares = self.singular_values / first
+        return float(np.exp(entr(shares / shares.sum()).sum()))
 
     @property
     def participation_ratio(self) -> float:
@@ -70,12 +72,13 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
     values = np.asarray(matrix)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"expected a matrix (n, d), got {values.shape}")
-    n, d = values.shape
+    (n, d), (values, unit) = values.shape, in_unit(values)
     if n >= TALL * d and n > BLOCK_ROWS:
         squares = np.maximum(np.linalg.eigvalsh(gram(values))[::-1], 0.0)
         singular_values = np.sqrt(squares)
     else:
         singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
+    singular_values = in_table_unit(singular_values, unit)
     singular_values.flags.writeable = False
     return summarise(singular_values)
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.pca.components import Array
+from geometry.pca.unit import in_table_unit, unit_of
 
 FLAT = 1e-9
 """Below this share, a component's length counts as zero: the surface is unbounded there."""
@@ -73,6 +74,8 @@ def sphere_section(
     m, C = np.asarray(mean, dtype=np.float64), np.asarray(components, dtype=np.float64)
     if C.ndim != 2 or m.shape != C.shape[1:] or norm < 0.0:
         raise ValueError(f"expected (d,), (k, d) and a norm, got {m.shape}, {C.shape}, {norm}")
+    unit = unit_of(m, np.array(float(norm)))
+    m, norm = m / unit, norm / unit
     if centred:
         m, C = m - m.mean(), C - C.mean(axis=1, keepdims=True)
     scales, directions = np.linalg.eigh(C @ C.T)
@@ -82,7 +85,9 @@ def sphere_section(
     centre: Array = -(directions * inverse) @ directions.T @ (C @ m)
     nearest = m + centre @ C
     distance = float(np.sqrt(nearest @ nearest))
+    centre_in_table_unit = in_table_unit(centre, unit)
     if unbounded or distance > norm:
-        return SphereSection(centre, None, distance)
+        return SphereSection(centre_in_table_unit, None, distance * unit)
     radius = np.sqrt((norm - distance) * (norm + distance))
-    return SphereSection(centre, radius * (directions * np.sqrt(inverse)) @ directions.T, distance)
+    axes = in_table_unit(radius * (directions * np.sqrt(inverse)) @ directions.T, unit)
+    return SphereSection(centre_in_table_unit, axes, distance * unit)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from geometry.pca.unit import in_unit
+
 AFTER = 100
 """Default first position: the articles' tables settle before it."""
 
@@ -56,7 +58,9 @@ def measure_stretch(values: npt.NDArray[np.floating], after: int = AFTER) -> Str
         raise ValueError(f"expected values (n,), got {values.shape}")
     whole = after > len(values) - 2
     first, last = (0, len(values) - 1) if whole else (after, len(values) - 2)
+    values, unit = in_unit(values)
     part = values[first : last + 1]
     mean, std = float(part.mean()), float(part.std())
-    early = float(values[:first].mean()) if first else None
-    return Stretch(first, last, whole, mean, std, std / mean if mean > 0.0 else 0.0, early)
+    early = float(values[:first].mean()) * unit if first else None
+    cv = std / mean if mean > 0.0 else 0.0
+    return Stretch(first, last, whole, mean * unit, std * unit, cv, early)

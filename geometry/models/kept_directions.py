@@ -39,7 +39,7 @@ MAX_BYTES = 1_000_000_000
 SMALL = 200_000
 
 #: Increased when the computation or the file format changes.
-VERSION = 1
+VERSION = 2
 
 _SUFFIX = ".directions"
 
@@ -152,15 +152,15 @@ def weights_identity(model: PositionalModel) -> str | None:
 
 
 def _packed(found: Directions) -> Bytes:
-    shape = np.array(found.vectors.shape, dtype="<i8")
+    shape = np.array((len(found.singular_values), *found.vectors.shape), dtype="<i8")
     numbers = (shape, found.singular_values.astype("<f8"), found.vectors.astype("<f8").ravel())
     return np.concatenate([array.view(np.uint8) for array in numbers])
 
 
 def _unpacked(data: Bytes) -> Directions:
-    k, d = (int(n) for n in data[:16].view("<i8"))
-    numbers = data[16:].view("<f8").astype(np.float64, copy=False)
-    arrays = numbers[:k], numbers[k:].reshape(k, d)
+    k, r, d = (int(n) for n in data[:24].view("<i8"))
+    numbers = data[24:].view("<f8").astype(np.float64, copy=False)
+    arrays = numbers[:k], numbers[k:].reshape(r, d)
     for array in arrays:
         array.flags.writeable = False
     return Directions(*arrays)

@@ -172,7 +172,8 @@ class Layers:
         info = self.store.tensors[tensor]
         if len(info.shape) != 2:
             raise does_not_fit(tensor, info.shape, "two axes")
-        return self._part(np.broadcast_to(np.float32(0), info.shape), "W_Q", tensor).shape[0]
+        part = self._part(np.broadcast_to(np.float32(0), info.shape), "W_Q", tensor)
+        return int(part.shape[0])
 
     def _part(
         self, stored: FloatArray, name: WeightName, tensor: str, layer: int = 0

@@ -23,6 +23,8 @@ WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
 MOST_TURNED = 4096
 #: Size limit of a computed table, in case of a damaged configuration.
 MAX_NUMBERS = 2**28
+#: Above it, the difference of two numbers of a table may be infinite.
+LARGEST = 2.0**1022
 
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
@@ -76,8 +78,9 @@ def _rows(store: TensorStore, place: Architecture) -> FloatArray:
 
 
 def _check_finite(place: Architecture, table: FloatArray) -> None:
-    # A finite sum of squares implies finite numbers; otherwise it may have overflowed.
-    if np.isfinite(np.einsum("ij,ij->", table, table)):
+    # Rows that are finite have finite ends.
+    largest = max(float(table.max()), -float(table.min()))
+    if largest <= LARGEST:
         return
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
@@ -86,6 +89,11 @@ def _check_finite(place: Architecture, table: FloatArray) -> None:
             f"position {bad[0]}.",
             "The checkpoint is damaged or its training diverged; open another one.",
         )
+    raise SourceError(
+        f"{place.table} has numbers up to {largest:.2g}, whose differences are too large for any "
+        "number.",
+        "Divide the table by a constant.",
+    )
 
 
 def _computed(place: Architecture) -> npt.NDArray[np.float64]:

@@ -32,6 +32,7 @@ from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
 from geometry.models.stack import NOT_ADDED
+from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ class PositionalModel:
         )
         self.table = architecture.table or computed
         self._stored_W_pos = read_positions(store, architecture)
+        self._stored_precision = self._stored_W_pos.dtype
         self.n_positions, self.d_model = self._stored_W_pos.shape
         self.layers = Layers(store, architecture, self.d_model)
         turned = architecture.turned
@@ -320,6 +322,8 @@ class PositionalModel:
             what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             rows = "positions" if self.rows is None else "rows"
             notes.append(f"{what} the same number throughout: {rows} {some}.")
+        if not self.no_table:
+            notes += table_notes(self.W_pos, float(np.finfo(self._stored_precision).eps))
         return tuple(notes)
 
     def check_files(self) -> None:

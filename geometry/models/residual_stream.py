@@ -13,12 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.measures.directions import Directions, Side, singular_directions
+from geometry.measures.directions import (
+    Directions,
+    Side,
+    existing_directions,
+    singular_directions,
+)
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.matrices import WeightName
 from geometry.models.model import PositionalModel
 from geometry.models.parts import does_not_fit
-from geometry.pca.components import Array
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import in_table_unit, in_unit
 
 Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -113,7 +119,10 @@ class ResidualStream:
         """
         if subject.name in ("P", "E"):
             table = self._model.W_pos if subject.name == "P" else self._model.W_E
-            return table - table.mean(axis=0, dtype=np.float64) if subject.centred else table
+            if not subject.centred:
+                return table
+            rows, unit = in_unit(table)
+            return in_table_unit(about_mean(rows), unit)
         matrix = self._model.weight(cast(WeightName, subject.name), subject.layer)
         if subject.head is not None:
             matrix = self._of_head(matrix, subject)
@@ -127,12 +136,12 @@ class ResidualStream:
         return matrix
 
     def directions(self, subject: Subject) -> Directions:
-        """Singular directions of the matrix, in its own width.
+        """Singular directions of the matrix that exist, in its own width.
 
         Raises
         ------
         TensorUnavailable
-            As :meth:`matrix`.
+            As :meth:`matrix`; or it has numbers that are not finite.
         """
         return self._directions(subject, mapped=False)
 
@@ -150,7 +159,7 @@ class ResidualStream:
         Raises
         ------
         TensorUnavailable
-            The checkpoint lacks one of them, or a required map.
+            The checkpoint lacks one of them, or a required map; or one of them is zero.
         """
         return squared_overlaps(*self.pair(rows, columns))
 
@@ -159,6 +168,9 @@ class ResidualStream:
         found = [self._directions(subject, mapped=False) for subject in (one, other)]
         if found[0].vectors.shape[1] != found[1].vectors.shape[1]:
             found = [self._directions(subject, mapped=True) for subject in (one, other)]
+        for subject, directions in zip((one, other), found, strict=True):
+            if not len(directions.vectors):
+                raise TensorUnavailable(f"{subject.name} is zero throughout: it has no directions.")
         sizes = [directions.vectors.shape[1] for directions in found]
         if sizes[0] != sizes[1]:
             raise TensorUnavailable(
@@ -210,15 +222,19 @@ class ResidualStream:
                     name = f"The map of {what}"
                     raise does_not_fit(name, through.shape, f"{matrix.shape[1]} columns")
                 matrix = matrix @ through.T
+        if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
+            raise TensorUnavailable(f"{subject.name} has NaN or infinite numbers.")
         default: Side = "output" if subject.name == "W_O" else "input"
         tell = self._tell
         if tell is None:
-            return singular_directions(matrix, side or default)
-        said = f"Decomposing {subject.name}"
-        tell(0.0, said)
-        return singular_directions(
-            matrix, side or default, on_block=lambda share: tell(share, said)
-        )
+            found = singular_directions(matrix, side or default)
+        else:
+            said = f"Decomposing {subject.name}"
+            tell(0.0, said)
+            found = singular_directions(
+                matrix, side or default, on_block=lambda share: tell(share, said)
+            )
+        return existing_directions(found, matrix)
 
     def _of_head(self, matrix: Array, subject: Subject) -> Array:
         heads, head = self._model.n_heads, cast(int, subject.head)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.pca.unit import in_table_unit, unit_of
 
 Array = npt.NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class PositionPCA:
     -----
     Components with equal singular values span a plane (or more) in which their directions are
     arbitrary: any rotation within it is equally valid, and small changes of the range may rotate
-    them.
+    them. So are those of singular value 0, along which the range does not vary.
     """
 
     positions: tuple[int, int]
@@ -45,6 +46,11 @@ class PositionPCA:
     singular_values: Array
     explained_variance_ratio: Array
     exact: bool
+
+    @property
+    def rank(self) -> int:
+        """Number of the components along which the range varies; the others are arbitrary."""
+        return int(np.count_nonzero(self.singular_values))
 
     def project(self, rows: npt.ArrayLike) -> Array:
         """Coordinates of any rows in this basis.
@@ -57,7 +63,7 @@ class PositionPCA:
         Returns
         -------
         (m, k) float64
-            (rows − mean) · componentsᵀ, in the table's units.
+            (rows − mean) · componentsᵀ, in the table's units; 0 in components beyond `rank`.
 
         Raises
         ------
@@ -69,7 +75,12 @@ class PositionPCA:
             raise ValueError(f"expected rows (m, {self.mean.size}), got {table.shape}")
         basis = self.components.T
         # The mean is projected instead of subtracted: no copy of a large table.
-        coordinates: Array = table @ basis - self.mean @ basis
+        with np.errstate(over="ignore", invalid="ignore"):
+            coordinates: Array = table @ basis - self.mean @ basis
+        if not np.isfinite(coordinates).all():  # a sum along the way was too large
+            unit = unit_of(table, self.mean)
+            coordinates = in_table_unit((table / unit) @ basis - (self.mean / unit) @ basis, unit)
+        coordinates[:, self.rank :] = 0.0
         return coordinates
 
 
@@ -135,6 +146,7 @@ def make_pca(
     total_variance: float,
     *,
     exact: bool,
+    unit: float = 1.0,
 ) -> PositionPCA:
     """Fix the components' signs and create the result.
 
@@ -150,21 +162,43 @@ def make_pca(
         Squared Frobenius norm of the centred range.
     exact
         As in `PositionPCA`.
+    unit
+        Of the numbers that are given, in the table's units.
     """
     variances = np.maximum(eigenvalues, 0.0)
     largest = np.abs(components).argmax(axis=1)
     signs = np.where(components[np.arange(len(components)), largest] < 0.0, -1.0, 1.0)
     ratios = variances / total_variance if total_variance > 0.0 else np.zeros_like(variances)
-    arrays = (mean, components * signs[:, None], np.sqrt(variances), np.minimum(ratios, 1.0))
+    arrays = (
+        in_table_unit(mean, unit),
+        components * signs[:, None],
+        in_table_unit(np.sqrt(variances), unit),
+        np.minimum(ratios, 1.0),
+    )
     for array in arrays:
         array.flags.writeable = False
     return PositionPCA(positions, *arrays, exact=exact)
 
 
+def about_mean(rows: Array) -> Array:
+    """Subtract the mean of rows (m, d) from each; where all have the same number, exactly 0."""
+    # About one of them first: the mean of equal numbers need not be that number.
+    centred: Array = np.subtract(rows, rows[len(rows) // 2], dtype=np.float64)
+    centred -= centred.mean(axis=0)
+    return centred
+
+
+def unit_rows(rows: Array) -> Array:
+    """Divide each row of (m, d) by its Euclidean norm; rows of zeros stay zero."""
+    norms = row_norms(rows)[:, None]
+    units: Array = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
+    return units
+
+
 def row_norms(rows: Array) -> Array:
     """Euclidean norm of each row of (m, d), as (m,), without a copy of the rows.
 
-    Scaled where the squares would leave float64's range.
+    Scaled where the squares would leave float64's range; infinite where the norm itself does.
     """
     with np.errstate(over="ignore"):
         norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -172,5 +206,6 @@ def row_norms(rows: Array) -> Array:
     if extreme.size:
         scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
         scale[scale == 0.0] = 1.0
-        norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
+        with np.errstate(over="ignore"):
+            norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
     return norms

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.threads import one_thread
-from geometry.pca.components import Array, PositionPCA
+from geometry.pca.components import Array, PositionPCA, row_norms
+from geometry.pca.unit import USUAL, in_table_unit, unit_of
+
+#: Rounding of a row's difference to the mean, as a share of their lengths.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+#: Squared distances to the mean below this share of the squared length are summed by themselves.
+CANCELLED = 1e-8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -24,7 +30,8 @@ class Curve:
         The shown components, 1-based, in axis order.
     coordinates
         (n_positions, len(components)) float64, read-only: every row minus the range's mean,
-        projected. A component that the range does not have (fewer rows than components) is zero.
+        projected. A component that the range does not have (fewer rows than components, or rows
+        that do not vary along it) is zero.
     residual
         (n_positions,) float64, read-only: the share of each centred row's length that lies
         outside the shown components, 0 to 1 ("fraying").
@@ -44,7 +51,7 @@ class Curve:
     @property
     def absent(self) -> tuple[int, ...]:
         """Shown components that the range does not have, ascending: their coordinates are zero."""
-        return tuple(sorted(c for c in self.components if c > len(self.pca.components)))
+        return tuple(sorted(c for c in self.components if c > self.pca.rank))
 
     @property
     def shortage(self) -> str:
@@ -56,9 +63,13 @@ class Curve:
 
 
 def why_fewer(pca: PositionPCA) -> str:
-    """Return what limits the number of a range's components, as a clause: columns or positions."""
+    """Return what limits the number of a range's components, as a clause."""
     first, last = pca.positions
     rows, columns = last - first + 1, pca.mean.size
+    if pca.rank < min(len(pca.components), rows - 1):
+        if not pca.rank:
+            return "all rows of the range are equal"
+        return f"the rows of the range vary in {pca.rank} dimension{'s'[: pca.rank != 1]} only"
     count, of = (columns, "column") if columns <= rows else (rows, "position")
     return f"{'this table' if of == 'column' else 'the range'} has {count} {of}{'s'[: count != 1]}"
 
@@ -89,21 +100,30 @@ def place_curve(
     if min(components) < 1:
         raise RangeError(f"components count from 1, got {tuple(components)}")
     chosen = shown_rows(pca, components)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", W_pos, W_pos)
+    if not 1 / USUAL < float(squares.max()) < USUAL and (unit := unit_of(W_pos)) != 1.0:
+        placed = place_curve(W_pos / unit, replace(pca, mean=pca.mean / unit), components)
+        coordinates = in_table_unit(placed.coordinates, unit)
+        coordinates.setflags(write=False)
+        return replace(placed, pca=pca, coordinates=coordinates)
     # One product gives the coordinates and, from the last column, the distance to the mean.
     basis = np.vstack([pca.components[chosen], pca.mean])
     with one_thread():
         products = W_pos @ basis.T
     offsets = basis @ pca.mean
     found = products[:, :-1] - offsets[:-1]
-    squared_distance = (
-        np.einsum("ij,ij->i", W_pos, W_pos) - 2 * products[:, -1] + offsets[-1]
-    ).clip(min=0)
+    squared_distance = (squares - 2 * products[:, -1] + offsets[-1]).clip(min=0)
+    near = np.flatnonzero(squared_distance < CANCELLED * squares)
+    if near.size:  # little is left of the difference but rounding
+        apart = row_norms(W_pos[near] - pca.mean) ** 2
+        squared_distance[near] = np.where(apart > ROUNDING**2 * squares[near], apart, 0.0)
     return make_curve(pca, components, found, squared_distance)
 
 
 def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
     """Return the rows of ``pca.components`` of 1-based components, without absent ones."""
-    return [c - 1 for c in components if c <= len(pca.components)]
+    return [c - 1 for c in components if c <= pca.rank]
 
 
 def make_curve(
@@ -121,7 +141,7 @@ def make_curve(
         (n_positions,) squared distances to the range's mean.
     """
     coordinates = np.zeros((len(found), len(components)))
-    coordinates[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = found
+    coordinates[:, [i for i, c in enumerate(components) if c <= pca.rank]] = found
     outside = (squared_distance - np.einsum("ij,ij->i", found, found)).clip(min=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = np.sqrt(np.where(squared_distance > 0, outside / squared_distance, 0.0))

@@ -8,12 +8,14 @@ import numpy.typing as npt
 from geometry.pca.components import (
     Array,
     PositionPCA,
+    about_mean,
     check_range,
     check_table,
     count_components,
     make_pca,
 )
 from geometry.pca.subspace import krylov_subspaces, ritz_pairs
+from geometry.pca.unit import in_unit
 
 # Eigenvalues below this share of the first are lost in rounding: the directions are then taken from
 # the singular value decomposition of the rows themselves.
@@ -42,8 +44,9 @@ def fit_pca(
     -------
     PositionPCA
         Components of the rows minus their mean, by falling singular value, ``exact=True``.
-        Ranges that do not vary (a single position, equal rows) have zero singular values,
-        zero ratios and arbitrary, but orthonormal and deterministic, components.
+        Along what is left to rounding, below max(m, d) times float64's precision of the first, the
+        range does not vary: singular values and ratios are zero (all of them for a single
+        position or equal rows), and components arbitrary, but orthonormal and deterministic.
 
     Raises
     ------
@@ -54,13 +57,15 @@ def fit_pca(
     """
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
-    rows = table[first : last + 1]
+    rows, unit = in_unit(table[first : last + 1])
     k = count_components(n_components, *rows.shape)
-    mean = rows.mean(axis=0)
-    centred = rows - mean
+    centred, least = about_mean(rows), np.finfo(float).eps * max(rows.shape)
     total = float(np.vdot(centred, centred))
     eigenvalues, components = _decompose(centred, k)
-    return make_pca((first, last), mean, components, eigenvalues, total, exact=True)
+    eigenvalues = np.where(eigenvalues > least**2 * eigenvalues[0], eigenvalues, 0.0)
+    return make_pca(
+        (first, last), rows.mean(axis=0), components, eigenvalues, total, exact=True, unit=unit
+    )
 
 
 def _decompose(centred: Array, k: int) -> tuple[Array, Array]:

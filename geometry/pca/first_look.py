@@ -71,7 +71,8 @@ def first_look(
     k = count_components(max(components), *shape)
     found = None
     if min(shape) > max(SMALL, 4 * (BLOCK + k)):
-        with one_thread():
+        # What leaves the range of single precision on the way is infinite, and not used.
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             found = _look(table, (first, last), components, k)
     return found or place_curve(check_table(table), fit_pca(table, positions, k), components)
 
@@ -82,9 +83,8 @@ def _look(
     first, last = positions
     mean = table[first : last + 1].mean(axis=0, dtype=np.float64).astype(table.dtype)
     single = np.empty(table.shape, dtype=np.float32)
-    with np.errstate(over="ignore"):
-        np.subtract(table, mean, out=single, casting="same_kind")
-        squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
+    np.subtract(table, mean, out=single, casting="same_kind")
+    squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
     total = float(squared_distance[first : last + 1].sum())
     if not (LEAST < total < 1 / LEAST and np.isfinite(squared_distance).all()):
         return None  # its square would leave the range of single precision

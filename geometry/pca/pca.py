@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.pca.components import Array, PositionPCA, check_table, row_norms
+from geometry.pca.curve import ROUNDING, shown_rows
 from geometry.pca.exact_pca import fit_pca
 from geometry.pca.range_pca import RangePCA
+from geometry.pca.unit import in_unit
 
 __all__ = [
     "PositionPCA",
@@ -34,7 +36,7 @@ def off_subspace_residual(
     pca
         Basis and mean of the shown range.
     components
-        Shown components, counted from 1. Those that a short range does not have are left out.
+        Shown components, counted from 1. Those that a range does not have are left out.
 
     Returns
     -------
@@ -51,17 +53,18 @@ def off_subspace_residual(
         raise RangeError(
             f"components {tuple(components)} start below 1", "Components count from 1."
         )
-    table = check_table(W_pos)
-    basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
+    table, unit = in_unit(check_table(W_pos))
+    basis = pca.components[shown_rows(pca, components)]
     # In blocks, so that a large table is never copied whole.
     blocks = np.array_split(table, max(1, len(table) // 4096))
-    return np.concatenate([_residual(block - pca.mean, basis) for block in blocks])
+    return np.concatenate([_residual(block, pca.mean / unit, basis) for block in blocks])
 
 
-def _residual(centred: Array, basis: Array) -> Array:
+def _residual(rows: Array, mean: Array, basis: Array) -> Array:
+    centred, least = rows - mean, ROUNDING * float(row_norms(mean[None])[0])
     whole = row_norms(centred)
     outside = row_norms(centred - (centred @ basis.T) @ basis)
-    share = np.divide(outside, whole, out=np.zeros_like(whole), where=whole > 0.0)
+    share = np.divide(outside, whole, out=np.zeros_like(whole), where=whole > least)
     return np.minimum(share, 1.0)
 
 

@@ -7,9 +7,12 @@ from geometry.pca.components import PositionPCA, check_range, check_table, count
 from geometry.pca.exact_pca import fit_pca
 from geometry.pca.narrow_table import NarrowTable
 from geometry.pca.reduced_table import ReducedTable
+from geometry.pca.unit import unit_of
 
 SHORT = 128
 NARROW = 128
+#: Numbers of this size and its inverse still have squared lengths in single precision.
+SINGLE = 2.0**40
 
 
 class RangePCA:
@@ -18,8 +21,9 @@ class RangePCA:
     What all ranges share is prepared once, by :meth:`prepare` or for the first range that needs it;
     results do not depend on earlier calls. Wide tables are reduced to their leading directions, and
     one product with the true rows bounds the error of every coordinate (`ReducedTable`); tables of
-    at most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, and those
-    with nearly equal singular values, where no basis is *the* right one, are decomposed exactly.
+    at most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, those
+    with nearly equal singular values, where no basis is *the* right one, and those of tables whose
+    squares leave single precision are decomposed exactly.
 
     Parameters
     ----------
@@ -35,6 +39,7 @@ class RangePCA:
     def __init__(self, W_pos: npt.ArrayLike) -> None:
         self._table = check_table(W_pos)
         self._prepared: NarrowTable | ReducedTable | None = None
+        self._too_wide = unit_of(self._table, usual=SINGLE) != 1.0
 
     def fit(
         self,
@@ -74,7 +79,7 @@ class RangePCA:
         k = count_components(n_components, n_rows, d_model)
         # The matrices are so small that threads only slow this down when all cores are busy.
         with one_thread():
-            if n_rows >= SHORT:
+            if n_rows >= SHORT and not self._too_wide:
                 found = self.prepare().fit(first, last, k, min(certified or k, k))
                 if found is not None:
                     return found
@@ -82,7 +87,8 @@ class RangePCA:
 
     def is_ready(self, positions: tuple[int, int]) -> bool:
         """Return whether a range can be fitted without waiting for :meth:`prepare`."""
-        return self._prepared is not None or positions[1] - positions[0] + 1 < SHORT
+        short = positions[1] - positions[0] + 1 < SHORT
+        return self._prepared is not None or short or self._too_wide
 
     def prepare(self) -> NarrowTable | ReducedTable:
         """Compute what all ranges share, some 20 ms for GPT-2 small; the first range is then fast.

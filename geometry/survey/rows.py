@@ -94,11 +94,14 @@ class Access:
         As in :class:`geometry.hub.network.Network`.
     cache_bytes
         Limit of the cache on the worker's machine.
+    limit_s
+        Seconds that a checkpoint may take, its download included.
     """
 
     offline: bool = False
     whole: bool = False
     cache_bytes: int = MAX_BYTES
+    limit_s: float = 600.0
 
 
 @dataclass(frozen=True, slots=True)

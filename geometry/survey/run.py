@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from geometry.hub.faults import duration_text
 from geometry.models.sources import is_on_hub
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
@@ -21,10 +22,12 @@ from geometry.survey.rows import (
     Measured,
     Row,
     RowSettings,
+    failed_row,
     measure_entry,
     use_one_thread,
     version,
 )
+from geometry.survey.time_limit import TooLong, leave_soon, within
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -159,9 +162,18 @@ def check_installed() -> None:
 def measure_in_worker(
     measure: Measure, entry: Entry, settings: RowSettings, access: Access
 ) -> Measured:
-    """Measure one checkpoint with linear algebra on one thread; the task that Dask runs."""
+    """Measure one checkpoint with linear algebra on one thread; the task that Dask runs.
+
+    After one that takes too long the worker's process ends.
+    """
     use_one_thread()
-    return measure(entry, settings, access)
+    try:
+        return within(access.limit_s, lambda: measure(entry, settings, access))
+    except TooLong:
+        leave_soon()
+        why = f"It took longer than {duration_text(access.limit_s)}, the limit of this survey."
+        row = failed_row(entry, why, temporary=True)
+        return Measured(row, None, 0, 0, version())
 
 
 def _asks_hub(entry: Entry) -> bool:

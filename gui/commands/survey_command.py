@@ -68,6 +68,10 @@ def survey(
         int,
         typer.Option(min=0, help="Number of principal components to write, in half precision."),
     ] = 0,
+    time_limit: Annotated[
+        float,
+        typer.Option(min=0.01, metavar="MINUTES", help="Time that one checkpoint may take."),
+    ] = 10.0,
     offline: Offline = False,
     whole: Whole = False,
 ) -> None:
@@ -100,7 +104,7 @@ def survey(
             done = run_survey(
                 entries,
                 file,
-                Access(offline, whole, cache.max_bytes),
+                Access(offline, whole, cache.max_bytes, 60 * time_limit),
                 scheduler=scheduler,
                 workers=workers,
                 requests_per_s=requests,

@@ -137,11 +137,11 @@ def test_cosines_tell_how_far_they_are(gpt2, monkeypatch):
     assert {message for _, message in told} == {"Comparing all tokens with all positions"}
 
 
-def test_directions_without_strength_are_of_unit_length_all_the_same(open_array):
+def test_only_the_directions_that_a_table_has_are_over_its_positions(open_array):
     rng = np.random.default_rng(1)
     table = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 12))
     vectors = Measurements(open_array(table)).contexts.vectors
-    np.testing.assert_allclose(vectors @ vectors.T, np.eye(LEADING), atol=1e-9)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(2), atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(40, 12), (12, 40), (4, 12), (40, 3)])

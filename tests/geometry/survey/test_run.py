@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from pyarrow import parquet
@@ -22,6 +23,7 @@ from tests.command_line import ROOT
 from tests.geometry.survey.survey_stage import (
     always_kills,
     kills_once,
+    never_ends,
     of_another_version,
     waits_for_a_file,
     write_runs,
@@ -90,6 +92,23 @@ def test_a_checkpoint_that_kills_its_worker_each_time_is_recorded(entries, tmp_p
     assert (failed["seed"], failed["step"], failed["temporary"]) == (0, 100, True)
     assert "may need more memory" in failed["error"]
     # The next survey tries it again.
+    assert survey(out, entries).failed == 0
+    assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_takes_too_long_is_recorded_and_the_survey_goes_on(entries, tmp_path, workers):
+    out = tmp_path / "a.parquet"
+    with SurveyFile(out, USUAL) as file:
+        end = run_survey(entries, file, replace(HERE, limit_s=2.0), workers=workers,
+                         measure=never_ends)  # fmt: skip
+    assert (end.done, end.failed) == (16, 2)
+    late = [row for row in rows(out) if row["error"]]
+    assert [(row["seed"], row["step"], row["temporary"]) for row in late] == [
+        (0, 100, True), (1, 100, True),
+    ]  # fmt: skip
+    assert all("longer than 2 seconds" in row["error"] for row in late)
+    # With more time, and without the fault, it is measured.
     assert survey(out, entries).failed == 0
     assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
 
