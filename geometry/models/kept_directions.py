@@ -135,10 +135,10 @@ def weights_identity(model: PositionalModel) -> str | None:
     """
     store = model.store
     if model.commit is not None:
-        return f"{model.commit} {model.table}"
+        return f"{model.commit} {model.table_choice or model.table}"
     if not isinstance(store, RegionStore):
         return None
-    parts = [model.table]
+    parts = [model.table_choice or model.table]
     for file in store.files:
         about = file.identity
         parts.append(f"{file.path.resolve()} {about.nbytes} {about.mtime_ns}")
