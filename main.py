@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gui.commands.arguments import (
 from gui.commands.export_command import export
 from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
-from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.steps import open_each, open_in_step, progress_bar
 from gui.commands.survey_command import survey
 from gui.commands.table_command import table
 from gui.commands.terminal import (
@@ -144,6 +144,7 @@ def open_command(
         list[str] | None,
         typer.Option(metavar="SOURCE", help="Compare with this model; can be repeated."),
     ] = None,
+    table: Table = None,
     offline: Offline = False,
     reset: Annotated[
         bool,
@@ -160,17 +161,22 @@ def open_command(
     with _plain_errors():
         if reset:
             _reset_settings()
+        if source is None and table is not None:
+            raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
         if source is not None:
-            _check_shown(source, shown)
-        for other in beside or ():
-            _check_source(other, None)
+            _check_sources((source, *(beside or ())), shown, table)
+        else:
+            for other in beside or ():
+                _check_source(other, None)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
     # takes a tenth of the start. The window collects garbage itself from its first frame on.
     gc.disable()
     try:
         from gui.commands.run_window import run_window
 
-        status = run_window(source, shown, picture, beside=tuple(beside or ()), offline=offline)
+        status = run_window(
+            source, shown, picture, beside=tuple(beside or ()), table=table, offline=offline
+        )
     finally:
         gc.unfreeze()
         gc.enable()
@@ -296,8 +302,7 @@ def report(
     request = ReportRequest(out, shown, layer, rank, after, fold_ln, figures, effects)
     beside = beside or []
     with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:
-        model = open_in_step(step, source, table, offline, whole, fresh)
-        group = [open_in_step(step, one, None, offline, whole, fresh) for one in beside]
+        model, *group = open_each(step, [source, *beside], table, offline, whole, fresh)
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
             files = ReportFiles(model, request, group)
@@ -354,40 +359,77 @@ def _reset_settings() -> None:
         note("There are no settings to reset.")
 
 
-def _check_shown(source: str, shown: tuple[int, int] | None) -> None:
-    """Fail before a window appears that would show nothing of a source."""
+def _check_sources(
+    sources: Sequence[str], shown: tuple[int, int] | None, table: str | None
+) -> None:
+    """Fail before a window appears that would show nothing of its first source.
+
+    Or if no source has a chosen table.
+    """
+    from geometry.models.sources import NoSuchTable
+
+    lacking: list[NoSuchTable] = []
+    for source in sources:
+        check = _check_shown if source == sources[0] else _check_source
+        try:
+            check(source, shown, table)
+        except NoSuchTable as error:
+            lacking.append(error)
+            check(source, shown, None)
+        shown = None
+    if table is not None and len(lacking) == len(sources):
+        raise lacking[0]
+
+
+def _check_shown(source: str, shown: tuple[int, int] | None, table: str | None) -> None:
     from gui.services.surveys import is_survey
 
     if is_survey(source):
         from geometry.survey.read import read_survey, survey_path
 
+        _refuse_table(table, "survey")
         read_survey(survey_path(Path(source).expanduser().absolute()))
     else:
-        _check_source(source, shown)
+        _check_source(source, shown, table)
 
 
-def _check_source(source: str, shown: tuple[int, int] | None) -> None:
+def _check_source(source: str, shown: tuple[int, int] | None, table: str | None = None) -> None:
     """Fail before a window appears.
 
     An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
     """
-    from geometry.models.sources import UnknownArchitecture, may_ask_hub, open_source
+    from geometry.models.sources import (
+        NoSuchTable,
+        UnknownArchitecture,
+        may_ask_hub,
+        open_source,
+    )
     from geometry.pca.components import check_range
     from gui.services.work_files.reopening import is_work
 
     if is_work(source):
         from gui.services.work_files.work_file import read_work
 
+        _refuse_table(table, "project")
         read_work(Path(source).expanduser())
         return
     if may_ask_hub(source):
         return
     try:
-        model = open_source(source)
+        model = open_source(source, table=table)
+    except NoSuchTable:
+        raise
     except UnknownArchitecture:
         return
     if shown is not None:
         check_range(shown, model.n_positions)
+
+
+def _refuse_table(table: str | None, kind: str) -> None:
+    from geometry.models.sources import NoSuchTable
+
+    if table is not None:
+        raise NoSuchTable(f"A {kind} has its own tables, and none can be chosen for it.", ())
 
 
 @contextmanager

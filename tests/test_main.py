@@ -27,8 +27,9 @@ def window(monkeypatch):
 
     calls = []
 
-    def run_window(source, positions, picture, *, beside, offline):
-        calls.append((source, positions, picture, *beside, offline))
+    def run_window(source, positions, picture, *, beside, table, offline):
+        chosen = () if table is None else (table,)
+        calls.append((source, positions, picture, *beside, *chosen, offline))
         return 0
 
     monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)
@@ -152,7 +153,7 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
     np.savez(tmp_path / "two.npz", a=np.ones((30, 4)), b=np.eye(20, 4))
     out = tmp_path / "out.csv"
     assert run("export", tmp_path / "two.npz", "--out", out) == 1
-    assert "--table takes one of" in capsys.readouterr().err
+    assert "--table a" in capsys.readouterr().err
     assert run("export", tmp_path / "two.npz", "--out", out, "--table", "b") == 0
     assert len(out.read_text().splitlines()) == 20
 

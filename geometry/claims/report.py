@@ -223,10 +223,11 @@ def _known(value: Any) -> Any:
 
 
 def _model(model: PositionalModel) -> dict[str, Any]:
-    """Describe the model; without the key for the commit if there is none."""
+    """Describe the model; without the keys of commit and chosen table where there is none."""
     return {
         "source": model.source,
         **({"commit": model.commit} if model.commit else {}),
+        **({"table": model.table_choice} if model.table_choice is not None else {}),
         "family": model.family,
         "fingerprint": model.fingerprint,
         "n_positions": model.n_positions,

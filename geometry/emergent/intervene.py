@@ -142,6 +142,7 @@ def intervene(
     texts: Path | str,
     changes: Sequence[str],
     *,
+    table: str | None = None,
     layer: str | None = None,
     attention: bool = False,
     length: int = 512,
@@ -162,6 +163,8 @@ def intervene(
         A file, or a folder of .txt and .md files; or "sample", the pages of the user guide.
     changes
         Names, see :func:`geometry.emergent.interventions.find_change`.
+    table
+        As for :func:`geometry.models.sources.open_source`.
     layer
         The folder of a finished run of ``helixscope positions`` of this model, with "/layer 3" for
         a layer of the residual stream, whose pos(t) is changed in place of the table; without, for
@@ -183,7 +186,7 @@ def intervene(
         change is unknown, the texts are too short, or the memory is not enough.
     """
     wanted = {name: find_change(name) for name in changes}
-    model = open_source(source) if layer is None else None
+    model = open_source(source, table=table) if layer is None else None
     if model is not None and model.no_table:
         raise EmergentError(f"{model.name}: {model.no_table}.", LEARNED)
     network = load_network(source, device=device, head=True, attention=attention)
@@ -409,7 +412,7 @@ def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, i
             rows = weight.shape[0] - model.n_positions
             own = weight.detach().cpu().double().numpy()
             if rows >= 0 and weight.shape[1] == model.d_model:
-                for first in sorted({0, rows}):
+                for first in sorted({0, rows, max(0, min(model.prefix_rows, rows))}):
                     if np.allclose(own[first : first + model.n_positions], model.W_pos, atol=1e-5):
                         return weight, first
     raise EmergentError(

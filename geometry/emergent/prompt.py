@@ -94,6 +94,7 @@ def run_prompt(
     text: str,
     change: str | None = None,
     *,
+    table: str | None = None,
     layer: str | None = None,
     length: int | None = None,
     ids: Sequence[int] | None = None,
@@ -115,6 +116,8 @@ def run_prompt(
         At least one token, and no more than :func:`most_tokens`.
     change
         A name, see :func:`geometry.emergent.interventions.find_change`; None for none.
+    table
+        As for :func:`geometry.models.sources.open_source`.
     layer
         As for :func:`geometry.emergent.intervene.intervene`: pos(t) in a layer is changed in place
         of the table, and the text is split as the windows of that run.
@@ -139,7 +142,7 @@ def run_prompt(
     made = None if change is None else find_change(change)
     if not text:
         raise EmergentError("The text is empty.", "Enter a text.")
-    model = open_source(source) if layer is None else None
+    model = open_source(source, table=table) if layer is None else None
     say, passes = tell or (lambda *_: None), 1 if made is None else 2
     say("Loading the network", 0, passes)
     network = load_network(source, device=device, head=True, attention=True)

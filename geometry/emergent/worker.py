@@ -191,7 +191,7 @@ def _effects(
 ) -> dict[str, Any]:
     from geometry.emergent.intervene import Effects, intervene
 
-    _check_same(options.get("layer") or source, fingerprint)
+    _check_same(options.get("layer") or source, options.get("table"), fingerprint)
     at = ("", 0, 1)
 
     def told(*now: Any) -> None:
@@ -210,15 +210,15 @@ def _prompt(
 ) -> dict[str, Any]:
     from geometry.emergent.prompt import run_prompt, to_json
 
-    _check_same(source, fingerprint)
+    _check_same(source, options.get("table"), fingerprint)
     return to_json(run_prompt(source, text, tell=tell, **options))
 
 
-def _check_same(source: str, fingerprint: str) -> None:
+def _check_same(source: str, table: str | None, fingerprint: str) -> None:
     """Raise FileChanged if a source is no longer what the window has opened."""
     from geometry.models.sources import open_source
 
-    if open_source(source).fingerprint != fingerprint:
+    if open_source(source, table=table).fingerprint != fingerprint:
         raise FileChanged(Path(source).name)
 
 

@@ -112,9 +112,8 @@ def find_history(model: PositionalModel) -> Origin | None:
 
 def _table(model: PositionalModel) -> str | None:
     """Return the ``table`` argument that opens this table; None for the default."""
-    if model.sides:
-        return model.side if model.side != model.sides[0] else None
-    return model.table if model.family is None else None
+    choice = model.table_choice
+    return None if model.sides and choice == model.sides[0] else choice
 
 
 def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snapshot, ...]:

@@ -18,6 +18,7 @@ from geometry.checkpoints.config import first_int, pair
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo, TensorStore
 from geometry.models.families import FAMILIES, PARTS, turned_stack
+from geometry.models.first_rows import EXAMPLES, rows_from
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
 from geometry.models.lags import Lags, find_alibi, find_lags, find_windows
 from geometry.models.left_out import LEFT_OUT
@@ -53,11 +54,11 @@ N_HEADS = ("{side}_attention_heads", "n_head", "num_attention_heads", "n_heads",
 #: Names under which codes nest the settings of the model itself.
 _NESTED = ("model", "model_args", "model_config", "config")
 
+#: What tables of positions are called, besides names with "pos".
+_SHORT_NAMES = frozenset({"pe", "wpe"})
+
 #: Rows before position 0 that families with a padding token have at most.
 _MOST_FIRST = 3
-
-#: Row of position 0 → families with it, as examples.
-_EXAMPLES = {0: "as in GPT-2 and BERT", 1: "after a class token", 2: "as in RoBERTa and OPT"}
 
 
 class UnknownArchitecture(SourceError):
@@ -81,16 +82,20 @@ class UnknownRows(UnknownArchitecture):
 
     def __init__(self, table: TensorInfo, first_rows: tuple[int, ...]) -> None:
         rows = " or ".join(
-            f"{row} ({_EXAMPLES[row]})" if row in _EXAMPLES else str(row) for row in first_rows
+            f"{row} ({EXAMPLES[row]})" if row in EXAMPLES else str(row) for row in first_rows
         )
         super().__init__(
             f"Position 0 may be row {rows} of {table.name}: without a config.json this is not "
             "known.",
             (table,),
             "Put the model's config.json beside the weights, or choose the rows: --table "
-            f"'{table.name}[{first_rows[-1]}:]' begins with row {first_rows[-1]}.",
+            f"'{rows_from(table.name, first_rows[-1])}' begins with row {first_rows[-1]}.",
         )
         self.first_rows = first_rows
+
+
+class NoSuchTable(UnknownArchitecture):
+    """What was chosen as the table is not in this checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,8 @@ class Architecture:
         is no doubt.
     lenient
         Whether the table counts where the configuration contradicts it.
+    chosen
+        The tensor, or rows such as "pe.weight[2:]", that was chosen as the table; "" for none.
     """
 
     family: str | None
@@ -166,6 +173,7 @@ class Architecture:
     cut: slice | None = None
     readings: tuple[Architecture, ...] = ()
     lenient: bool = False
+    chosen: str = ""
 
     def grid(self, n_positions: int) -> tuple[int, int] | None:
         """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
@@ -274,6 +282,8 @@ def find_architecture(
         The family stores none.
     UnknownArchitecture
         No known family fits.
+    NoSuchTable
+        The checkpoint has no tensor or side ``table``.
     SourceError
         ``table`` names no usable tensor.
     """
@@ -290,7 +300,9 @@ def find_architecture(
     if len(sides) > 1:
         found = [replace(tower, sides=sides) for tower in found]
     if table is not None:
-        return _asked_for(index, config, found, table)
+        place = _asked_for(index, config, found, table)
+        side = "" if place.stack is None else place.stack.side
+        return place if table == side else replace(place, chosen=table)
     if found:
         return _with_notes(index, found[0], found, lenient=lenient)
     if reason:
@@ -335,7 +347,8 @@ def _asked_for(
         if name == tower.table or (tower.stack is not None and name == tower.stack.side):
             return _with_notes(index, _with_rows(tower, rows), found, lenient=name == tower.table)
     if name not in index:
-        raise SourceError(f"The checkpoint has no tensor {name!r}.", _offer(candidates(index)))
+        options = candidates(index)
+        raise NoSuchTable(f"The checkpoint has no tensor {name!r}.", options, _offer(options))
     info = index[name]
     if not _can_be_positions(info):
         raise SourceError(
@@ -365,7 +378,10 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     zero = np.flatnonzero(~first.any(axis=1))
     for reading in place.readings:
         if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
-            return replace(reading, notes=place.notes, sides=place.sides)
+            return replace(
+                reading, notes=place.notes, sides=place.sides, lenient=place.lenient,
+                chosen=place.chosen,
+            )  # fmt: skip
     raise UnknownRows(info, tuple(sorted(one.row_of_position_0 for one in place.readings)))
 
 
@@ -478,7 +494,9 @@ def candidates(index: Index) -> tuple[TensorInfo, ...]:
 
     def rank(info: TensorInfo) -> int:
         name = info.name.lower()
-        return 0 if "pos" in name or "wpe" in name else 1 if "embed" in name else 2
+        if "pos" in name or not _SHORT_NAMES.isdisjoint(name.split(".")):
+            return 0
+        return 1 if "embed" in name else 2
 
     return tuple(sorted(filter(_can_be_positions, index.values()), key=rank))
 

@@ -27,8 +27,11 @@ def extended_source(method: Method, kept: int, length: int, model: PositionalMod
     None if there is none: the table is made of a model itself, one of several of a checkpoint, or
     too large.
     """
-    chosen = model.side is not None or (model.family is None and len(model.store.tensors) > 1)
-    if chosen or is_derived(model.source) or not _fits(length, model.d_model):
+    if (
+        model.table_choice is not None
+        or is_derived(model.source)
+        or not _fits(length, model.d_model)
+    ):
         return None
     return Derived("extended", f"{method}:{kept}:{length}", model.source).source
 

@@ -260,6 +260,18 @@ class PositionalModel:
         return stack.side if stack is not None and self.sides else None
 
     @property
+    def table_choice(self) -> str | None:
+        """The ``table`` argument that opens this table again; None where there is but one.
+
+        A side, a tensor, or rows of a tensor.
+        """
+        place = self._architecture
+        if place.chosen or self.sides:
+            return place.chosen or self.side
+        several = self.family is None and len(self._store.tensors) > 1
+        return self.table if several else None
+
+    @property
     def causal(self) -> bool:
         """Whether each position attends only to itself and earlier ones."""
         stack, config = self._architecture.stack, self._architecture.config

@@ -23,6 +23,7 @@ from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
 from geometry.models.architecture import (
     Architecture,
+    NoSuchTable,
     UnknownArchitecture,
     find_architecture,
     settled,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
+__all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
 
 #: Names of files and folders that do not identify the model in them.
 GENERIC = re.compile(
@@ -106,8 +107,8 @@ def open_source(
         Hub cache and our own cache; from the Hub itself only what is needed is downloaded, and
         cached.
     table
-        The tensor to use as positions, where no family fits; or one of a model's sides: "encoder",
-        "decoder", "text" or "vision".
+        The tensor to use as positions, where no family fits, or some of its rows, such as
+        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision".
     network
         Access to the Hub and the cache; the defaults if None.
 
@@ -121,8 +122,12 @@ def open_source(
         The family stores no table of positions.
     UnknownArchitecture
         No known family fits; one of its ``candidates`` can be given as ``table``.
+    NoSuchTable
+        The source has no such tensor or side.
     """
     text = os.fspath(source)
+    if table is not None and _has_one_table(text):
+        raise _no_choice(text, table)
     if text == SAMPLE and (folder := locate(SAMPLE)) is not None:
         return _open(folder, text, text, table)
     if (computed := find_computed(text)) is not None:
@@ -164,6 +169,16 @@ def _made(derived: Derived, model: PositionalModel, network: Network | None) -> 
         model.agree("tokenizer")
     with model.through(network.transfer):
         return open_token_rows(derived, model, whole=network.whole)
+
+
+def _has_one_table(source: str) -> bool:
+    """Return whether a source is one table by its form, so that none can be chosen."""
+    computed = find_computed(source) is not None
+    return computed or bool(_within(find_layers, source) or _within(find_step, source))
+
+
+def _no_choice(source: str, table: str) -> NoSuchTable:
+    return NoSuchTable(f"{source!r} is one table, and has no tensor {table!r}.", ())
 
 
 def may_ask_hub(source: str) -> bool:
@@ -216,6 +231,8 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
 def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
     weights = weights_in(path) if path.is_dir() else path
     if weights.suffix.lower() in TABLE_SUFFIXES:
+        if table is not None:
+            raise _no_choice(source, table)
         return open_rows(weights, source, name)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.

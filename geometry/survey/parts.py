@@ -191,7 +191,8 @@ class SurveyFile:
         if told.get("settings") != self.settings.to_json():
             raise SurveyError(
                 f"The rows in {path} were measured with other settings.",
-                "Choose another name, or the same positions, components and null distributions.",
+                "Choose another name, or the same positions, components, table and null "
+                "distributions.",
             )
 
     def _put_aside(self, path: Path) -> None:
@@ -247,7 +248,7 @@ class SurveyFile:
 
         if not self._new:
             return
-        full = schema(self.settings.kept)
+        full = schema(self.settings.kept, chosen=self.settings.table is not None)
         columns = {name: [row.get(name) for row in self._new] for name in full.names}
         path = self._write_part(pa.table(columns, schema=full))
         if len(self._new) < ROWS_OF_A_PART:

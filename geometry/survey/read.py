@@ -60,6 +60,7 @@ _MEANINGS = {
     "scheme": "Where its positions come from.",
     "first_position": "First position of the range.",
     "last_position": "Last position of the range.",
+    "table": "Chosen as its positions; none where it has no such tensor or side.",
     "error": "Why it could not be measured.",
 }
 

@@ -7,6 +7,7 @@ import importlib.metadata
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,7 +28,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
 from geometry.models.history_steps import NoStep, open_step
 from geometry.models.model import PositionalModel
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources import NoSuchTable, is_on_hub, open_source
 from geometry.pca.pca import fit_pca
 from geometry.survey.populations import Entry
 
@@ -69,16 +70,22 @@ class RowSettings:
         :func:`geometry.claims.scalar_results.weighed_scalars`.
     kept
         Number of principal components that each row holds, for a time-lapse.
+    table
+        The ``table`` argument of :func:`geometry.models.sources.open_source` for checkpoints that
+        have such a tensor or side; None for each one's default.
     """
 
     positions: tuple[int, int] | None = None
     components: tuple[int, int, int] = (1, 2, 3)
     nulls: bool = False
     kept: int = 0
+    table: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as lists and plain values."""
+        """Return the settings as lists and plain values, those of earlier files as in these."""
         told = asdict(self)
+        if self.table is None:
+            del told["table"]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
 
 
@@ -144,14 +151,19 @@ class Measured:
     version: str
 
 
-def columns(kept: int) -> tuple[tuple[str, str], ...]:
-    """Return the names of a row's columns, each with its kind: that of a quantity, or "bytes"."""
+def columns(kept: int, *, chosen: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return the names of a row's columns, each with its kind: that of a quantity, or "bytes".
+
+    ``chosen`` adds that of the chosen table.
+    """
+    of_table = (("table", "text"),) if chosen else ()
     measured = tuple((quantity.key, quantity.kind) for quantity in QUANTITIES)
     outcomes = tuple((f"{key}_outcome", "text") for key in OUTCOMES)
-    return (*_OF_ENTRY, *measured, *outcomes, *(_OF_COMPONENTS if kept else ()), *_OF_FAILURE)
+    of_components = _OF_COMPONENTS if kept else ()
+    return (*_OF_ENTRY, *of_table, *measured, *outcomes, *of_components, *_OF_FAILURE)
 
 
-def schema(kept: int) -> pa.Schema:
+def schema(kept: int, *, chosen: bool = False) -> pa.Schema:
     """Return the columns and types of a survey's file, without its metadata."""
     import pyarrow as pa
 
@@ -159,7 +171,7 @@ def schema(kept: int) -> pa.Schema:
         "count": pa.int64(), "share": pa.float64(), "number": pa.float64(), "text": pa.string(),
         "bytes": pa.large_binary(), "yes or no": pa.bool_(),
     }  # fmt: skip
-    return pa.schema([pa.field(name, types[kind]) for name, kind in columns(kept)])
+    return pa.schema([pa.field(name, types[kind]) for name, kind in columns(kept, chosen=chosen)])
 
 
 @functools.cache
@@ -183,9 +195,9 @@ def measure_entry(entry: Entry, settings: RowSettings, access: Access) -> Measur
         return Measured(row, fault, transfer.requests, transfer.bytes_received, version())
 
     try:
-        model = _open(entry, access, transfer)
+        model, table = _open_chosen(entry, settings.table, access, transfer)
         with one_thread():
-            row = _row(entry, model, settings)
+            row = {**_row(entry, model, settings), **({"table": table} if settings.table else {})}
         model.store.check_files()
         return measured(row)
     except HelixscopeError as error:
@@ -223,7 +235,18 @@ def _fault(error: HelixscopeError) -> Fault | None:
 # ---- opening ---------------------------------------------------------------------------
 
 
-def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
+def _open_chosen(
+    entry: Entry, table: str | None, access: Access, transfer: Transfer
+) -> tuple[PositionalModel, str | None]:
+    """Open a checkpoint, and return its chosen table; None where it has no such table."""
+    with suppress(NoSuchTable):
+        return _open(entry, table, access, transfer), table
+    return _open(entry, None, access, transfer), None
+
+
+def _open(entry: Entry, table: str | None, access: Access, transfer: Transfer) -> PositionalModel:
+    if entry.history and table is not None:
+        raise NoSuchTable(f"{entry.source} is one table.", ())
     if entry.history:
         return _open_step(entry)
     network = _network(access, transfer)
@@ -237,7 +260,7 @@ def _open(entry: Entry, access: Access, transfer: Transfer) -> PositionalModel:
             )  # its last known commit is one of them
             moved = known_commit(network.cache, address) not in (None, entry.commit)
             network = replace(network, fresh=moved and not access.offline)
-    return open_source(entry.source, network=network)
+    return open_source(entry.source, table=table, network=network)
 
 
 def _open_step(entry: Entry) -> PositionalModel:

@@ -44,6 +44,8 @@ class Application(QObject):
     ----------
     source, positions
         What to open first; None for the last source, or the best local model.
+    beside, table
+        Models to compare with it; the table of all of these that have it.
     window
         The empty window, if it is there already, in the settings' theme.
     offline
@@ -67,6 +69,7 @@ class Application(QObject):
         *,
         window: MainWindow | None = None,
         beside: tuple[str, ...] = (),
+        table: str | None = None,
         offline: bool = False,
         safely: bool = False,
         greets: bool = False,
@@ -84,12 +87,13 @@ class Application(QObject):
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # The model loads while the window is being built.
+        self._beside, self._table = beside, table
         self._notices = [settings.put_damaged_aside()]
         left, survey = None, source if source is not None and is_survey(source) else None
         if survey is not None:  # shown beside the model that would be shown without it
             source = None
         if source is not None or not safely:
-            left = self._open_first(source, positions)
+            left = self._open_first(source, positions, table)
         if safely:
             self._notices.append(self._left_out(source))
         self.theme = self._theme()
@@ -111,20 +115,24 @@ class Application(QObject):
         self.window.check_theme(settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # If the model has loaded by now, as is usual, the first frame has the curve.
-        self._beside = beside
         self.session.events.shown.connect(self._show_beside)
         self._begin_watch()
         self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
 
-    def _open_first(self, source: str | None, positions: tuple[int, int] | None) -> LeftOver | None:
+    def _open_first(
+        self, source: str | None, positions: tuple[int, int] | None, table: str | None
+    ) -> LeftOver | None:
         """Open what the window shows first; return the unsaved work, if that is it."""
         damaged: list[Path] = []
         left = left_over(self.settings.unsaved, damaged) if source is None else None
         if left is not None:
             self.controller.resume(left.work)
         else:
-            self.controller.open_first(source, self.settings.last_source, positions)
+            self.controller.open_first(
+                source, self.settings.last_source, positions,
+                table=table, if_there=bool(self._beside),
+            )  # fmt: skip
         if damaged:
             kept = ", ".join(str(file) for file in damaged)
             text = "The unsaved work of the last session is damaged and cannot be restored."
@@ -203,7 +211,7 @@ class Application(QObject):
         if beside:  # otherwise the space bar would press the grid bar's first button
             self.window.viewport.interactor.setFocus()
         for source in beside:
-            self.controller.comparing.add(source)
+            self.controller.comparing.add_source(source, table=self._table)
         self.question.given = tuple(one.key for one in self.session.compared)
 
     def ask_before_losing_work(self) -> None:

@@ -116,7 +116,11 @@ Fresh = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Option(metavar="TENSOR", help="Name of the position tensor (for unknown models)."),
+    typer.Option(
+        metavar="TENSOR",
+        help="The tensor of positions, or rows of it: 'pe.weight[2:]'; or a side: encoder. Of "
+        "several sources, for those that have it.",
+    ),
 ]
 
 FIGURES = {

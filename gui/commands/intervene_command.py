@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geometry.emergent.settings import SAMPLE_TEXTS
-from gui.commands.arguments import Offline
+from gui.commands.arguments import Offline, Table
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.positions_command import Texts, run_bar
 from gui.commands.terminal import note, print_table, say
@@ -55,6 +55,7 @@ def intervene(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    table: Table = None,
     offline: Offline = False,
     whole: WholeModel = False,
 ) -> None:
@@ -74,14 +75,16 @@ def intervene(
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":
         raise typer.BadParameter("must end in .json", param_hint="--out")
+    if table is not None and layer is not None:
+        raise typer.BadParameter("a layer is changed, and no table", param_hint="--table")
     names = USUAL if changes is None else _names(changes)
     for name in names:  # and not after a long download
         find_change(name)
     find_texts(texts)
-    complete_model(source, offline=offline, whole=whole, table=layer is None)
+    complete_model(source, offline=offline, whole=whole, with_table=layer is None, table=table)
     with run_bar() as tell:
         found = run(
-            source, texts, names, layer=layer, attention=attention, length=length,
+            source, texts, names, table=table, layer=layer, attention=attention, length=length,
             texts_at_most=texts_at_most, seed=seed, device=device, tell=tell,
         )  # fmt: skip
     titles = ("change", "effect", "from", "to", *("attention", "most in heads") * attention)

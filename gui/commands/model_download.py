@@ -18,7 +18,14 @@ WholeModel = Annotated[
 ]
 
 
-def complete_model(source: str, *, offline: bool, whole: bool, table: bool = False) -> None:
+def complete_model(
+    source: str,
+    *,
+    offline: bool,
+    whole: bool,
+    with_table: bool = False,
+    table: str | None = None,
+) -> None:
     """Download what is missing of a source, if that is a model on the Hub, and the user agrees.
 
     Parameters
@@ -27,8 +34,9 @@ def complete_model(source: str, *, offline: bool, whole: bool, table: bool = Fal
         Whether to send no requests.
     whole
         Whether the user has agreed already.
-    table
-        Whether it must have a table of positions, so that others are refused before the download.
+    with_table, table
+        Whether it must have a table of positions, so that others are refused before the download;
+        and which one, if it is chosen.
 
     Raises
     ------
@@ -52,9 +60,9 @@ def complete_model(source: str, *, offline: bool, whole: bool, table: bool = Fal
             return
         if not whole and model.nbytes:  # another commit may have all of its files
             _agree(source, size_text(model.nbytes))
-        with progress_bar(1 + table) as step:
-            if table:
-                opened = open_in_step(step, source, None, offline, whole=True, fresh=False)
+        with progress_bar(1 + with_table) as step:
+            if with_table:
+                opened = open_in_step(step, source, table, offline, whole=True, fresh=False)
                 if opened.no_table:
                     raise HelixscopeError(f"{opened.name}: {opened.no_table}.", LEARNED)
             transfer = Transfer(step.tell)

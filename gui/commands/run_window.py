@@ -46,6 +46,7 @@ def run_window(
     picture: Path | None = None,
     *,
     beside: tuple[str, ...] = (),
+    table: str | None = None,
     offline: bool = False,
 ) -> int:
     """Open the window and run until it is closed.
@@ -57,6 +58,8 @@ def run_window(
     picture
         File for a picture of the whole window, saved once everything is painted; then the window is
         closed.
+    table
+        Of the source and of those beside it, where they have it.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def run_window(
     settings = Settings(settings_path())
     mark = StartMark(settings.folder)
     try:
-        status = _run(settings, mark, source, positions, picture, beside, offline)
+        status = _run(settings, mark, source, positions, picture, beside, table, offline)
     except KeyboardInterrupt:
         status = 130
     mark.remove()  # not if an error or a signal ended the start
@@ -81,6 +84,7 @@ def _run(
     positions: tuple[int, int] | None,
     picture: Path | None,
     beside: tuple[str, ...],
+    table: str | None,
     offline: bool,
 ) -> int:
     safely = mark.set()
@@ -94,8 +98,8 @@ def _run(
     from gui.commands.application import Application
 
     application = Application(
-        qt, settings, source, positions, window=window, beside=beside, offline=offline,
-        safely=safely, greets=settings.at_first_start and picture is None,
+        qt, settings, source, positions, window=window, beside=beside, table=table,
+        offline=offline, safely=safely, greets=settings.at_first_start and picture is None,
     )  # fmt: skip
     application.ready.connect(mark.remove)
     # What was imported stays: looking through it in full collections would cost several frames.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -45,6 +45,29 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 
     with Bars(console(sys.stderr), steps) as bars:
         yield Steps(bars)
+
+
+def open_each(
+    step: Steps, sources: Sequence[str], table: str | None, offline: bool, whole: bool, fresh: bool
+) -> Iterator[PositionalModel]:
+    """Open a command's sources one after another: a chosen table is used of those that have it.
+
+    Raises as :func:`open_in_step`; at the end NoSuchTable, if no source has the chosen table.
+    """
+    from geometry.models.sources import NoSuchTable
+
+    lacking: list[NoSuchTable] = []
+    for source in sources:
+        try:
+            model = open_in_step(step, source, table, offline, whole, fresh)
+        except NoSuchTable as error:
+            if len(sources) == 1:
+                raise
+            lacking.append(error)
+            model = open_in_step(step, source, None, offline, whole, fresh)
+        yield model
+    if sources and len(lacking) == len(sources):
+        raise NoSuchTable(f"No source has a tensor or side {table!r}.", lacking[0].candidates)
 
 
 def open_in_step(

@@ -15,6 +15,7 @@ from geometry.checkpoints.sizes import size_text
 from gui.commands.arguments import (
     Offline,
     Positions,
+    Table,
     Whole,
     check_ending,
     parse_components,
@@ -72,6 +73,7 @@ def survey(
         float,
         typer.Option(min=0.01, metavar="MINUTES", help="Time that one checkpoint may take."),
     ] = 10.0,
+    table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
 ) -> None:
@@ -95,7 +97,7 @@ def survey(
 
     check_installed()  # before a long list is asked for
     cache = user_cache()
-    settings = RowSettings(span, three, nulls, components)
+    settings = RowSettings(span, three, nulls, components, table)
     entries = _listed(sources, cache, offline=offline)
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
@@ -111,12 +113,28 @@ def survey(
                 tell=tell,
                 announce=lambda link: say(f"Dashboard: {link}"),
             )
+    _check_chosen(out, table)
     if done.failed:
         note(
             f"{format_count(done.failed)} of {format_count(done.total)} checkpoints could not be "
             "measured: the column error says why."
         )
     say(f"Wrote {out}: {_told(done)}.")
+
+
+def _check_chosen(out: Path, table: str | None) -> None:
+    """Raise NoSuchTable if a chosen table is in no checkpoint that could be measured."""
+    if table is None:
+        return
+    from geometry.models.sources import NoSuchTable
+    from geometry.survey.read import read_survey
+
+    if not read_survey(out).columns["table"].known.any():
+        raise NoSuchTable(
+            f"No checkpoint has a tensor or side {table!r}: {out} has the rows without it.",
+            (),
+            "Choose another name for the file, or omit --table.",
+        )
 
 
 def _listed(sources: list[str], cache: TensorCache, *, offline: bool) -> tuple[Entry, ...]:

@@ -13,12 +13,13 @@ from gui.commands.arguments import (
     Fresh,
     Offline,
     Positions,
+    Table,
     Whole,
     check_ending,
     parse_components,
     parse_positions,
 )
-from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.steps import open_each, progress_bar
 from gui.commands.terminal import print_table, say
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def table(
             metavar="NAME", help="Sort by a quantity, named as in the .csv, largest first."
         ),
     ] = None,
+    table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -67,8 +69,7 @@ def table(
         check_ending(out, ENDINGS, "--out")
     lines = []
     with progress_bar(2 * len(sources)) as step:
-        for key, source in enumerate(sources):
-            model = open_in_step(step, source, None, offline, whole, fresh)
+        for key, model in enumerate(open_each(step, sources, table, offline, whole, fresh)):
             said = f"Measuring {model.name}"
             lines.append(step(said, partial(_line, model, key, span, axes)))
     if sort is not None:

@@ -10,18 +10,22 @@ import errno
 import io
 import logging
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible, visible_lines
+from geometry.models.first_rows import rows_from
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from geometry.checkpoints.stores import TensorInfo
     from geometry.models.model import PositionalModel
 
 
@@ -220,13 +224,34 @@ def say_written(what: str, model: PositionalModel) -> None:
 
 def sentence(error: HelixscopeError) -> str:
     """Return an error with its advice as one sentence on one line."""
-    candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
-    if candidates:
-        shown = ", ".join(candidates[:MOST_CANDIDATES])
-        more = len(candidates) - MOST_CANDIDATES
-        others = f" and {more} more" if more > 0 else ""
-        return joined(str(error), f"--table takes one of {shown}{others}")
-    return joined(str(error), error.advice)
+    candidates = getattr(error, "candidates", ())
+    if not candidates:
+        return joined(str(error), error.advice)
+    first_rows = getattr(error, "first_rows", ())
+    choice = _row_options(candidates[0], first_rows) if first_rows else _table_options(candidates)
+    return joined(str(error), choice)
+
+
+def _table_options(candidates: Sequence[TensorInfo]) -> str:
+    """Name the tensors that could be the table, and the options that choose one."""
+    from geometry.models.recognition import table_shape
+
+    listed = ((one.name, " × ".join(map(str, table_shape(one)))) for one in candidates)
+    shown = ", ".join(f"{name} ({shape})" for name, shape in islice(listed, MOST_CANDIDATES))
+    more = len(candidates) - MOST_CANDIDATES
+    name = candidates[0].name
+    return (
+        f"choose one of {shown}{f' and {more} more' if more > 0 else ''} with --table "
+        f"{shlex.quote(name)}, or --table {shlex.quote(rows_from(name, 2))} without its first 2 "
+        "rows"
+    )
+
+
+def _row_options(table: TensorInfo, first_rows: Sequence[int]) -> str:
+    """Return the options that choose the row of position 0."""
+    rows = (shlex.quote(rows_from(table.name, first)) for first in first_rows)
+    options = " or ".join(f"--table {one}" for one in rows)
+    return f"use {options}, or put the model’s config.json beside the weights"
 
 
 def joined(text: str, advice: str) -> str:

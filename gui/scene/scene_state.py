@@ -16,7 +16,7 @@ from gui.state.selection import to_label
 from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.state.values import CurveLook, Outside, Projection
-from gui.style.sentences import ranged, titled
+from gui.style.sentences import chosen_table, ranged, titled
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     first, last = curve.pca.positions
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
-    side = f" · {model.side}" if model.side else ""
+    parts = (titled(model), model.side, chosen_table(model), ranged(model, curve.pca.positions))
     sphere = norm_sphere(session)
     guides = session.shown_guides
     own = [guide.curve_colormap for guide in guides if guide.curve_colormap]
@@ -121,7 +121,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     if own and not scale.categories:  # these have no colour map
         scale = replace(scale, colormap=own[0])
     caption: tuple[str, ...] = (
-        f"{titled(model)}{side} · {ranged(model, curve.pca.positions)} · centred" + _scheme(model),
+        " · ".join(filter(None, parts)) + " · centred" + _scheme(model),
         " · ".join(f"{n}  {s}" for n, s in zip(names, each, strict=True))
         + f"  =  {format_percent(sum(shares))}"
         + (f" · {curve.shortage}" if curve.shortage else ""),

@@ -19,7 +19,14 @@ from gui.services.compared_model import ComparedKeeper, OpenModel
 from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.linked_marks import LinkedMarks
-from gui.services.loading import Opened, OpenRequest, remembered_name, short_name
+from gui.services.loading import (
+    Opened,
+    OpenRequest,
+    remember_table,
+    remembered_name,
+    remembered_table,
+    short_name,
+)
 from gui.services.notices import compared_notice
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import MAIN, ComparedModel, Session
@@ -87,6 +94,7 @@ class Comparing:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._open_model, self._show_main, self._opener = open_model, show, opener
         self._keepers: dict[int, ComparedKeeper] = {}
+        self._unknown: dict[int, Notice] = {}  # Of models that need a choice of their table
         self._newest = MAIN
         self._step = ""
         self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
@@ -158,6 +166,7 @@ class Comparing:
         components: tuple[int, int, int] | None = None,
         *,
         table: str | None = None,
+        if_there: bool = False,
         in_grid: bool = True,
     ) -> int | None:
         """Show another model beside the open one; it is loaded in the background.
@@ -167,8 +176,8 @@ class Comparing:
 
         Parameters
         ----------
-        source, table
-            As for :meth:`gui.services.controller.Controller.open`.
+        source, table, if_there
+            As in :class:`gui.services.loading.OpenRequest`.
         positions, components
             Its range, clipped to its table, and components; if None, 1 to the last position and the
             open model's components.
@@ -195,8 +204,13 @@ class Comparing:
             keeper = self._keep(key, source, in_grid=in_grid)
             keeper.session.components = components or session.components
             self._arrange([*self.keys, key])
-            keeper.opening.open(OpenRequest(source, table, positions, clip=True))
+            keeper.opening.open(OpenRequest(source, table, positions, clip=True, if_there=if_there))
         return key
+
+    def add_source(self, source: str, *, table: str | None = None, in_grid: bool = True) -> None:
+        """Show another model as :meth:`add`, by default with the table chosen for it before."""
+        table = table or remembered_table(self._session, source)
+        self.add(source, table=table, if_there=True, in_grid=in_grid)
 
     def add_all(self, sources: Iterable[str]) -> None:
         """Show further models beside the open one, except those already shown."""
@@ -204,7 +218,7 @@ class Comparing:
             for source in sources:
                 key = self.find(source)
                 if key is None and self.room:
-                    self.add(source)
+                    self.add_source(source)
                 elif key is not None and key != MAIN:
                     self.give_view(key)
                     self.retry(key)
@@ -231,7 +245,22 @@ class Comparing:
             if keeper.compared.failed:
                 keeper.compared = replace(keeper.compared, failed="")
                 self._arrange(list(self.keys))
-                keeper.opening.retry(whole=False)
+                self._unknown.pop(keeper.compared.key, None)
+                keeper.opening.retry()
+
+    def choose_table(self, source: str, table: str) -> None:
+        """Open models of unknown architecture with the table chosen for their source.
+
+        Then ask about the next one for which nothing has been chosen, if there is one.
+        """
+        keepers = [one for one in self._keepers.values() if one.compared.source == source]
+        for keeper in keepers:
+            self._unknown.pop(keeper.compared.key, None)
+            keeper.compared = replace(keeper.compared, failed="")
+        self._session.notice = next(iter(self._unknown.values()), None)
+        self._arrange(list(self.keys))
+        for keeper in keepers:
+            keeper.opening.retry(table=table)
 
     def remove(self, key: int) -> None:
         """Remove a model. If it is the open one, a neighbour becomes the open one.
@@ -405,6 +434,7 @@ class Comparing:
 
     def _let_go(self, key: int) -> None:
         self._coloring.pop(key).stop()
+        self._unknown.pop(key, None)
         self._keepers.pop(key).close()
 
     def _arrange(self, keys: list[int]) -> None:
@@ -421,6 +451,9 @@ class Comparing:
         self._arrange(list(self.keys))
         self._share_range()
         self.marks.show()
+        wanted = keeper.opening.shown
+        if wanted is not None and wanted.table not in (None, *keeper.session.model.sides):
+            remember_table(self._session, remembered_name(wanted.source), wanted.table)
         odd = " ".join(keeper.session.model.warnings) if read else ""
         # Errors of a removed view are reported nowhere else.
         if odd and (session.notice is None or not session.notice.details):
@@ -432,9 +465,12 @@ class Comparing:
         if keeper is None:
             return
         again = keeper.session.model is None
-        notice = compared_notice(error, what if again else f"{what} for {keeper.compared.name}")
+        what = what if again else f"{what} for {keeper.compared.name}"
+        notice = compared_notice(error, what, keeper.compared.source)
         if again:
             keeper.compared = replace(keeper.compared, failed=notice.text)
+            if notice.candidates:
+                self._unknown[key] = notice
             self._arrange(list(self.keys))
         self._session.notice = notice
 

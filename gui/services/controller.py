@@ -34,7 +34,9 @@ from gui.services.loading import (
     list_models,
     path_exists,
     remember,
+    remember_table,
     remembered_name,
+    remembered_table,
 )
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
@@ -148,6 +150,7 @@ class Controller:
         positions: tuple[int, int] | None = None,
         whole: bool = False,
         fresh: bool = False,
+        if_there: bool = False,
     ) -> None:
         """Open a source; the open model stays until the new one has loaded, or if it fails.
 
@@ -157,20 +160,39 @@ class Controller:
             Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
             has its own table and range; or the file of a survey, which is shown beside.
         table
-            Tensor to use as the position table, for an unknown architecture.
+            As for :func:`geometry.models.sources.open_source`; if None, the one that was chosen for
+            this source before, if it has that; "" for its default.
         positions
             Range to show first; 1 to the last position if None.
         whole
             Whether the user agreed to the download of a whole file.
         fresh
             Whether to ask the Hub for the revision's current commit, although one is cached.
+        if_there
+            Whether to open the source without the table if it has no such one.
         """
         if is_work(source):
             self._reopening.open(Path(source).expanduser())
         elif is_survey(source):
             self.open_survey(source)
         else:
-            self._opening.open(OpenRequest(source, table, positions, whole, fresh))
+            if_there |= table is None
+            if table is None:
+                table = remembered_table(self.session, source)
+            self._opening.open(
+                OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
+            )
+
+    def choose_table(self, notice: Notice, table: str) -> None:
+        """Open what a notice is about with the table that the user has chosen for it."""
+        if notice.beside:
+            self.comparing.choose_table(notice.source, table)
+        else:
+            self._opening.retry(table=table)
+
+    def forget_table(self) -> None:
+        """Open the shown source without the table that was chosen for it."""
+        self._opening.forget_table()
 
     @property
     def shown(self) -> OpenRequest | None:
@@ -186,8 +208,9 @@ class Controller:
         self._reopening.go_to(work)
 
     def open_first(
-        self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
-    ) -> None:
+        self, source: str | None, last: str = "", positions: tuple[int, int] | None = None,
+        *, table: str | None = None, if_there: bool = False,
+    ) -> None:  # fmt: skip
         """Open the first model of a window.
 
         Parameters
@@ -200,11 +223,13 @@ class Controller:
             the first start, the best local model is opened, if there is any.
         positions
             Range to show first.
+        table, if_there
+            Of ``source``, as for :meth:`open`.
         """
         if source is None and is_work(last) and path_exists(last):
             source = last
         if source is not None:
-            self.open(source, positions=positions)
+            self.open(source, table=table, positions=positions, if_there=if_there)
         else:
             self._opening.open_first(last, positions)
 
@@ -319,7 +344,9 @@ class Controller:
             **{"work_file": session.work_file if wanted.again else "", **more},
         )
         session.change(opening="", transfer=None)
-        remember(session, remembered_name(wanted.source))
+        name = remembered_name(wanted.source)
+        remember(session, name)
+        remember_table(session, name, None if wanted.table in model.sides else wanted.table)
         session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import SourceError
@@ -17,7 +18,7 @@ from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
-from gui.state.values import FirstRange, ModelRow
+from gui.state.values import MOST_TABLES, FirstRange, ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
@@ -52,6 +53,7 @@ class OpenRequest:
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
     again: bool = False  # Whether it is open, and its files have changed
     clip: bool = False  # Whether the range is clipped to a table that is shorter now
+    if_there: bool = False  # Whether it opens without the table if it has no such one
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,19 @@ def remember(session: Session, source: str) -> None:
     session.recent = (source, *others)[:MAX_RECENT]
 
 
+def remember_table(session: Session, source: str, table: str | None) -> None:
+    """Note which table a source was opened with, for the next time; None for its default."""
+    others = {one: of for one, of in session.tables.items() if one != source}
+    tables = others if table is None else {**others, source: table}
+    if tables != session.tables:
+        session.tables = MappingProxyType(dict([*tables.items()][-MOST_TABLES:]))
+
+
+def remembered_table(session: Session, source: str) -> str | None:
+    """Return the table that a source was opened with; None for its default."""
+    return session.tables.get(remembered_name(source)) if session.tables else None
+
+
 def remember_survey(session: Session, path: str) -> None:
     """Put the file of a survey at the front of the recent ones."""
     others = (other for other in session.surveys if other != path)
@@ -230,8 +245,9 @@ def remember_survey(session: Session, path: str) -> None:
 
 
 def forget_recent(session: Session) -> None:
-    """Empty the lists of recent sources and surveys."""
+    """Empty the lists of recent sources and surveys, and forget the tables chosen for them."""
     session.recent = session.surveys = ()
+    session.tables = MappingProxyType({})
 
 
 def has_versions(model: PositionalModel) -> bool:

@@ -9,11 +9,13 @@ from dataclasses import replace
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
 from geometry.checkpoints.plain_text import visible
 from geometry.hub.faults import AccessDenied, HubError, LargeTensor, Offline, WholeDownload
-from gui.services.loading import whole_name
+from gui.services.loading import short_name, whole_name
 from gui.state.values import Notice
 
 ONLINE = "Turn off “Work offline” in the File menu and try again."
 """Advice about the offline switch, with the menu's words."""
+WHICH_TABLE = "Choose the tensor that has a row for each position."
+WHICH_ROW = "Choose which of its rows is position 0."
 _MOST_LINES = 12
 _ARTICLES = frozenset({"A", "No", "The", "There", "This"})
 UNSET = "Unset HF_HUB_OFFLINE and restart Helixscope."
@@ -45,8 +47,10 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
             "".join(traceback.format_exception(error)),
         )
     details = _details(error, source)
-    candidates = tuple(info.name for info in getattr(error, "candidates", ()))
     text, advice, retry, whole = str(error), error.advice, False, 0
+    candidates, first_rows = getattr(error, "candidates", ()), getattr(error, "first_rows", ())
+    if candidates:
+        advice = WHICH_ROW if first_rows else WHICH_TABLE
     if isinstance(error, FileChanged) and source:
         retry = True
     if isinstance(error, HubError):
@@ -61,19 +65,23 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         retry = not is_offline_by_environment()
         advice = ONLINE if retry else UNSET
     inside = bool(source) and isinstance(error, NoPositionalEmbeddings)
-    return Notice(text, advice, details, candidates, source, retry, whole, inside)
+    return Notice(
+        text, advice, details, candidates, source, retry, whole, inside, first_rows=first_rows
+    )
 
 
-def compared_notice(error: Exception, what: str) -> Notice:
-    """Return the notice for an error while opening a compared model.
+def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
+    """Return the notice for an error while opening a compared model from a source.
 
     Without buttons that would replace the open model.
     """
     notice = notice_of(error, what)
+    if notice.candidates:
+        notice = replace(notice, text=f"{short_name(source)}: {notice.text}", source=source)
     if isinstance(error, LargeTensor):
         notice = replace(notice, advice="Open it by itself first.")
     retry = notice.retry or isinstance(error, FileChanged)
-    return replace(notice, candidates=(), beside=True, whole=0, retry=retry, inside=False)
+    return replace(notice, beside=True, whole=0, retry=retry, inside=False)
 
 
 def _details(error: HelixscopeError, source: str) -> str:

@@ -15,6 +15,7 @@ from gui.services.loading import (
     first_source,
     has_versions,
     load,
+    remembered_table,
     short_name,
     whole_name,
 )
@@ -91,7 +92,8 @@ class Opening:
         def found(sources: tuple[str | None, str | None]) -> None:
             source, instead = sources
             if source is not None:
-                self.open(OpenRequest(source, positions=positions), instead=instead)
+                table = remembered_table(self._session, source)
+                self.open(OpenRequest(source, table, positions, if_there=True), instead=instead)
 
         self._jobs.start(
             "first",
@@ -113,13 +115,19 @@ class Opening:
     def take(self, wanted: OpenRequest) -> None:
         """Record that a model is shown, opened here or elsewhere; called by who shows it."""
         self._shown = self._wanted = replace(
-            wanted, whole=False, fresh=False, again=False, clip=False
+            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False
         )
 
-    def retry(self, *, whole: bool) -> None:
-        """Retry what failed last; ``whole`` agrees to a whole download."""
-        if self._failed is not None:
-            self.open(replace(self._failed, whole=whole or self._failed.whole))
+    def retry(self, *, whole: bool = False, table: str | None = None) -> None:
+        """Retry what failed last; ``whole`` agrees to a whole download, ``table`` is chosen now."""
+        failed = self._failed
+        if failed is not None:
+            self.open(replace(failed, whole=whole or failed.whole, table=table or failed.table))
+
+    def forget_table(self) -> None:
+        """Open the shown source without the table that was chosen for it."""
+        if self._shown is not None:
+            self.open(replace(self._shown, table=None, positions=None))
 
     def open_again(self) -> None:
         """Open the shown source again, because its files have changed; the range is kept."""
@@ -202,6 +210,11 @@ class Opening:
             )
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
+        from geometry.models.sources import NoSuchTable
+
+        if wanted.if_there and isinstance(error, NoSuchTable):
+            self._start(replace(wanted, table=None, if_there=False), instead)
+            return
         self._session.change(opening="", transfer=None)
         self._failed = wanted
         name = whole_name(wanted.source)

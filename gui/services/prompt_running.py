@@ -53,6 +53,7 @@ class PromptRunning:
         stopped = threading.Event()
         request: dict[str, object] = {
             "source": model.source,
+            "table": model.table_choice,
             "fingerprint": model.fingerprint,
             "text": session.prompt,
             "change": None if change is None else change.name,

@@ -17,14 +17,15 @@ def opened(model: PositionalModel) -> str:
     from geometry.models.derived import at_commit
     from geometry.models.sources import may_ask_hub
 
-    source, table = model.source, ""
+    source = model.source
     if may_ask_hub(source) and model.commit is not None:
         source = at_commit(source, model.commit)
-    if model.side is not None:
-        table = f", table={model.side!r}"
-    elif model.family is None and len(model.store.tensors) > 1:
-        table = f", table={model.table!r}"
-    return f"open_model({source!r}{table})"
+    return f"open_model({source!r}{table_argument(model)})"
+
+
+def table_argument(model: PositionalModel) -> str:
+    """Return the argument that names a model's table, after a comma; "" where there is but one."""
+    return "" if model.table_choice is None else f", table={model.table_choice!r}"
 
 
 def written(subject: Subject) -> str:

@@ -164,6 +164,8 @@ class Open:
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
+    # The tables that were chosen for sources, the latest last: see services/loading.py.
+    tables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # Where files were saved or opened last, by kind, the latest last: services/save_folders.py.
     folders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.stores import TensorInfo
     from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel
 
@@ -23,6 +24,8 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 ColumnWidths = tuple[tuple[str, int], ...]
 """Keys of a table's columns in order, and their widths in pixels."""
+MOST_TABLES = 64
+"""Maximum number of sources whose chosen table is remembered."""
 MOST_COLUMNS = 1_000
 """Maximum number of columns of a table whose order and widths are stored."""
 Fields = Mapping[str, object]
@@ -105,8 +108,8 @@ class Notice:
     text: str  # What happened, and why
     advice: str = ""  # What to do next; may be empty
     details: str = ""  # Technical details (a traceback), shown on a click; may be empty
-    # For a source of unknown architecture: names of tensors that could be position tables.
-    candidates: tuple[str, ...] = ()
+    # For a source of unknown architecture: tensors that could be position tables.
+    candidates: tuple[TensorInfo, ...] = ()
     source: str = ""  # The source that could not be opened
     retry: bool = False  # Whether to offer to try again
     # Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
@@ -116,3 +119,5 @@ class Notice:
     beside: bool = False  # Whether it is about models beside the open one
     # The model whose file has changed, which a button opens again.
     again: PositionalModel | None = None
+    # If only the row for position 0 of the one candidate is unknown: the possible ones.
+    first_rows: tuple[int, ...] = ()

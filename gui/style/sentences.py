@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.plain_text import visible
+
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
@@ -28,6 +30,28 @@ def ranged(model: PositionalModel, positions: tuple[int, int]) -> str:
     """Name a range: "positions 1–1023"; "rows 0–6" where rows are lags, or have labels."""
     first, last = positions
     return f"{'positions' if model.of_positions else 'rows'} {first}–{last}"
+
+
+def chosen_table(model: PositionalModel) -> str:
+    """Name what was chosen as the table: "pe.weight, rows from 2"; "" for a family's.
+
+    Of a family's table, only the rows.
+    """
+    choice = model.table_choice
+    if choice is None or choice == model.side:
+        return ""
+    named = visible(model.table) if model.family is None else ""
+    return ", ".join(filter(None, (named, _rows(model, choice))))
+
+
+def _rows(model: PositionalModel, choice: str) -> str:
+    if not choice.endswith("]") or choice in model.store.tensors:
+        return ""
+    first = model.prefix_rows
+    if first < 0:  # counted from the end, as in Python
+        return f"rows {choice[choice.rindex('[') :]}"
+    last = first + model.n_positions - 1
+    return f"rows from {first}" if choice.endswith(":]") else f"rows {first}–{last}"
 
 
 def titled(model: PositionalModel) -> str:

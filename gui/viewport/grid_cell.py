@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from gui.state.session import Session
 from gui.style.listening import Listening
-from gui.style.sentences import titled
+from gui.style.sentences import chosen_table, titled
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox
@@ -254,6 +254,10 @@ class GridCell(QWidget):
                 f"PC {k} {format_percent(share)}" for k, share in shares if k not in curve.absent
             )
             lacking = f" Here {curve.shortage}." if curve.shortage else ""
+            chosen = chosen_table(model)
+            table = f" The table: {chosen}." if chosen else ""
             self.facts.setToolTip(
-                wrapped(f"Positions {first}–{last}, centred. Of their variance: {each}.{lacking}")
+                wrapped(
+                    f"Positions {first}–{last}, centred. Of their variance: {each}.{lacking}{table}"
+                )
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -14,13 +14,12 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QGridLayout,
     QHBoxLayout,
-    QListWidget,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
-from geometry.checkpoints.plain_text import visible, visible_lines
+from geometry.checkpoints.plain_text import visible_lines
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
@@ -165,22 +164,6 @@ def show_text(parent: QWidget, title: str, text: str) -> None:
     _run(dialog)
 
 
-def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -> str | None:
-    """Ask the user to choose from a list; None if cancelled."""
-    dialog = QDialog(parent)
-    dialog.setWindowTitle(title)
-    dialog.resize(480, 320)
-    rows = QListWidget()
-    rows.setAccessibleName(question)
-    rows.addItems([visible(option) for option in options])
-    rows.setCurrentRow(0)
-    rows.itemActivated.connect(dialog.accept)
-    _finish(dialog, vbox(label(question), rows, spacing=GRID), accept="Choose")
-    rows.setFocus()
-    accepted = _run(dialog) == QDialog.DialogCode.Accepted
-    return options[rows.currentRow()] if accepted and rows.currentItem() else None
-
-
 def _keys_of(menu: str, commands: Iterable[Command], *, steps: bool) -> Rows:
     return tuple(
         (c.key, ": ".join((*c.menu.split("/")[1:], c.title.rstrip("…"))))
@@ -210,15 +193,9 @@ def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
     return grid
 
 
-def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout, accept: str = "") -> None:
-    """Add buttons below the content: Close, or accept and Cancel."""
-    buttons = QDialogButtonBox()
-    if accept:
-        buttons.addButton(accept, QDialogButtonBox.ButtonRole.AcceptRole).setDefault(True)
-        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
-    else:
-        buttons.addButton(QDialogButtonBox.StandardButton.Close)
-    buttons.accepted.connect(dialog.accept)
+def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout) -> None:
+    """Add a button below the content that closes the dialog."""
+    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
     margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
     vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=margins)

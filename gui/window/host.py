@@ -126,7 +126,7 @@ class HostWindow(QMainWindow):
         if key in {one.key for one in self.session.compared if not one.in_grid}:
             comparing.give_view(key)
         else:
-            comparing.add(source)
+            comparing.add_source(source)
 
     def set_field(self, field: str, value: object) -> None:
         """Set a field of the session that is for the user to set."""

@@ -191,7 +191,7 @@ class LessonPlayer(QObject):
 
     def begin_with_sample(self) -> None:
         """Start on the bundled model, if none is open."""
-        self._window.controller.open("sample")
+        self._window.controller.open("sample", table="")
         self.open()
 
     def leave(self) -> None:

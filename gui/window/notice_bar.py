@@ -11,16 +11,17 @@ from gui.state.values import Notice
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
-from gui.window.dialogs import choose, show_text
+from gui.window.dialogs import show_text
+from gui.window.table_dialog import TableDialog
 
 
 class NoticeBar(Panel):
     """Shows ``session.notice`` above the viewport; hidden if there is none."""
 
     dismissed = Signal()  # The user closed the notice
-    # str, str: for a source of unknown architecture: the source, and the tensor to use as
+    # Notice, str: to open the source that it is about with this tensor, or rows of it, as its
     # positions.
-    tableRequested = Signal(str, str)
+    tableRequested = Signal(object, str)
     insideRequested = Signal(str)  # To measure the positions inside this source
     retryRequested = Signal()  # The user wants to retry, or to open a changed model again
     wholeRequested = Signal()  # The user agrees to the download of a whole file
@@ -77,6 +78,7 @@ class NoticeBar(Panel):
         self.retry_button.setText("Try again" if notice.again is None else "Open again")
         self.retry_button.setVisible(notice.retry or notice.again is not None)
         self.inside_button.setVisible(notice.inside)
+        self.tables_button.setText(f"Choose the {'rows' if notice.first_rows else 'table'}…")
         self.tables_button.setVisible(bool(notice.candidates))
         self.details_button.setVisible(bool(notice.details))
 
@@ -88,14 +90,10 @@ class NoticeBar(Panel):
         notice = self.session.notice
         if notice is None:
             return
-        name = choose(
-            self,
-            "Choose the position table",
-            "These tensors have two axes. Which one has a row for each position?",
-            notice.candidates,
-        )
-        if name is not None:
-            self.tableRequested.emit(notice.source, name)
+        dialog = TableDialog(self, notice.candidates, notice.first_rows)
+        if dialog.exec() == TableDialog.DialogCode.Accepted:
+            self.tableRequested.emit(notice, dialog.table)
+        dialog.deleteLater()
 
     def _show_details(self) -> None:
         notice = self.session.notice

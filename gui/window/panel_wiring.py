@@ -23,7 +23,7 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.folderRequested.connect(window.open_folder)
             panel.fileRequested.connect(window.open_file)
             panel.openRequested.connect(controller.open)
-            panel.compareRequested.connect(controller.comparing.add)
+            panel.compareRequested.connect(controller.comparing.add_source)
             panel.searchRequested.connect(controller.search_hub)
             panel.updateRequested.connect(controller.check_for_update)
             panel.cancelRequested.connect(controller.cancel_opening)

@@ -224,6 +224,8 @@ def show_model(window: MainWindow) -> None:
     window.commands.set_model_open(model is not None)
     by_name = window.commands.by_name
     by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
+    chosen = model is not None and model.table_choice not in (None, *model.sides)
+    by_name["forget_table"].setEnabled(chosen)
     by_name["check_update"].setEnabled(model is not None and has_versions(model))
     show_title(window)
 
@@ -249,6 +251,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "check_update": controller.check_for_update,
         "work_offline": window.work_offline,
         "switch_side": controller.switch_side,
+        "forget_table": controller.forget_table,
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
         "export_scene": partial(exports.export_scene, window),
@@ -383,9 +386,7 @@ def connect_centre(window: MainWindow) -> None:
     viewport.marquee.armedChanged.connect(lambda shape: _on_armed(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
     window.notice_bar.dismissed.connect(lambda: setattr(window.session, "notice", None))
-    window.notice_bar.tableRequested.connect(
-        lambda source, table: controller.open(source, table=table)
-    )
+    window.notice_bar.tableRequested.connect(window.side_by_side.choose_table)
     window.notice_bar.insideRequested.connect(window.inside.ask)
     window.notice_bar.retryRequested.connect(controller.retry)
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))

@@ -173,6 +173,7 @@ def _measure(
     telling = apart(
         "effects",
         source=store.tables.source if isinstance(store, LayerStore) else model.source,
+        table=model.table_choice,
         layer=model.source if isinstance(store, LayerStore) else None,
         fingerprint=model.fingerprint,
         texts=run.texts,

@@ -25,7 +25,7 @@ from gui.panels.effects.question import (
 from gui.panels.kit import PanelSpec, Scope, joined
 from gui.panels.kit import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
-from gui.services.snippets import opening
+from gui.services.snippets import opening, table_argument
 from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
@@ -260,7 +260,7 @@ def intervening(model: PositionalModel, run: EffectsRun, changes: Sequence[str])
         more += "attention=True, "
     return f"""effects = intervene(
     {source!r}, {run.texts!r}, {list(changes)!r},
-    {more}length={run.length}, texts_at_most={run.windows},
+    {more}length={run.length}, texts_at_most={run.windows}{table_argument(model)},
 )"""
 
 

@@ -26,7 +26,7 @@ from gui.panels.kernels.question import (
 from gui.panels.kernels.tokens import LEVELS, agreement, over_tokens, token_map
 from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
-from gui.services.snippets import opening
+from gui.services.snippets import opening, table_argument
 from gui.state.guides import Guide
 from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, format_percent
 
@@ -562,7 +562,7 @@ def _script_of_tokens(view: KernelsView) -> str:
     return f"""
 from geometry import run_prompt
 
-run = run_prompt({view.model.source!r}, {run.text!r})
+run = run_prompt({view.model.source!r}, {run.text!r}{table_argument(view.model)})
 print(run.attention[{result.of.layer}, {result.head}])
 """
 

@@ -212,7 +212,10 @@ class Reopening:
         """Show the state of saved work if the shown model is the one it waits for."""
         pending, self._pending = self._pending, None
         model = self._session.model
-        if pending is None or model is None or replace(wanted, whole=False) != pending[0]:
+        if pending is None or model is None:
+            return
+        # The table may have been asked for meanwhile.
+        if replace(wanted, whole=False, table=pending[0].table) != pending[0]:
             return
         _, work, path, said = pending
         session = self._session

@@ -241,7 +241,7 @@ def carry_out(wanted: object, controller: Controller) -> None:
         case OpenSource(source):
             controller.open(source)
         case ShowBeside(source):
-            controller.comparing.add(source)
+            controller.comparing.add_source(source)
         case HideCurves(hidden):
             session.hidden_curves = hidden
         case ChangeShared(field, value):

@@ -89,7 +89,7 @@ class SideBySide:
         """Make the menu of models to draw in panels; a second choice takes one out again."""
         menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
         drawn = [one.key for one in session.compared if not one.in_grid]
-        self._add_typed(menu, partial(comparing.add, in_grid=False))
+        self._add_typed(menu, partial(comparing.add_source, in_grid=False))
         for source, title in models_at_hand(session):
             key = comparing.find(source)
             action = menu.addAction(without_keys(title))
@@ -98,7 +98,7 @@ class SideBySide:
             action.setEnabled(bool(comparing.room) if key is None else key in drawn)
             if key is None:
                 action.triggered.connect(
-                    lambda _=False, source=source: comparing.add(source, in_grid=False)
+                    lambda _=False, source=source: comparing.add_source(source, in_grid=False)
                 )
             else:
                 action.triggered.connect(lambda _=False, key=key: comparing.remove(key))
@@ -139,10 +139,21 @@ class SideBySide:
         # The others wait for the first one: a grid needs an open model, and what is shown stays if
         # that cannot be opened.
         self._others = sources[0], sources
-        self._waiting.to(session.events.shown, self._on_first_shown)
-        self._waiting.to(session.events.opening, self._on_opening_changed)
-        self._waiting.to(session.events.notice, self._on_notice)
+        self._wait()
         controller.open(sources[0])
+
+    def _wait(self) -> None:
+        events = self._window.session.events
+        self._waiting.to(events.shown, self._on_first_shown)
+        self._waiting.to(events.opening, self._on_opening_changed)
+        self._waiting.to(events.notice, self._on_notice)
+
+    def choose_table(self, notice: Notice, table: str) -> None:
+        """Open what a notice is about with a chosen table, and then what waited for it."""
+        if not notice.beside and notice.source == self._others[0]:
+            self._waiting.stop()
+            self._wait()
+        self._window.controller.choose_table(notice, table)
 
     def _add_all(self, sources: list[str]) -> None:
         with self._comparing.step(self._name, renames=True):
@@ -152,6 +163,7 @@ class SideBySide:
     def _on_first_shown(self) -> None:
         self._waiting.stop()
         model, (first, sources) = self._window.session.model, self._others
+        self._others = "", []
         if model is not None and remembered_name(model.source) == remembered_name(first):
             self._add_all(sources)
 
@@ -182,14 +194,14 @@ class SideBySide:
     def _add_folder(self) -> None:
         title = "Add a Hugging Face model folder for comparison"
         if folder := self._window.ask_folder(title, MODELS):
-            self._comparing.add(folder)
+            self._comparing.add_source(folder)
 
     def _add_file(self) -> None:
         from gui.window.host import FILE_FILTER
 
         title = "Add a tensor file for comparison"
         if file := self._window.ask_file(title, MODELS, FILE_FILTER):
-            self._comparing.add(file)
+            self._comparing.add_source(file)
 
 
 def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:

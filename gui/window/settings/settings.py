@@ -26,6 +26,7 @@ from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
     MOST_COLUMNS,
+    MOST_TABLES,
     OPACITIES,
     POINT_SIZE,
     POINT_SIZES,
@@ -264,8 +265,9 @@ class Settings:
             offline=self.offline,
             recent=self._texts("model/recent"),
             surveys=self._texts("surveys/recent"),
+            tables=self._pairs("model/tables", MOST_TABLES),
             prompt=self._text("prompt"),
-            folders=self._folders(),
+            folders=self._pairs("folders", MOST_FOLDERS),
         )
 
     def save_session(self, session: Session) -> None:
@@ -282,15 +284,16 @@ class Settings:
         self._set("model/recent", list(session.recent))
         self._set("surveys/recent", list(session.surveys))
         self._set("model/last", session.recent[0] if session.recent else "")
+        self._set("model/tables", dict(session.tables))
         self._set("prompt", session.prompt)
         self._set("folders", dict(session.folders))
 
-    def _folders(self) -> Mapping[str, str]:
-        """Return the folders of saved files by their kind."""
-        value = self._values.get("folders")
+    def _pairs(self, key: str, most: int) -> Mapping[str, str]:
+        """Return texts by their names, the last ones of too many."""
+        value = self._values.get(key)
         pairs = value.items() if isinstance(value, dict) else ()
-        found = {kind: folder for kind, folder in pairs if isinstance(folder, str)}
-        return MappingProxyType(dict(list(found.items())[-MOST_FOLDERS:]))
+        found = {name: text for name, text in pairs if isinstance(text, str)}
+        return MappingProxyType(dict(list(found.items())[-most:]))
 
     @property
     def at_first_start(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.loading import remember_survey
+from gui.services.loading import remember_survey, remember_table, remembered_name
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -100,8 +100,8 @@ class SurveyOpener:
                 ResultSaver(self._window.controller),
                 self._window,
             )
-            made.openRequested.connect(self._window.controller.open)
-            made.besideRequested.connect(self._side_by_side.show_several)
+            made.openRequested.connect(self._open_checkpoint)
+            made.besideRequested.connect(self._show_checkpoints)
             made.curvesRequested.connect(partial(self._read_curves, made))
             made.activated.connect(self.look)
             self.shown = made
@@ -115,6 +115,23 @@ class SurveyOpener:
         window.raise_()
         window.activateWindow()
         self._wait(survey)
+
+    def _open_checkpoint(self, source: str) -> None:
+        self._use_tables((source,))
+        self._window.controller.open(source)
+
+    def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
+        self._use_tables(sources)
+        self._side_by_side.show_several(sources)
+
+    def _use_tables(self, sources: tuple[str, ...]) -> None:
+        """Have checkpoints opened with the tables that the survey has measured."""
+        columns = {} if self.shown is None else self.shown.survey.columns
+        if "table" not in columns:
+            return
+        tables = dict(zip(columns["source"].values, columns["table"].values, strict=True))
+        for source in sources:
+            remember_table(self._window.session, remembered_name(source), tables[source] or None)
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves

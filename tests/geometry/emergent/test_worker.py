@@ -55,6 +55,16 @@ def test_effects_are_those_of_this_process_and_known_in_part_before(texts):
 
 
 @pytest.mark.slow
+def test_effects_of_chosen_rows_are_those_of_the_model_that_has_them(texts):
+    choice = f"{open_source('sample').table}[:100]"
+    fingerprint = open_source("sample", table=choice).fingerprint
+    result = outcome(effects(texts, fingerprint=fingerprint, table=choice))[1]
+    assert result["fingerprint"] == fingerprint
+    with pytest.raises(FileChanged):  # all rows are not those that the window shows
+        outcome(effects(texts, fingerprint=fingerprint))
+
+
+@pytest.mark.slow
 def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
     settings = PositionsSettings("sample", str(texts), 40, 8, ("position", "word"), control=False)
     telling = apart("positions", settings=asdict(settings), out=str(tmp_path / "o"), device="cpu")

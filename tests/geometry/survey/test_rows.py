@@ -65,6 +65,21 @@ def test_the_range_and_the_components(tmp_path):
     assert (row["temporary"], row["source"]) == (False, entry.source)
 
 
+def test_a_chosen_table_is_used_where_a_checkpoint_has_it(tmp_path):
+    np.savez(tmp_path / "two.npz", a=np.eye(30, 8), b=np.ones((9, 8)))
+    write_checkpoint(tmp_path / "one", growing([1000])[0])
+    chosen = RowSettings(table="a[2:]")
+    found = {}
+    for path in (tmp_path / "two.npz", tmp_path / "one"):
+        (entry,) = entries(path, tmp_path)
+        row = measure_entry(entry, chosen, HERE).row
+        assert row.keys() <= set(schema(0, chosen=True).names)
+        found[row["table"]] = row["last_position"]
+    assert found == {"a[2:]": 27, None: 47}
+    assert "table" not in measure_entry(entry, USUAL, HERE).row
+    assert chosen.to_json().keys() - USUAL.to_json().keys() == {"table"}
+
+
 @pytest.mark.slow
 def test_null_distributions_are_those_of_the_claims():
     model = open_source("sample")

@@ -2,12 +2,13 @@
 
 import io
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
+from geometry.models.architecture import UnknownArchitecture, UnknownRows
 from gui.commands.progress import amount_text
 from gui.commands.steps import progress_bar
 from gui.commands.terminal import print_table, say, sentence
@@ -77,12 +78,24 @@ def test_errors_are_one_sentence(message, advice, expected):
     assert sentence(HelixscopeError(message, advice)) == expected
 
 
-def test_candidates_are_named_in_place_of_advice():
-    error = HelixscopeError("Which one", "Choose.")
-    error.candidates = (SimpleNamespace(name="a"), SimpleNamespace(name="b"))
-    assert sentence(error) == "Which one; --table takes one of a, b."
-    error.candidates = [SimpleNamespace(name=f"t{n}") for n in range(500)]
-    assert sentence(error).endswith("takes one of t0, t1, t2, t3, t4, t5, t6, t7 and 492 more.")
+def tensor(name, *shape):
+    return TensorInfo(name, shape, "F32", 0)
+
+
+def test_candidates_are_named_in_place_of_advice_with_an_option_to_type():
+    error = UnknownArchitecture("Which one", (tensor("a b", 1, 9, 4), tensor("b", 7, 4)), "Choose.")
+    said = sentence(error)
+    assert said.startswith("Which one; choose one of a b (9 × 4), b (7 × 4) with --table 'a b'")
+    assert "--table 'a b[2:]'" in said
+    assert "Choose." not in said
+    error.candidates = tuple(tensor(f"t{n}", 9, 4) for n in range(500))
+    assert "t7 (9 × 4) and 492 more with --table t0" in sentence(error)
+    assert "t8" not in sentence(error)
+
+
+def test_rows_that_are_unknown_are_offered_as_options_to_type():
+    said = sentence(UnknownRows(tensor("pe", 514, 48), (0, 2)))
+    assert "use --table 'pe[0:]' or --table 'pe[2:]', or put the model’s config.json" in said
 
 
 def test_a_table_in_a_pipe_is_not_cut(capsys):

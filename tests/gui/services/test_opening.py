@@ -190,9 +190,9 @@ def test_an_unknown_architecture_offers_its_tables(
     source = str(write_safetensors(tmp_path / "odd.safetensors", tables))
     controller.open(source)
     assert session.model is None
-    assert set(session.notice.candidates) == {"a.weight", "b.weight"}
+    assert {one.name for one in session.notice.candidates} == {"a.weight", "b.weight"}
     assert session.notice.source == source
-    controller.open(session.notice.source, table="b.weight")
+    controller.choose_table(session.notice, "b.weight")
     assert session.model.table == "b.weight"
     assert session.notice is None
 

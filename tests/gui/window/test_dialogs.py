@@ -6,19 +6,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QLabel,
-    QListWidget,
     QPlainTextEdit,
     QPushButton,
     QWidget,
 )
 
+from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
-from gui.window.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text
+from gui.window.dialogs import TURNING, about_dialog, is_step, shortcuts_dialog, show_text
 from gui.window.empty_state import EXPLANATION, EmptyState
 from gui.window.notice_bar import NoticeBar
 from gui.window.status_bar import StatusBar
@@ -82,16 +82,7 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
     assert dialog.sizeHint().width() <= 1240
 
 
-def test_choosing_from_a_list_reading_a_long_text_and_what_the_program_is(parent):
-    for press, answer in (("Choose", "b.weight"), ("Cancel", None)):
-
-        def act(dialog, press=press):
-            rows = dialog.findChild(QListWidget)
-            QTest.keyClick(rows, Qt.Key.Key_Down)
-            QTest.mouseClick(button(dialog, press), LEFT)
-
-        when_open(act)
-        assert choose(parent, "Choose", "Which?", ("a.weight", "b.weight")) == answer
+def test_reading_a_long_text_and_what_the_program_is(parent):
     read = read_when_open()
     show_text(parent, "Details", "one\ntwo")
     assert read == ["one\ntwo"]
@@ -140,12 +131,16 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
     session = Session()
     bar = NoticeBar(session, LIGHT)
     bar.setParent(parent)
-    session.notice = Notice("What is this?", "Choose.", "trace", ("a", "b"), "source")
+    tables = (TensorInfo("a", (9, 4), "F32", 144), TensorInfo("b", (7, 4), "F32", 112))
+    session.notice = notice = Notice("What is this?", "Choose.", "trace", tables, "source")
     asked = []
     bar.tableRequested.connect(lambda *request: asked.append(request))
     when_open(lambda dialog: QTest.mouseClick(button(dialog, "Choose"), LEFT))
     qtbot.mouseClick(bar.tables_button, LEFT)
-    assert asked == [("source", "a")]
+    assert asked == [(notice, "a")]
+    when_open(lambda dialog: QTest.keyClick(dialog, Qt.Key.Key_Escape))
+    qtbot.mouseClick(bar.tables_button, LEFT)
+    assert len(asked) == 1
     read = read_when_open()
     qtbot.mouseClick(bar.details_button, LEFT)
     assert read == ["What is this?\nChoose.\n\ntrace"]

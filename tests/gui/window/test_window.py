@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget
+from PySide6.QtWidgets import QApplication, QFileDialog
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
@@ -91,8 +91,8 @@ def test_bad_source_is_told_and_nothing_is_lost_and_an_unknown_one_offers_its_ta
     offered = []
 
     def choose():
-        rows = QApplication.activeModalWidget().findChild(QListWidget)
-        offered.extend(rows.item(i).text() for i in range(rows.count()))
+        rows = QApplication.activeModalWidget().list
+        offered.extend(rows.topLevelItem(i).text(0) for i in range(rows.topLevelItemCount()))
         for _ in range(offered.index("some.where")):
             QTest.keyClick(rows, Qt.Key.Key_Down)
         QTest.keyClick(rows, Qt.Key.Key_Return)

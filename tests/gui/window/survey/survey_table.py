@@ -1,5 +1,6 @@
 """Surveys without checkpoints, for the window: five seeds, and some rows that failed."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +38,12 @@ def row(entry: Entry, at: int) -> dict:
     }
 
 
-def write_survey(path: Path, found: list[Entry] | None = None) -> Path:
-    """Write the file of a survey."""
-    with SurveyFile(path, RowSettings()) as file:
+def write_survey(
+    path: Path, found: list[Entry] | None = None, *, tables: Sequence[str | None] = ()
+) -> Path:
+    """Write the file of a survey; with the tables of its first rows if one was chosen."""
+    with SurveyFile(path, RowSettings(table="chosen" if tables else None)) as file:
         for at, entry in enumerate(entries() if found is None else found):
-            file.add(row(entry, at))
+            chosen = {"table": tables[at]} if tables else {}
+            file.add(row(entry, at) | chosen)
     return path

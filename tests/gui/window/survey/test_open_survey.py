@@ -13,6 +13,7 @@ from geometry.survey.rows import RowSettings
 from gui.services.loading import path_exists, remembered_name, short_name
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
+from tests.bare_models import CHOICE, write_bare
 from tests.geometry.history_stage import growing, write_record
 from tests.gui.dialogs import press_key
 from tests.gui.window.survey.survey_table import entries, row, write_survey
@@ -112,6 +113,23 @@ def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
     assert session.model.source == checkpoints[0].source
     (other,) = session.compared
     assert other.session.model.source == checkpoints[1].source
+
+
+def test_checkpoints_open_with_the_tables_that_the_survey_has_measured(
+    application, write_gpt2, tmp_path, qtbot, settle
+):
+    session, bare = application.session, write_bare(tmp_path / "bare.safetensors")
+    found = [Entry(source, "run", 3, step) for step, source in enumerate((bare, str(write_gpt2())))]
+    path = write_survey(tmp_path / "chosen.parquet", found, tables=(CHOICE, None))
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    surveys.shown.table.select_rows(np.array([0, 1]))
+    QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(session.compared) == 1)
+    settle()
+    assert (session.model.source, session.model.table_choice) == (bare, CHOICE)
+    assert session.compared[0].session.model.table_choice is None
 
 
 def test_steps_of_one_training_are_opened_and_shown_side_by_side(

@@ -1,0 +1,200 @@
+"""The table that a user has chosen: it is asked for, kept, and opened again wherever a model is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from geometry.history.origins import find_history
+from geometry.models.extended import extended_source
+from geometry.models.sources import open_source
+from gui.scene.scene_state import resolve_scene
+from gui.services.loading import forget_recent
+from gui.services.snippets import opening
+from gui.services.undo import Undo
+from gui.services.work_files.reopening import take_other, take_work
+from gui.services.work_files.work_file import write_work
+from gui.state.values import MOST_TABLES
+from tests.bare_models import CHOICE, NAME, write_bare
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a checkpoint of which names do not tell whether two rows come before position 0."""
+    return lambda name="bare", seed=0: write_bare(tmp_path / f"{name}.safetensors", seed)
+
+
+@pytest.fixture
+def bare(write):
+    return write()
+
+
+@pytest.fixture
+def chosen(session, controller, bare):
+    """A session with the checkpoint open, from row 2 on."""
+    controller.open(bare)
+    controller.choose_table(session.notice, CHOICE)
+    return session
+
+
+def test_where_only_the_rows_are_unknown_they_are_asked_for(session, controller, bare):
+    controller.open(bare)
+    assert session.model is None
+    (table,) = session.notice.candidates
+    assert (table.name, table.shape) == (NAME, (42, 16))
+    assert {0, 2} <= set(session.notice.first_rows)
+    assert "--" not in session.notice.text + session.notice.advice
+    controller.choose_table(session.notice, CHOICE)
+    assert (session.model.table, session.model.n_positions) == (NAME, 40)
+    assert session.model.table_choice == controller.shown.table == CHOICE
+    assert "rows from 2" in resolve_scene(session).caption[0]
+
+
+def test_a_source_opens_again_as_it_was_chosen_until_that_is_forgotten(
+    chosen, controller, bare, write_table
+):
+    controller.open(str(write_table()))
+    assert chosen.model.table_choice is None
+    controller.open(bare)
+    assert chosen.model.table_choice == CHOICE
+    controller.forget_table()
+    assert chosen.notice.first_rows
+    controller.choose_table(chosen.notice, f"{NAME}[0:]")
+    assert chosen.model.n_positions == 42
+    assert chosen.tables == {bare: f"{NAME}[0:]"}
+    controller.open(bare, table="")
+    assert chosen.notice.first_rows
+    forget_recent(chosen)
+    controller.open(bare)
+    assert chosen.notice.first_rows
+
+
+def test_the_caption_names_a_tensor_of_no_known_family(session, controller, tmp_path, helix):
+    np.savez(tmp_path / "two.npz", a=helix(), b=helix(30))
+    controller.open(str(tmp_path / "two.npz"), table="a[:-100]")
+    assert " · a, rows 0–99 · " in resolve_scene(session).caption[0]
+    controller.open("sinusoidal:30x8")
+    assert "rows" not in resolve_scene(session).caption[0]
+
+
+def test_a_choice_is_forgotten_by_the_file_that_lacks_it(chosen, controller, bare, helix):
+    save_file({"only.pos": helix().astype(np.float32)}, bare)
+    controller.open(bare)
+    assert chosen.model.table == "only.pos"
+    assert chosen.model.table_choice is None
+    assert chosen.tables == {}
+
+
+def test_the_next_start_opens_it_so(chosen, settings, hand_jobs, bare):
+    settings.save_session(chosen)
+    again = settings.new_session()
+    assert again.tables == {bare: CHOICE}
+    assert again.recent[0] == bare
+
+
+def test_settings_of_anything_else_are_no_choices(settings):
+    for value in ("a", ["a"], {"a": 1}, {str(n): "t" for n in range(2 * MOST_TABLES)}):
+        settings._set("model/tables", value)
+        assert len(settings.new_session().tables) <= MOST_TABLES
+        assert "a" not in settings.new_session().tables
+
+
+def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_table):
+    chosen.positions = (3, 30)
+    path = tmp_path / "a.helix"
+    write_work(take_work(chosen, controller.shown, None, path), path)
+    forget_recent(chosen)
+    controller.open(str(write_table()))
+    controller.open(str(path))
+    assert (chosen.model.table_choice, chosen.positions) == (CHOICE, (3, 30))
+    assert not chosen.notice.candidates
+
+
+def test_a_project_without_a_choice_asks_and_then_opens_as_it_was(
+    chosen, controller, bare, tmp_path, write_table
+):
+    path = tmp_path / "a.helix"
+    work = take_work(chosen, controller.shown, None, path)
+    fields = {**work.fields, "color_by": "norm", "selection": (7,)}
+    write_work(replace(work, table=None, positions=(3, 30), fields=fields), path)
+    forget_recent(chosen)
+    controller.open(str(write_table()))
+    controller.open(str(path))
+    assert chosen.notice.first_rows
+    controller.choose_table(chosen.notice, CHOICE)
+    assert (chosen.model.table_choice, chosen.positions) == (CHOICE, (3, 30))
+    assert (chosen.color_by, chosen.selection) == ("norm", (7,))
+    assert chosen.work_file == str(path)
+
+
+def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
+    work = take_work(chosen, controller.shown, None)
+    controller.open(bare, table=f"{NAME}[0:]")
+    assert chosen.model.n_positions == 42
+    controller.go_to(work)
+    assert chosen.model.table_choice == CHOICE
+
+
+def test_undo_brings_back_the_choice_before(chosen, controller, bare):
+    undo = Undo(chosen, lambda: None, lambda _: None, comparing=controller.comparing)
+    controller.open(bare, table=f"{NAME}[0:]")
+    undo.undo()
+    assert chosen.model.table_choice == controller.shown.table == CHOICE
+    undo.redo()
+    assert chosen.model.table_choice == f"{NAME}[0:]"
+    undo.close()
+
+
+def test_copied_scripts_open_the_same_rows(chosen):
+    said = {}
+    exec(opening(chosen.model), said)
+    np.testing.assert_array_equal(said["model"].W_pos, chosen.model.W_pos)
+
+
+def test_no_source_is_made_that_would_lose_the_rows(chosen):
+    assert extended_source("helix", 20, 30, chosen.model) is None
+
+
+def test_a_history_has_the_rows_that_were_chosen(write, tmp_path):
+    (tmp_path / "checkpoint-5").mkdir()
+    write("checkpoint-5/model")
+    model = open_source(tmp_path / "checkpoint-5", table=CHOICE)
+    assert find_history(model).table == CHOICE
+
+
+# ---- beside another model --------------------------------------------------------------
+
+
+def test_models_beside_are_asked_for_one_after_another(opened, controller, write):
+    sources = [write(name, seed=seed) for seed, name in enumerate(("one", "two"))]
+    controller.comparing.add_all(sources)
+    asked = []
+    for choice in (CHOICE, f"{NAME}[0:]"):
+        assert opened.notice.first_rows
+        asked.append(opened.notice.source)
+        controller.choose_table(opened.notice, choice)
+    assert sorted(asked) == sorted(sources)
+    assert opened.notice is None or not opened.notice.candidates
+    rows = {one.source: one.session.model.n_positions for one in opened.compared}
+    assert rows == {asked[0]: 40, asked[1]: 42}
+    assert not any(one.failed for one in opened.compared)
+    controller.comparing.clear()
+    controller.comparing.add_source(asked[0])
+    assert opened.compared[0].session.model.table_choice == CHOICE
+    ((_, session, wanted),) = controller.comparing.opened
+    assert take_other(session, wanted, None).table == CHOICE
+
+
+def test_a_chosen_table_is_that_of_each_model_which_has_it(session, controller, write, write_table):
+    bare, helix = write(), str(write_table())
+    controller.open(helix, table=CHOICE)
+    assert session.model is None
+    assert session.notice.candidates
+    controller.open(helix, table=CHOICE, if_there=True)
+    assert session.model.name == "helix"
+    assert controller.shown.table is None
+    controller.comparing.add_source(bare, table=CHOICE)
+    assert session.compared[0].session.model.n_positions == 40
+    work = take_work(session, controller.shown, None)
+    assert work.table is None

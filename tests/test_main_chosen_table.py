@@ -1,0 +1,159 @@
+"""The option ``--table`` of each command that opens sources; errors that name it."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+from safetensors.numpy import save_file
+from typer.main import get_group
+
+import main as command_line
+from geometry.models.sources import open_source
+from tests.bare_models import CHOICE, NAME, write_bare
+from tests.command_line import run
+from tests.test_main import window  # noqa: F401, a fixture
+
+COMMANDS = ("export", "intervene", "open", "render", "report", "survey", "table", "timelapse")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    write_bare(tmp_path / "bare.safetensors")
+    return tmp_path / "bare.safetensors"
+
+
+@pytest.fixture
+def two(tmp_path):
+    np.savez(tmp_path / "two.npz", **{"a b": np.eye(30, 4), "c": np.eye(20, 4)})
+    return tmp_path / "two.npz"
+
+
+def options_in(text):
+    """Return the values of --table in a sentence, as a shell reads them."""
+    words = shlex.split(text.replace(",", " ").replace("’", ""))
+    return [words[at + 1] for at, word in enumerate(words) if word == "--table"]
+
+
+def lines(path):
+    return len(path.read_text("utf-8").splitlines())
+
+
+def test_every_command_that_opens_a_table_has_the_same_option():
+    options = {
+        name: option
+        for name, command in get_group(command_line.app).commands.items()
+        for option in command.params
+        if "--table" in option.opts
+    }
+    assert sorted(options) == sorted(COMMANDS)
+    assert len({option.help for option in options.values()}) == 1
+
+
+@pytest.mark.parametrize(("which", "counts"), [("bare", (42, 41, 40)), ("two", (30, 28))])
+def test_the_option_that_an_error_names_can_be_typed(request, which, counts, tmp_path, capsys):
+    source, out = request.getfixturevalue(which), tmp_path / "out.csv"
+    assert run("export", source, "--out", out) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    found = []
+    for option in options_in(said):
+        assert run("export", source, "--out", out, "--table", option, "--positions", "0-27") == 0
+        found.append(open_source(source, table=option).n_positions)
+    assert tuple(found) == counts
+
+
+def test_an_error_about_tensors_gives_their_shapes_those_of_positions_first(tmp_path, capsys):
+    tensors = {name: np.ones((5, 3), np.float32) for name in ("a.weight", "b.pe", "c")}
+    save_file({**tensors, "b.pe": np.eye(7, 3, dtype=np.float32)}, tmp_path / "x.safetensors")
+    assert run("table", tmp_path / "x.safetensors") == 1
+    said = capsys.readouterr().err
+    assert said.index("b.pe (7 × 3)") < said.index("a.weight (5 × 3)")
+    assert run("table", tmp_path / "x.safetensors", "--table", "nothing") == 1
+    assert "b.pe (7 × 3)" in capsys.readouterr().err
+
+
+def test_models_in_a_table_have_it_where_it_is(bare, two, tmp_path, capsys):
+    out, line = tmp_path / "out.json", tmp_path / "line.npy"
+    np.save(line, np.arange(60)[:, None] * np.ones(8))
+    choice = ("--table", CHOICE)
+    assert run("table", bare, line, "--out", out, *choice) == 0
+    found = json.loads(out.read_text("utf-8"))["models"]
+    assert [one["positions"] for one in found] == [[1, 39], [1, 59]]
+    assert run("table", line, line, *choice) == 1
+    assert NAME in capsys.readouterr().err
+    assert run("table", bare, two, *choice) == 1  # of the other one nothing is known
+    assert "--table 'a b'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_report_and_those_beside_it_have_it_where_it_is(bare, tmp_path, capsys):
+    np.save(tmp_path / "line.npy", np.arange(60)[:, None] * np.ones(8))
+    words = ("--no-figures", "--table", f"{NAME}[:-10]")
+    for source, beside, told in (
+        (bare, "line.npy", {"table": f"{NAME}[:-10]", "n_positions": 32}),
+        ("line.npy", bare, {"n_positions": 60}),
+    ):
+        out = tmp_path / "report"
+        paths = (tmp_path / source, "--beside", tmp_path / beside, "--out", out)
+        assert run("report", *paths, *words) == 0
+        found = json.loads((out / "report.json").read_text("utf-8"))["model"]
+        assert {key: found[key] for key in ("table", "n_positions") if key in found} == told
+    assert run("report", tmp_path / "line.npy", "--out", out, *words) == 1
+    assert "no tensor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["sinusoidal:30x8", "sample/step 535", "sample/inside"])
+def test_what_is_one_table_has_none_to_choose(source, tmp_path, capsys):
+    assert run("export", source, "--out", tmp_path / "a.csv", "--table", "wpe.weight") == 1
+    assert "no tensor 'wpe.weight'" in capsys.readouterr().err
+
+
+def test_the_window_opens_with_it(window, bare, two, capsys):  # noqa: F811
+    choice = ("--table", CHOICE)
+    assert run(bare, *choice) == 0
+    assert run("sample", "--beside", bare, *choice) == 0
+    assert window == [
+        (str(bare), None, None, choice[1], False),
+        ("sample", None, None, str(bare), choice[1], False),
+    ]
+    assert run(bare, "--positions", "0-40", *choice) == 2  # it has 40 positions
+    assert run("sample", *choice) == 1
+    assert NAME in capsys.readouterr().err
+    assert run("open", *choice) == 2
+    assert len(window) == 2
+
+
+@pytest.mark.slow
+def test_changes_of_positions_are_made_of_the_chosen_rows(tmp_path, capsys):
+    name = open_source("sample").table
+    words = ("--length", "32", "--texts-at-most", "4", "--changes", "identity,top 0")
+    found = []
+    for choice in ((), ("--table", name), ("--table", f"{name}[:32]"), ("--table", f"{name}[8:]")):
+        out = tmp_path / "out.json"
+        assert run("intervene", "sample", *words, "--out", out, *choice) == 0
+        same, none = json.loads(out.read_text("utf-8"))["changes"]
+        assert same["delta"] == 0
+        found.append(none["delta"])
+    assert found[1] == found[0]
+    assert found[2] == pytest.approx(found[0])
+    assert found[3] != pytest.approx(found[0], rel=0.01)  # the first rows stay as they are
+    assert run("intervene", "sample", "--table", name, "--layer", "x/layer 1") == 2
+    assert run("intervene", "sample", "--table", "nothing") == 1
+    assert "no tensor 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_rows_of_a_survey_have_it_where_it_is(command, bare, tmp_path):
+    out = tmp_path / "survey.parquet"
+    words = ("survey", bare, "sample", "--workers", 1, "--offline")
+    choice = ("--table", CHOICE)
+    assert command(*words, "--out", out, *choice).returncode == 0
+    found = {row["table"]: row["last_position"] for row in parquet.read_table(out).to_pylist()}
+    assert found == {CHOICE: 39, None: 255}
+    other = command(*words, "--out", out)
+    assert "measured with other settings" in other.stderr
+    none = command("survey", "sample", "--workers", 1, "--out", tmp_path / "b.parquet", *choice)
+    assert none.returncode == 1
+    assert NAME in none.stderr
