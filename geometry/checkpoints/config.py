@@ -9,6 +9,7 @@ from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import shortened
 from geometry.checkpoints.stores import LocalFile
 
 #: Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes up
@@ -17,6 +18,12 @@ MAX_JSON = 32_000_000
 
 #: Values, keys included: each takes up to 72 bytes of memory, so that all take 150 MB.
 MAX_JSON_VALUES = 2_000_000
+
+#: Numbers from here on overflow where they are multiplied.
+LARGEST = 1e300
+
+#: Characters of a setting's value in an error message.
+SHOWN = 40
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -104,21 +111,103 @@ def load_json(
         raise SourceError(f"{name} is not valid JSON.", AGAIN) from error
 
 
-def first_int(config: Mapping[str, Any], keys: Iterable[str]) -> int | None:
-    """Return the first of the keys that holds a whole number, or None."""
-    for key in keys:
-        value = config.get(key)
-        if type(value) is int:
-            return value
-    return None
+def first_int(
+    config: Mapping[str, Any],
+    keys: Iterable[str],
+    *,
+    least: int | None = None,
+    listed: bool = False,
+) -> int | None:
+    """Return the first of the keys that the configuration has, as a whole number.
+
+    Parameters
+    ----------
+    config, keys
+        A key with null counts as absent.
+    least
+        The smallest number that it can be.
+    listed
+        Whether there may be a list of whole numbers instead, one for each layer or stage; None
+        then, unless all are alike.
+
+    Raises
+    ------
+    SourceError
+        It is no such number.
+    """
+    key = next((key for key in keys if config.get(key) is not None), None)
+    if key is None:
+        return None
+    value = config[key]
+    if listed and isinstance(value, list) and value and all(type(one) is int for one in value):
+        return value[0] if len(set(value)) == 1 else None
+    if type(value) is not int or (least is not None and value < least):
+        raise unusable(key, value, "a whole number" + (f" from {least}" if least else ""))
+    return value
 
 
-def pair(value: object) -> tuple[int, int] | None:
-    """Return height and width of a setting that is one number above 0, or both; else None."""
-    if type(value) is int and value > 0:
-        return value, value
-    if isinstance(value, list) and len(value) == 2:
-        height, width = value
-        if type(height) is int and type(width) is int and min(height, width) > 0:
-            return height, width
-    return None
+def flag(config: Mapping[str, Any], key: str, *, default: bool = False) -> bool:
+    """Return a setting that is true or false.
+
+    Raises
+    ------
+    SourceError
+        It is neither, nor 1 or 0.
+    """
+    value = config.get(key)
+    if value is None:
+        return default
+    if value in (0, 1) and isinstance(value, int):
+        return bool(value)
+    raise unusable(key, value, "true or false")
+
+
+def pair(config: Mapping[str, Any], key: str) -> tuple[int, int] | None:
+    """Return height and width of a setting that is one whole number above 0, or a list of two.
+
+    None if the configuration does not have it.
+
+    Raises
+    ------
+    SourceError
+        It is neither.
+    """
+    value = config.get(key)
+    if value is None:
+        return None
+    both = value if isinstance(value, list) else [value, value]
+    if len(both) == 2 and all(type(side) is int and side > 0 for side in both):
+        return both[0], both[1]
+    raise unusable(key, value, "a whole number above 0, or two of them,")
+
+
+def positive(key: str, value: object) -> float:
+    """Return the value of a setting that is a number above 0.
+
+    Raises
+    ------
+    SourceError
+        It is not, or too large for one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST:
+        raise unusable(key, value, "a number above 0")
+    return float(value)
+
+
+def unusable(key: str, value: object, expected: str) -> SourceError:
+    """Return the error of a setting that is there, and is not what it has to be."""
+    return SourceError(
+        f"The configuration has {_described(value)} as {key}, where {expected} is expected.",
+        "Correct it, or put the right config.json in the folder of the weights.",
+    )
+
+
+def _described(value: object) -> str:
+    """Return a value as a JSON text, shortened; of texts and groups what they are."""
+    if isinstance(value, str):
+        return f"the text “{shortened(value, SHOWN)}”"
+    if isinstance(value, dict):
+        return "a group of settings"
+    if isinstance(value, int) and value.bit_length() > 100:
+        return "a number as large as none in a model"
+    return shortened(json.dumps(value, default=str), SHOWN)

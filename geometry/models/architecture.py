@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -184,13 +185,25 @@ class Architecture:
             return self.net
         if self.stack is None or not self.stack.patches or n_positions < 1:
             return None
-        picture, patch = pair(self.config.get("image_size")), pair(self.config.get("patch_size"))
-        if picture is not None and patch is not None:
-            rows, columns = picture[0] // patch[0], picture[1] // patch[1]
-            if rows * columns == n_positions:
-                return rows, columns
+        with suppress(SourceError):  # which is one of the warnings
+            picture, patch = pair(self.config, "image_size"), pair(self.config, "patch_size")
+            if picture is not None and patch is not None:
+                rows, columns = picture[0] // patch[0], picture[1] // patch[1]
+                if rows * columns == n_positions:
+                    return rows, columns
         side = math.isqrt(n_positions)
         return (side, side) if side * side == n_positions else None
+
+    @property
+    def grid_note(self) -> str:
+        """A sentence about settings of the grid that cannot be used, or ""."""
+        if self.net is None and self.stack is not None and self.stack.patches:
+            try:
+                pair(self.config, "image_size")
+                pair(self.config, "patch_size")
+            except SourceError as error:
+                return f"{error} Rows and columns of patches are taken for those of a square."
+        return ""
 
     @property
     def row_of_position_0(self) -> int:
@@ -247,10 +260,13 @@ class Architecture:
             rows += 2
         return (shape[0] if rows is None else rows, shape[1] if width is None else width)
 
-    def setting(self, *keys: str) -> int | None:
-        """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
+    def setting(self, *keys: str, listed: bool = False) -> int | None:
+        """Return an integer of the configuration; ``{side}`` in a key is this tower's.
+
+        Like :func:`geometry.checkpoints.config.first_int`.
+        """
         side = self.stack.side if self.stack else "decoder"
-        return first_int(self.config, [key.format(side=side) for key in keys])
+        return first_int(self.config, [key.format(side=side) for key in keys], listed=listed)
 
 
 def find_architecture(
@@ -431,7 +447,7 @@ def _with_notes(
             f"{shape}, counts."
         )
     config = tower.config
-    heads = tower.setting(*N_HEADS) or 1
+    heads = tower.setting(*N_HEADS, listed=True) or 1
     if lenient and (heads < 1 or shape[1] % heads) and tower.stack is not None:
         notes.append(f"By the settings there are {heads} heads, which do not divide {shape[1]}.")
         own = {key.format(side=tower.stack.side) for key in N_HEADS}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.block_norm import BlockNorm
 from geometry.models.layers import FULL, Layers
@@ -13,6 +16,28 @@ from geometry.models.matrices import WeightName, orient_bias
 from geometry.models.parts import does_not_fit, read_part
 from geometry.models.stack import Stack
 from geometry.pca.components import Array
+
+
+def epsilon_of(stack: Stack, config: Mapping[str, Any]) -> float:
+    """Return what a family's LayerNorm adds to the variance; SourceError if it is no number."""
+    setting, usual = stack.epsilon
+    given = config.get(setting) if setting else None
+    return usual if given is None else positive(setting, given)
+
+
+def local_window(config: Mapping[str, Any]) -> int:
+    """Return how many positions a local layer of GPT-Neo attends to; SourceError if unusable."""
+    return first_int(config, ("window_size",), least=1) or 256
+
+
+def window_of_layer(config: Mapping[str, Any], layer: int) -> int:
+    """Return the width of Longformer's window in a layer; SourceError if there is none."""
+    given = config.get("attention_window")
+    given = 512 if given is None else given
+    size = given[layer] if isinstance(given, list) and layer < len(given) else given
+    if type(size) is not int or size < 1:
+        raise unusable("attention_window", given, "a whole number above 0 for each layer")
+    return size
 
 
 class AttentionLayer:
@@ -57,11 +82,11 @@ class AttentionLayer:
     def scale(self, d_head: int) -> float:
         """Return the factor of the scores q·k before the softmax."""
         unscaled = self._stack.attention_scale == "1"
-        if unscaled or self._config.get("scale_attn_weights") is False:
+        if unscaled or not flag(self._config, "scale_attn_weights", default=True):
             scale = 1.0
         else:
             scale = 1 / math.sqrt(d_head)
-        by_layer = self._config.get("scale_attn_by_inverse_layer_idx") is True
+        by_layer = flag(self._config, "scale_attn_by_inverse_layer_idx")
         return scale / (self.layer + 1) if by_layer else scale
 
     @property
@@ -73,14 +98,11 @@ class AttentionLayer:
         """
         if self._stack.window == "some layers":
             kinds = self._config.get("attention_layers")
-            size = self._config.get("window_size", 256)
             near = isinstance(kinds, list) and kinds[self.layer : self.layer + 1] == ["local"]
-            return (size - 1, 0) if near and type(size) is int and size > 0 else None
+            return (local_window(self._config) - 1, 0) if near else None
         if self._stack.window == "all layers":
-            size = self._config.get("attention_window", 512)
-            if isinstance(size, list):
-                size = size[self.layer] if self.layer < len(size) else None
-            return (size // 2, size // 2) if type(size) is int and size > 0 else None
+            half = window_of_layer(self._config, self.layer) // 2
+            return half, half
         return None
 
     # ---- from embeddings to the input of queries and keys --------------------------------------
@@ -101,19 +123,16 @@ class AttentionLayer:
         wanted = True
         if stack.sum_norm_if is not None:
             setting, default = stack.sum_norm_if
-            wanted = self._config.get(setting, default) is True
+            wanted = flag(self._config, setting, default=default)
         first = self._norm(stack.sum_norm if wanted else "", self._layers.d_model)
         return first, self._norm(own, self._layers.width)
 
     def _norm(self, suffix: str, width: int | None) -> BlockNorm | None:
         if not suffix:
             return None
-        setting, epsilon = self._stack.epsilon
-        given = self._config.get(setting) if setting else None
-        if isinstance(given, float | int) and not isinstance(given, bool):
-            epsilon = float(given)
+        epsilon = epsilon_of(self._stack, self._config)
         centred = not self._stack.root_mean_square
-        if self._config.get("layer_norm_elementwise_affine") is False:
+        if not flag(self._config, "layer_norm_elementwise_affine", default=True):
             return BlockNorm(None, None, epsilon, centred)
         name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
         # BERT's first checkpoints were converted from TensorFlow, with its names.
@@ -152,8 +171,9 @@ class AttentionLayer:
             The checkpoint lacks a tensor of its family.
         """
         weight = self._layers.weight(name, self.layer)
-        settings = ("bias", "enable_bias", "use_bias")
-        without = any(self._config.get(setting) is False for setting in settings)
+        without = self._config.get("bias") is False or not all(
+            flag(self._config, key, default=True) for key in ("enable_bias", "use_bias")
+        )
         if without or name in self._stack.without_bias:
             return weight, None
         tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"

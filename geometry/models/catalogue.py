@@ -393,7 +393,10 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
 
 def _size(settings: dict[str, Any], keys: tuple[str, ...]) -> int:
     """Return the size under one of the keys; 0 for none, and for one that no table has."""
-    size = first_int(settings, keys) or 0
+    try:
+        size = first_int(settings, keys) or 0
+    except SourceError:  # of a model that does not open
+        return 0
     return size if 0 < size <= MAX_NUMBERS else 0
 
 

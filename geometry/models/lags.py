@@ -170,10 +170,10 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         same = tuple(name for name in tables if index[name].shape[0] == rows)
         count = (2 * window[0] - 1) * (2 * window[1] - 1)
         return [_of_picture(window, count, same)]
-    size, networks = pair(config.get("window_size")), [n for n in names if n.endswith(_LAST)]
+    size, networks = pair(config, "window_size"), [n for n in names if n.endswith(_LAST)]
     if size is None or not networks:
         return []
-    picture, patch = pair(config.get("image_size")), pair(config.get("patch_size"))
+    picture, patch = pair(config, "image_size"), pair(config, "patch_size")
     before = config.get("pretrained_window_sizes")
     shown: list[str] = []
     window, scale = (0, 0), (0.0, 0.0)
@@ -212,8 +212,8 @@ def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, in
 
     Raises SourceError: no window has a table of so many rows, or not the configuration's.
     """
-    size, told = pair(config.get("window_size")), "window_size" in config
-    picture, patch = pair(config.get("image_size")), pair(config.get("patch_size"))
+    size, told = pair(config, "window_size"), "window_size" in config
+    picture, patch = pair(config, "image_size"), pair(config, "patch_size")
     if not told and picture is not None and patch is not None:
         size = picture[0] // patch[0], picture[1] // patch[1]
     for more in (0, MORE):  # none, or the three of BEiT's class token

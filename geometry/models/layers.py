@@ -60,7 +60,7 @@ class Layers:
         """Number of layers from the configuration, or None; also where no model has as many."""
         count = self.architecture.setting(
             "{side}_layers", "num_{side}_layers", "n_layer", "num_hidden_layers", "n_layers",
-            "num_layers", "l_layers",
+            "num_layers", "l_layers", listed=True,
         )  # fmt: skip
         return count if count is None or 0 <= count <= MAX_LAYERS else None
 
@@ -70,7 +70,7 @@ class Layers:
 
         Without it those that a matrix with all queries and one shared key and value has.
         """
-        heads = self.architecture.setting(*N_HEADS)
+        heads = self.architecture.setting(*N_HEADS, listed=True)
         if heads is None:
             heads = self._heads_of_shape()
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None

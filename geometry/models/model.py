@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.config import flag
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
@@ -26,12 +27,14 @@ from geometry.checkpoints.stores import (
 )
 from geometry.hub.faults import Offline
 from geometry.models.architecture import Architecture
+from geometry.models.checked_settings import check_settings
 from geometry.models.families import TIED
 from geometry.models.gguf_settings import GGUF
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
 from geometry.models.stack import NOT_ADDED
+from geometry.models.stored_rates import with_stored_rates
 from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
@@ -103,6 +106,7 @@ class PositionalModel:
         beside: FolderFiles | None = None,
         whole: Callable[[], PositionalModel] | None = None,
     ) -> None:
+        architecture = with_stored_rates(store, architecture)
         self._store = store
         self._architecture = architecture
         self._bring_folder = folder
@@ -117,6 +121,7 @@ class PositionalModel:
             "ALiBi" if self.lags else "rotary turning" if self.rotary else "computed sinusoid"
         )
         self.table = architecture.table or computed
+        check_settings(Layers(store, architecture))
         self._stored_W_pos = read_positions(store, architecture)
         self._stored_precision = self._stored_W_pos.dtype
         self.n_positions, self.d_model = self._stored_W_pos.shape
@@ -275,7 +280,7 @@ class PositionalModel:
     def causal(self) -> bool:
         """Whether each position attends only to itself and earlier ones."""
         stack, config = self._architecture.stack, self._architecture.config
-        return stack is not None and (stack.causal or config.get("is_decoder") is True)
+        return stack is not None and (stack.causal or flag(config, "is_decoder"))
 
     @property
     def home(self) -> Path | None:
@@ -321,10 +326,11 @@ class PositionalModel:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Peculiarities of this table, as sentences."""
-        notes = [*self._architecture.notes, *self.layers.notes()]
+        place = self._architecture
+        notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
-        if GGUF in self._architecture.config and (found := quantised(self._store.tensors.values())):
+        if GGUF in place.config and (found := quantised(self._store.tensors.values())):
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in found.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
@@ -382,12 +388,12 @@ class PositionalModel:
         √d_model in some, 1 in most; not included in :attr:`W_E`, which is as stored.
         """
         place = self._architecture
-        if place.family == "esm" and place.config.get("token_dropout") is True:
+        if place.family == "esm" and flag(place.config, "token_dropout"):
             return ESM_TOKENS_KEPT
         if place.stack is None or place.stack.scaled_tokens is None:
             return 1.0
-        scaled = place.config.get("scale_embedding", place.stack.scaled_tokens)
-        return float(np.sqrt(self.d_model)) if scaled is True else 1.0
+        scaled = flag(place.config, "scale_embedding", default=place.stack.scaled_tokens)
+        return float(np.sqrt(self.d_model)) if scaled else 1.0
 
     def forget_embeddings(self) -> None:
         """Free the memory of :attr:`W_E`, which is read again when it is asked for."""
@@ -483,7 +489,7 @@ class PositionalModel:
         if place.stack is None or not place.stack.tokens:
             return None
         names = [place.root + suffix for suffix in place.stack.tokens]
-        if place.config.get("tie_word_embeddings") is not False:
+        if flag(place.config, "tie_word_embeddings", default=True):
             names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
         return next((name for name in names if name in index), None)
 

@@ -8,159 +8,44 @@ modules in transformers 5.23, which the tests repeat.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from geometry.checkpoints.config import first_int
+from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
-from geometry.measures.rotary import (
-    Ramp,
-    llama3,
-    longrope,
-    stretched_base,
-    turning_rates,
-    yarn,
+from geometry.checkpoints.plain_text import shortened
+from geometry.models.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.rotary_scaling import Scaled, Unscaled, scaled
+from geometry.models.rotary_settings import (
+    BASES,
+    CONTEXTS,
+    HEAD_WIDTHS,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    LOCAL_BASES,
+    SHARES,
+    SWITCHES,
+    WIDTHS,
+    Given,
+    with_usual_names,
 )
 from geometry.pca.components import Array
 
-Pairing = Literal["halves", "interleaved"]
-"""Whether entry i is turned with entry i + width/2, or 2i with 2i + 1."""
+__all__ = ["ROTARY_FAMILIES", "Pairing", "Rotary", "RotaryFamily", "read_rotary"]
 
 MAX_WIDTH = 1024
 """Entries of a head that a configuration can give: twice those of any model."""
 MAX_CONTEXT = 2**31
 """Positions that a configuration can give: a hundred times those of any model."""
-MAX_BASE, FASTEST = 1e15, 100.0
-"""Bases, rates and factors that a configuration can give: far more than those of any model."""
-FACTORS = "factors"
-"""The scaling of a GGUF file that has what another one comes to."""
+MAX_BASE = 1e15
+"""Bases that a configuration can give: far more than those of any model."""
 RIGHT = "Put the right config.json in the folder of the weights."
-
-
-@dataclass(frozen=True, slots=True)
-class RotaryFamily:
-    """What the configurations of a family leave out.
-
-    Attributes
-    ----------
-    base
-        The base of the rates.
-    share
-        Share of a head's entries that are turned.
-    width
-        Entries of a head that are turned, where the family has a number of its own; or 0.
-    d_head
-        Entries of a head, where they are not those of the residual stream over the heads; or 0.
-    pairing
-        Which entries are turned together.
-    sliding_base
-        The base in layers of sliding attention; 0 where it is the same.
-    without
-        Every how many layers one does not turn; 0 for none.
-    sliding_only
-        Whether only layers of sliding attention turn.
-    context
-        Positions; 0 if not known.
-    """
-
-    base: float = 10_000.0
-    share: float = 1.0
-    width: int = 0
-    d_head: int = 0
-    pairing: Pairing = "halves"
-    sliding_base: float = 0.0
-    without: int = 0
-    sliding_only: bool = False
-    context: int = 0
-
-
-#: Families in which each position attends to all others.
-ENCODERS = frozenset(
-    (
-        "embedding_gemma2_text",
-        "esm",
-        "esmc",
-        "eurobert",
-        "gte",
-        "jina_embeddings_v3",
-        "lasr_encoder",
-        "modernbert",
-        "neomme",
-        "nomic_bert",
-        "openai_privacy_filter",
-        "pe_audio_encoder",
-        "roformer",
-        "t5gemma2_encoder",
-        "t5gemma2_text",
-        "ultrabert",
-    )
-)
-
-_INTERLEAVED = RotaryFamily(pairing="interleaved")
-_HALF = RotaryFamily(share=0.5)
-_HALF_INTERLEAVED = RotaryFamily(share=0.5, pairing="interleaved", d_head=128)
-_GPTJ = RotaryFamily(width=64, pairing="interleaved", context=2048)
-_MODERNBERT = RotaryFamily(base=160_000.0, sliding_base=10_000.0)
-
-#: Families with defaults of their own; those of others are usual.
-ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
-    {
-        "apertus": RotaryFamily(base=12_000_000.0),
-        "bitnet": RotaryFamily(base=500_000.0),
-        "codegen": _GPTJ,
-        "cwm": RotaryFamily(base=1_000_000.0),
-        "hy_v3": RotaryFamily(base=11_158_840.0),
-        "lfm2_moe": RotaryFamily(base=1_000_000.0),
-        "minimax_m2": RotaryFamily(base=5_000_000.0),
-        "cohere": RotaryFamily(base=500_000.0, pairing="interleaved"),
-        "cohere2": RotaryFamily(pairing="interleaved", sliding_only=True),
-        "deepseek_v2": _INTERLEAVED,
-        "deepseek_v3": _INTERLEAVED,
-        "ernie4_5": RotaryFamily(base=500_000.0, pairing="interleaved"),
-        "ernie4_5_moe": RotaryFamily(base=500_000.0, pairing="interleaved"),
-        "exaone4": RotaryFamily(sliding_only=True),
-        "flex_olmo": RotaryFamily(base=500_000.0),
-        "gemma": RotaryFamily(d_head=256),
-        "gemma2": RotaryFamily(d_head=256),
-        "gemma3_text": RotaryFamily(base=1_000_000.0, d_head=256, sliding_base=10_000.0),
-        "glm": _HALF_INTERLEAVED,
-        "glm4": _HALF_INTERLEAVED,
-        "glm4_moe": _HALF,
-        "glm4v_moe_text": _HALF,
-        "gpt_neox": RotaryFamily(share=0.25),
-        "gpt_oss": RotaryFamily(base=150_000.0),
-        "gptj": _GPTJ,
-        "gte": RotaryFamily(base=160_000.0),
-        "helium": RotaryFamily(base=100_000.0, pairing="interleaved"),
-        "jina_embeddings_v3": RotaryFamily(base=20_000.0),
-        "lfm2": RotaryFamily(base=1_000_000.0),
-        "llama4_text": RotaryFamily(
-            base=500_000.0, d_head=128, pairing="interleaved", without=4
-        ),
-        "minimax": RotaryFamily(base=1_000_000.0),
-        "mixtral": RotaryFamily(base=1_000_000.0),
-        "modernbert": _MODERNBERT,
-        "modernbert-decoder": _MODERNBERT,
-        "moonshine": RotaryFamily(share=0.9, pairing="interleaved"),
-        "nemotron": _HALF,
-        "nomic_bert": RotaryFamily(base=1_000.0),
-        "olmo3": RotaryFamily(base=500_000.0),
-        "persimmon": _HALF,
-        "phi": _HALF,
-        "phimoe": RotaryFamily(base=1_000_000.0),
-        "qwen3_next": RotaryFamily(share=0.25),
-        "recurrent_gemma": _HALF,
-        "roformer": _INTERLEAVED,
-        "smollm3": RotaryFamily(base=2_000_000.0, without=4),
-        "solar_open": RotaryFamily(base=1_000_000.0),
-        "stablelm": RotaryFamily(share=0.25),
-    }
-)  # fmt: skip
+FULL, SLIDING = "full_attention", "sliding_attention"
+NAMES = {"su": "longrope", "default": "none", "mrope": "none", "no_scaling": "none"}
+"""Scalings by other names."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -196,6 +81,8 @@ class Rotary:
         A sentence about what was assumed, or "".
     causal
         Whether each position attends only to itself and earlier ones.
+    until
+        Positions of the longest text with these rates; None where they do not depend on it.
     """
 
     base: float
@@ -211,6 +98,7 @@ class Rotary:
     note: str = ""
     causal: bool = True
     layer_types: tuple[str, ...] = ()
+    until: int | None = None
 
     @property
     def alike(self) -> bool:
@@ -237,6 +125,11 @@ class Rotary:
         notes = [self.note] if self.note else []
         if self.context is not None and self.context > n_positions:
             notes.append(f"The first {n_positions:,} of {self.context:,} positions are shown.")
+        if self.until is not None and n_positions > self.until:
+            notes.append(
+                f"The rates are those of texts of up to {self.until:,} positions; longer ones have "
+                "others."
+            )
         if self.layers_without:
             some = ", ".join(map(str, self.layers_without[:6]))
             more = ", …" if len(self.layers_without) > 6 else ""
@@ -250,144 +143,172 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
     Raises
     ------
     SourceError
-        The configuration lacks the size of a head, or contradicts itself.
+        The configuration lacks the size of a head, contradicts itself, or has a setting that cannot
+        be used.
     """
-    kind = str(config.get("model_type"))
-    row = ROTARY_FAMILIES.get(kind, RotaryFamily())
-    own = config.get("rope_parameters") or config.get("rope_scaling")
-    parameters = own if isinstance(own, dict) else {}
-    by_type = {name: one for name, one in parameters.items() if isinstance(one, dict)}
-    # Most have full and sliding attention; Dots3 and DeepSeek-V4 have others.
-    main = next((name for name in ("full_attention", *by_type) if name in by_type), "")
-    full = by_type.get(main, parameters)
-    d_head = _head_width(config, row)
-    context = _context(config, row)
-    own_width = (_wide_heads(config) if by_type else None) or d_head
-    base, rates, unscaled, scaling, factor, note = _rates(config, row, full, own_width, context)
-    kinds = {name: one for name, one in by_type.items() if name != main}
-    if not kinds and (row.sliding_base or "rope_local_base_freq" in config):
-        local = _number(config, "rope_local_base_freq", "local_rope_theta") or row.sliding_base
-        kinds = {"sliding_attention": {"rope_theta": local}}
-    types: dict[str, tuple[float, Array]] = {}
-    for name, one in kinds.items():
-        found = _rates(config, row, one, d_head, context)
-        types[name] = found[0], found[1]
-    if types:
-        types = {main or "full_attention": (base, rates), **types}
-    return Rotary(
-        base, own_width, rates, _pairing(config, row), scaling, factor, context, unscaled,
-        MappingProxyType(types), _layers_without(config, row), note, kind not in ENCODERS,
-        _layer_types(config) if types else (),
-    )  # fmt: skip
+    return _Reader(config).read()
 
 
-def _rates(
-    config: Mapping[str, Any],
-    row: RotaryFamily,
-    given: Mapping[str, Any],
-    d_head: int,
-    context: int | None,
-) -> tuple[float, Array, Array, str, float, str]:
-    """Return base, rates, rates without scaling, the scaling's name, factor, and a note."""
-    base = (
-        _number(given, "rope_theta")
-        or _number(config, "rope_theta", "rotary_emb_base", "global_rope_theta", "rotary_base")
-        or row.base
-    )
-    if not 1.0 < base < MAX_BASE:
-        raise SourceError(f"config.json has {base:g} as the base of its rotary positions.", RIGHT)
-    width = _turned(config, row, given, d_head)
-    unscaled = turning_rates(base, width)
-    said = given.get("rope_type", given.get("type"))
-    said = said if isinstance(said, str) else "default"
-    scaling = {"su": "longrope", "default": "none", "mrope": "none"}.get(said, said)
-    if scaling == "none":
-        return base, unscaled, unscaled, scaling, 1.0, ""
-    try:
-        with np.errstate(all="ignore"):
-            rates, factor = _scaled(scaling, unscaled, base, config, given, d_head, context)
-    except (ArithmeticError, ValueError):
-        rates, factor = None, 1.0
-    if rates is None or not ((rates > 0) & (rates <= FASTEST)).all() or not 0 < factor < FASTEST:
-        note = f"The scaling “{scaling[:40]}” in config.json is not understood: shown without it."
-        return base, unscaled, unscaled, "none", 1.0, note
-    return base, rates, unscaled, scaling, factor, ""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Turning:
+    """The turning in one kind of layer."""
+
+    base: float
+    unscaled: Array
+    scaling: str
+    scaled: Scaled
 
 
-def _scaled(
-    scaling: str,
-    unscaled: Array,
-    base: float,
-    config: Mapping[str, Any],
-    given: Mapping[str, Any],
-    d_head: int,
-    context: int | None,
-) -> tuple[Array | None, float]:
-    """Return the rates with a scaling, and what cosines are multiplied by; None if not known."""
-    width = 2 * len(unscaled)
-    before = (
-        _number(config, "original_max_position_embeddings")
-        or _number(given, "original_max_position_embeddings")
-        or (float(context) if context else None)
-    )
-    by = _number(given, "factor")
-    if by is None and before and context and context > before:
-        by = context / before  # as in DeepSeek-V3 and Phi-3
-    own = _number(given, "attention_factor")
-    if scaling == "linear" and by:
-        return unscaled / by, 1.0
-    if scaling == "proportional":
-        # The pairs are spread over all entries of a head; the others do not turn.
-        rates: Array = base ** (-2.0 * np.arange(width // 2) / d_head) / (by or 1.0)
-        return rates, 1.0
-    if scaling == "dynamic":
-        # Up to the context nothing changes; HunYuan's models have a fixed stretch instead.
-        stretch = _number(given, "alpha") or 1.0
-        return turning_rates(stretched_base(base, width, stretch), width), 1.0
-    if scaling == "llama3" and by and before:
-        fast, slow = _number(given, "high_freq_factor"), _number(given, "low_freq_factor")
-        if fast and slow and fast > slow:
-            return llama3(unscaled, by, Ramp(before, fast, slow)), 1.0
-    if scaling == "yarn" and by and before:
-        ramp = Ramp(before, _number(given, "beta_fast") or 32.0, _number(given, "beta_slow") or 1.0)
-        whole = given.get("truncate", True) is not False
-        return yarn(base, width, by, ramp, whole_pairs=whole), _yarn_factor(given, by)
-    factors = _numbers(given.get("short_factor"), width // 2)
-    if scaling in ("longrope", FACTORS) and factors is not None:
-        grown = 1.0
-        if scaling == "longrope" and by and before and by > 1 and before > 1:
-            grown = math.sqrt(1 + math.log(by) / math.log(before))
-        return longrope(base, width, factors), own or grown
-    return None, 1.0
+class _Reader:
+    """One reading of a configuration, in the course of which notes are made."""
 
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.kind = str(config.get("model_type"))
+        self.given = Given(with_usual_names(config))
+        self.row = COMPARED.get(self.kind, RotaryFamily())
+        self.notes: list[str] = []
+        pairing = self.given.value("rope_pairing")
+        if pairing is not None:  # of a GGUF file, which says what others leave out
+            self.row = replace(self.row, share=1.0, width=0, d_head=0)
+        if pairing == "unknown" or (pairing is None and self.kind not in COMPARED):
+            self.notes.append(
+                f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
+                "its code."
+            )
 
-def _yarn_factor(given: Mapping[str, Any], by: float) -> float:
-    """Return what YaRN multiplies cosines and sines by."""
-    factor = _number(given, "attention_factor")
-    if factor is not None:
-        return factor
-
-    def grown(scale: float = 1.0) -> float:
-        return 0.1 * scale * math.log(by) + 1.0 if by > 1 else 1.0
-
-    own, of_all = _number(given, "mscale"), _number(given, "mscale_all_dim")
-    return grown(own) / grown(of_all) if own and of_all else grown()
-
-
-def _head_width(config: Mapping[str, Any], row: RotaryFamily) -> int:
-    """Return the entries of a head."""
-    latent = first_int(config, ("qk_rope_head_dim",))
-    if latent is not None:  # the rest of a head is not turned
-        width = latent
-    else:
-        hidden = first_int(config, ("hidden_size", "n_embd", "d_model"))
-        heads = first_int(
-            config, ("num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads")
+    def read(self) -> Rotary:
+        """Return what the configuration says."""
+        parameters = self._parameters()
+        kinds = self._kinds(parameters)
+        self._say_missing(kinds)
+        turning = {name: one for name, one in kinds.items() if one is not None}
+        if not turning:
+            raise SourceError("By config.json no kind of layer turns queries and keys.", RIGHT)
+        # Most have full and sliding attention; Dots3 and DeepSeek-V4 have others.
+        main = FULL if FULL in turning else next(iter(turning))
+        d_head, context = self._head_width(), self._context()
+        wide = self._wide_heads(d_head) if main else d_head
+        types = {
+            name: self._turning(one, wide if name == main else d_head, context, name == SLIDING)
+            for name, one in turning.items()
+        }
+        found = types[main]
+        layer_types = self._layer_types(kinds) if len(kinds) > 1 else ()
+        rotary = Rotary(
+            base=found.base,
+            d_head=wide,
+            rates=found.scaled.rates,
+            pairing=self._pairing(),
+            scaling=found.scaling,
+            factor=found.scaled.factor,
+            context=context,
+            unscaled=found.unscaled,
+            layers_without=self._layers_without(layer_types, kinds),
+            causal=self._causal(),
+            until=found.scaled.until,
         )
-        given = first_int(config, ("head_dim", "attention_head_dim", "kv_channels"))
-        if given is None and row.d_head:
-            given = row.d_head
-        if given is None:
+        if len(types) > 1:
+            by_type = {name: (one.base, one.scaled.rates) for name, one in types.items()}
+            by_type = {main: by_type[main], **by_type}
+            rotary = replace(
+                rotary, by_layer_type=MappingProxyType(by_type), layer_types=layer_types
+            )
+        self._say_unused(parameters, *turning.values())
+        return replace(rotary, note=" ".join(self.notes))
+
+    def _kinds(self, parameters: Given) -> dict[str, Given | None]:
+        """Return the settings of each kind of layer; those of a kind that does not turn are None.
+
+        The only kind is "" where all are alike.
+        """
+        if kinds := parameters.groups():
+            return kinds
+        if bases := self._layer_bases():
+            own = {base: f"base {base:g}" for base in bases if base}
+            return {name: parameters.changed(rope_theta=base) for base, name in own.items()}
+        if "rope_scaling_layers" in self.given:
+            theta = parameters.value("rope_theta")
+            return {"scaled": parameters, "unscaled": Given({"rope_theta": theta})}
+        if self.row.sliding_base or any(key in self.given for key in LOCAL_BASES):
+            return {FULL: parameters, SLIDING: parameters if self.row.sliding_scaled else Given({})}
+        return {"": parameters}
+
+    def _parameters(self) -> Given:
+        """Return the group with the settings of turning; an empty one if there is none."""
+        given = self.given
+        found = [one for key in ("rope_scaling", "rope_parameters") if (one := given.group(key))]
+        if len(found) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
+            self.notes.append(
+                "Of config.json’s rope_scaling and rope_parameters the first is used."
+            )
+        dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
+        return found[0] if found else Given(dynamic)
+
+    def _turning(self, given: Given, d_head: int, context: int | None, sliding: bool) -> _Turning:
+        """Return the turning by a group of settings, those outside it, and the family's."""
+        base = self._base(given, sliding)
+        width = self._turned(given, d_head)
+        named = "original_max_position_embeddings"
+        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
+        before = outside or inside
+        turned = Unscaled(base, width, d_head, before or context, context)
+        kind = given.first("rope_type", "type") or "none"
+        scaling = NAMES.get(kind, kind) if isinstance(kind, str) else str(kind)
+        if scaling == "none":
+            return _Turning(base, turned.rates, scaling, Scaled(turned.rates))
+        try:
+            return _Turning(base, turned.rates, scaling, scaled(scaling, turned, given))
+        except SourceError as error:
+            self.notes.append(
+                f"The scaling “{shortened(scaling, 40)}” in config.json is not understood: shown "
+                f"without it. {error}"
+            )
+            return _Turning(base, turned.rates, "none", Scaled(turned.rates))
+
+    def _base(self, given: Given, sliding: bool) -> float:
+        usual = (self.row.sliding_base if sliding else 0.0) or self.row.base
+        outside = self.given.number(*(LOCAL_BASES if sliding else BASES))
+        inside = given.number("rope_theta")
+        if inside and outside and inside != outside and not sliding:
+            self.notes.append(
+                f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
+            )
+        base = inside or outside or usual
+        base *= self.given.number("rope_ratio") or 1.0
+        if not 1.0 < base < MAX_BASE:
+            raise SourceError(
+                f"config.json has {base:g} as the base of its rotary positions.", RIGHT
+            )
+        return base
+
+    def _turned(self, given: Given, d_head: int) -> int:
+        """Return how many entries of a head are turned."""
+        width = self.given.whole(*WIDTHS)
+        share = given.number("partial_rotary_factor")
+        outside = self.given.number(*SHARES)
+        if width is None:
+            share = share or outside or self.row.share
+            width = self.row.width or int(d_head * share)
+            whole = self.given.whole(*HEAD_WIDTHS)
+            if "qk_rope_head_dim" in self.given and whole and int(whole * share) == d_head:
+                width = d_head  # the share is that of the whole head, of which this is turned
+        pairs = (width + 1) // 2  # an odd number is rounded up, with the rates of the odd one
+        if not width >= 2 or 2 * pairs > d_head:
+            raise SourceError(
+                f"config.json turns {width} of the {d_head} entries of a head, which cannot be.",
+                RIGHT,
+            )
+        return width
+
+    def _head_width(self) -> int:
+        """Return the entries of a head."""
+        given = self.given
+        width = given.whole("qk_rope_head_dim")  # the rest of a head is not turned
+        own = given.whole(*HEAD_WIDTHS) or self.row.d_head or None
+        if width is None:
+            width = own
+        hidden, heads = given.whole(*HIDDEN), given.whole(*HEADS) if own is None else None
+        if width is None:
             if not hidden or not heads:
                 raise SourceError(
                     "The size of a head is not in config.json, so its rotary positions are not "
@@ -400,115 +321,135 @@ def _head_width(config: Mapping[str, Any], row: RotaryFamily) -> int:
                     "evenly.",
                     RIGHT,
                 )
-            given = hidden // heads
-        width = given
-    if not 2 <= width <= MAX_WIDTH:
-        raise SourceError(f"config.json has heads of {width} entries, as no model does.", RIGHT)
-    return width
+            width = hidden // heads
+        if not 2 <= width <= MAX_WIDTH:
+            raise SourceError(f"config.json has heads of {width} entries, as no model does.", RIGHT)
+        return width
 
+    def _wide_heads(self, d_head: int) -> int:
+        """Return the entries of a head in layers of full attention, of which Gemma 4 has more."""
+        width = self.given.whole("global_head_dim")
+        layers = self.given.value("per_layer_config")
+        if width is None and isinstance(layers, dict):
+            own = [
+                first_int(one, ("head_dim",)) for one in layers.values() if isinstance(one, dict)
+            ]
+            width = next((one for one in own if one is not None), None)
+        return width if width is not None and 2 <= width <= MAX_WIDTH else d_head
 
-def _wide_heads(config: Mapping[str, Any]) -> int | None:
-    """Return the entries of a head in layers of full attention, where Gemma 4 has more there."""
-    width, layers = first_int(config, ("global_head_dim",)), config.get("per_layer_config")
-    if width is None and isinstance(layers, dict):
-        own = [first_int(one, ("head_dim",)) for one in layers.values() if isinstance(one, dict)]
-        width = next((one for one in own if one is not None), None)
-    return width if width is not None and 2 <= width <= MAX_WIDTH else None
+    def _context(self) -> int | None:
+        context = self.given.whole(*CONTEXTS)
+        if context is None:
+            return self.row.context or None
+        if not 0 < context <= MAX_CONTEXT:
+            raise SourceError(f"config.json has {context} positions, as no model does.", RIGHT)
+        return context
 
+    def _pairing(self) -> Pairing:
+        given = self.given
+        named = given.value("rope_pairing")  # of a GGUF file
+        if named is not None:
+            return "interleaved" if named == "interleaved" else "halves"
+        if given.flag("position_encoding_2d"):  # of the first ChatGLM
+            self.notes.append("The other half of each head turns by the position within a block.")
+            return "halves"
+        interleaved = self.row.pairing == "interleaved"
+        for key in ("rope_interleave", "rotary_emb_interleaved"):
+            interleaved = given.flag(key, default=interleaved)
+        return "interleaved" if interleaved else "halves"
 
-def _turned(
-    config: Mapping[str, Any], row: RotaryFamily, given: Mapping[str, Any], d_head: int
-) -> int:
-    """Return how many entries of a head are turned."""
-    width = first_int(config, ("rotary_dim", "rotary_ndims"))
-    if width is None and first_int(config, ("qk_rope_head_dim",)) is not None:
-        width = d_head  # a share is that of the whole head, of which this is the turned part
-    if width is None:
-        share = _number(given, "partial_rotary_factor") or _number(
-            config, "partial_rotary_factor", "rotary_pct", "rope_pct"
-        )
-        whole = "rotary_dim" in config or not row.width
-        width = int(d_head * (share or row.share)) if whole else row.width
-    if not 2 <= width <= d_head:
-        raise SourceError(
-            f"config.json turns {width} of the {d_head} entries of a head, which cannot be.", RIGHT
-        )
-    return width - width % 2
+    def _causal(self) -> bool:
+        masked = self.given.value("position_embedding_type") == "rotary"  # a kind of BERT
+        known = self.kind in COMPARED
+        return self.given.flag("is_causal", default=self.row.causal if known else not masked)
 
+    # ---- which layers -------------------------------------------------------------------------
 
-def _context(config: Mapping[str, Any], row: RotaryFamily) -> int | None:
-    keys = (
-        "max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length",
-        "model_max_length", "max_sequence_length",
-    )  # fmt: skip
-    context = first_int(config, keys)
-    if context is None:
-        return row.context or None
-    if not 0 < context <= MAX_CONTEXT:
-        raise SourceError(f"config.json has {context} positions, as no model does.", RIGHT)
-    return context
+    def _n_layers(self) -> int:
+        return min(max(self.given.whole(*LAYERS) or 0, 0), 10_000)
 
+    def _listed(self, key: str) -> list[Any] | None:
+        """Return a setting with an entry for each layer; None without it."""
+        values, count = self.given.value(key), self._n_layers()
+        if values is None or values == []:
+            return None
+        if not isinstance(values, list):
+            raise unusable(key, values, "a list")
+        return values[:count] if count else values[:10_000]
 
-def _pairing(config: Mapping[str, Any], row: RotaryFamily) -> Pairing:
-    if config.get("rope_pairing") in ("halves", "interleaved"):  # of a GGUF file
-        return "interleaved" if config["rope_pairing"] == "interleaved" else "halves"
-    if config.get("rope_interleave") is False:
-        return "halves"
-    return row.pairing
+    def _layer_bases(self) -> list[float]:
+        """Return the base of each layer, 0 where it does not turn; empty if all are alike."""
+        bases = self._listed("layer_rope_theta") or []
+        return [positive("layer_rope_theta", one) if one else 0.0 for one in bases]
 
+    def _layer_types(self, kinds: Collection[str]) -> tuple[str, ...]:
+        """Return the kind of each layer; empty if the configuration does not say it."""
+        count = self._n_layers()
+        if bases := self._layer_bases():
+            return tuple(f"base {base:g}" for base in bases)
+        if (some := self._listed("rope_scaling_layers")) is not None:
+            return tuple("scaled" if layer in some else "unscaled" for layer in range(count))
+        types: tuple[str, ...] = tuple(map(str, self._listed("layer_types") or ()))
+        full = self._full_layers()
+        if not types and full is not None:
+            types = tuple(FULL if layer in full else SLIDING for layer in range(count))
+        if count and not any(one in kinds for one in types):
+            self.notes.append("Which layers are of which kind is not in config.json.")
+        return types
 
-def _layers_without(config: Mapping[str, Any], row: RotaryFamily) -> tuple[int, ...]:
-    """Return the layers that do not turn."""
-    count = _n_layers(config)
-    turns = config.get("no_rope_layers")
-    if isinstance(turns, list) and turns:
-        return tuple(i for i, one in enumerate(turns[:count]) if not one)
-    every = first_int(config, ("no_rope_layer_interval",)) or row.without
-    if every > 0:
-        return tuple(range(every - 1, count, every))
-    if not row.sliding_only or not first_int(config, ("sliding_window",)):
-        return ()
-    types = config.get("layer_types")
-    if isinstance(types, list):
-        return tuple(i for i, one in enumerate(types[:count]) if one == "full_attention")
-    pattern = first_int(config, ("sliding_window_pattern",)) or 4
-    return tuple(range(pattern - 1, count, pattern)) if pattern > 0 else ()
+    def _full_layers(self) -> Collection[int] | None:
+        """Return the layers of full attention by a rule; None without one."""
+        count, given = self._n_layers(), self.given
+        pattern = given.value("sliding_window_pattern")
+        if isinstance(pattern, str) and pattern and set(pattern) <= set("LG"):  # as in EXAONE 4
+            return [i for i in range(count) if pattern[i % len(pattern)] == "G" or i == count - 1]
+        # Before there were lists: every so many layers, the last or the first of them.
+        every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
+        if not every:
+            every, at = given.whole("global_attn_every_n_layers", least=0) or 0, 0
+        if not every:
+            every, at = self.row.full_at
+        return range(at % every, count, every) if every else None
 
+    def _layers_without(
+        self, types: tuple[str, ...], kinds: Mapping[str, Given | None]
+    ) -> tuple[int, ...]:
+        """Return the layers that do not turn."""
+        count, given = self._n_layers(), self.given
+        every = given.whole("no_rope_layer_interval", least=0) or self.row.without
+        if turns := self._listed("no_rope_layers"):
+            return tuple(i for i, one in enumerate(turns) if not one)
+        if bases := self._layer_bases():
+            return tuple(i for i, base in enumerate(bases) if not base)
+        if every:
+            return tuple(range(every - 1, count, every))
+        if None in kinds.values():
+            return tuple(i for i, one in enumerate(types) if one in kinds and kinds[one] is None)
+        if not self.row.sliding_only or not given.whole("sliding_window"):
+            return ()
+        listed = self._listed("layer_types")
+        if listed is not None:
+            return tuple(i for i, one in enumerate(listed) if one == FULL)
+        return tuple(self._full_layers() or ())
 
-def _layer_types(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kind of each layer; empty if the configuration does not say it."""
-    count, types = _n_layers(config), config.get("layer_types")
-    if isinstance(types, list):
-        return tuple(map(str, types[:count]))
-    # Before there were lists: every so many layers, the last or the first of them is of the other.
-    for key, at in (("sliding_window_pattern", -1), ("global_attn_every_n_layers", 0)):
-        every = first_int(config, (key,)) or 0
-        if every > 0:
-            full = range(at % every, count, every)
-            kinds = "sliding_attention", "full_attention"
-            return tuple(kinds[layer in full] for layer in range(count))
-    return ()
+    # ---- what was not used --------------------------------------------------------------------
 
+    def _say_missing(self, kinds: Mapping[str, Given | None]) -> None:
+        """Note that settings are missing for which the family's code has a default of its own."""
+        group = any(key in self.given for key in ("rope_scaling", "rope_parameters"))
+        missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
+        if missing and "rope_pairing" not in self.given:
+            self.notes.append(
+                "Usual settings assumed: config.json has no rope_parameters, as those of a "
+                f"{self.kind} model do."
+            )
 
-def _n_layers(config: Mapping[str, Any]) -> int:
-    count = first_int(config, ("num_hidden_layers", "n_layer", "n_layers", "num_layers")) or 0
-    return min(max(count, 0), 10_000)
-
-
-def _number(config: Mapping[str, Any], *keys: str) -> float | None:
-    """Return the first of the keys that holds a finite number above zero, or None."""
-    for key in keys:
-        value = config.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        if 0 < value < 1e300:
-            return float(value)
-    return None
-
-
-def _numbers(values: object, count: int) -> list[float] | None:
-    """Return so many finite numbers above zero; None if it is no such list."""
-    if not isinstance(values, list) or len(values) != count:
-        return None
-    sound = all(isinstance(one, int | float) and 0 < one < 1e300 for one in values)
-    return [float(one) for one in values] if sound else None
+    def _say_unused(self, *groups: Given) -> None:
+        """Note settings that speak of rotary positions and have no part in what was read."""
+        unread = [name for given in (self.given, *groups) for name in given.unread()]
+        if unread:
+            some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
+            self.notes.append(f"Settings that are not used here: {shortened(some)}.")
+        off = [key for key in SWITCHES if self.given.value(key) is False]
+        if off:
+            self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from geometry.checkpoints.config import flag
 from geometry.measures.sinusoids import Sinusoid
 
 #: Layout of W_Q, W_K and W_V in one stored matrix, along its output axis.
@@ -133,7 +134,7 @@ class Stack:
     def for_config(self, config: Mapping[str, Any]) -> Stack:
         """Return the row for this configuration."""
         for setting, value, row in self.variants:
-            if config.get(setting) is value:
+            if setting in config and flag(config, setting, default=not value) is value:
                 return row
         return self
 

@@ -6,22 +6,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from geometry.checkpoints.config import flag
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.rotary_families import COMPARED
+from geometry.models.rotary_settings import SIGNS
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 
-_ROTARY_FAMILIES = (
-    "apertus", "arcee", "chatglm", "codegen", "cohere", "cohere2", "dbrx", "deepseek_v2",
-    "deepseek_v3", "diffllama", "exaone4", "falcon", "gemma", "gemma2", "gemma3", "gemma3_text",
-    "glm", "glm4", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite", "granitemoe",
-    "helium", "llama", "llama4", "llama4_text", "minimax", "ministral", "mistral", "mistral3",
-    "mixtral", "modernbert", "moonshine", "nemotron", "olmo", "olmo2", "olmo3", "olmoe",
-    "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe",
-    "qwen3_next", "roformer", "seed_oss", "smollm3", "stablelm", "starcoder2", "zamba2",
-)  # fmt: skip
+#: Rotary families whose settings were not compared with their code, and those with parts.
+_ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
 _FAMILIES_IN_TWO = (
     "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
@@ -34,7 +30,7 @@ _RELATIVE_FAMILIES = (
 #: ``model_type`` of transformers → the second half of "llama stores no positional embeddings: …".
 WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(_ROTARY_FAMILIES, ROTARY),
+        **dict.fromkeys((*_ROTARY_FAMILIES, *COMPARED), ROTARY),
         **dict.fromkeys(("bloom", "mpt"), ALIBI),
         **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
         **dict.fromkeys(_FAMILIES_IN_TWO, RELATIVE_IN_TWO),
@@ -42,7 +38,8 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_ROTARY_SETTINGS = ("rope_theta", "rope_parameters", "rope_scaling", "rotary_dim", "rotary_pct")
+#: The dimensions of Baichuan's models with ALiBi, which only their code tells from the others.
+_BAICHUAN_13B = 5120
 
 
 def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> str:
@@ -50,18 +47,18 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
 
     "" if unknown.
     """
-    attention = config.get("attn_config")
-    kind = config.get("position_embedding_type")
-    if (
-        config.get("alibi")
-        or kind == "alibi"
-        or (isinstance(attention, dict) and attention.get("alibi"))
-    ):
+    attention = config.get("attn_config")  # of MPT
+    attention = attention if isinstance(attention, dict) else {}
+    kind, family = config.get("position_embedding_type"), config.get("model_type")
+    if flag(config, "alibi") or kind == "alibi" or flag(attention, "alibi"):
         return ALIBI
-    family = config.get("model_type")
+    if flag(attention, "rope"):
+        return ROTARY
+    if family == "baichuan" and config.get("hidden_size") == _BAICHUAN_13B:
+        return ALIBI
     if isinstance(family, str) and family in WITHOUT_TABLE:
         return WITHOUT_TABLE[family]
-    settings = any(config.get(key) is not None for key in _ROTARY_SETTINGS)
+    settings = any(config.get(key) is not None for key in SIGNS)
     if settings or kind in ("rotary", "rope"):
         return ROTARY
     if any("rotary" in name or name.endswith("inv_freq") for name in index):

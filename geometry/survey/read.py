@@ -236,9 +236,9 @@ def _running(path: Path) -> tuple[int | None, int, str]:
     """Return number of checkpoints, other rows and dashboard of the survey that writes a file."""
     try:
         told = read_json(_folder(path) / RUNNING)
+        total, others = (first_int(told, (key,)) for key in ("total", "others"))
     except (OSError, SourceError):
         return None, 0, ""
-    total, others = (first_int(told, (key,)) for key in ("total", "others"))
     if total is None or others is None or not 0 <= total < 2**53 or not 0 <= others < 2**53:
         return None, 0, ""
     dashboard = str(told.get("dashboard"))

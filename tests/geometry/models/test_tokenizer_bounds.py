@@ -146,9 +146,15 @@ def test_long_texts_and_large_files_are_refused(tmp_path, monkeypatch):
         load_tokenizer(tmp_path)
 
 
-@pytest.mark.parametrize("begin", [-1, 2**32, 10**400, True, 1.5])
+@pytest.mark.parametrize("begin", [-1, 2**32, 10**400])
 def test_the_first_token_is_an_id(begin, tmp_path):
     assert tokens.begin_token(tmp_path, {"bos_token_id": begin}, load_words(tmp_path)) is None
+
+
+@pytest.mark.parametrize("begin", [True, 1.5, "0"])
+def test_a_first_token_that_is_no_number_is_named(begin, tmp_path):
+    with pytest.raises(SourceError, match="as bos_token_id"):
+        tokens.begin_token(tmp_path, {"bos_token_id": begin}, load_words(tmp_path))
 
 
 def load_words(folder):

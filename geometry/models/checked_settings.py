@@ -1,0 +1,38 @@
+"""Settings that are used long after a model is opened, read once before."""
+
+from __future__ import annotations
+
+from geometry.checkpoints.config import flag
+from geometry.models.attention_layer import epsilon_of, local_window, window_of_layer
+from geometry.models.layers import Layers
+
+#: Settings that are true or false.
+FLAGS = (
+    "enable_bias", "is_decoder", "layer_norm_elementwise_affine", "scale_attn_by_inverse_layer_idx",
+    "scale_attn_weights", "scale_embedding", "tie_word_embeddings", "token_dropout", "use_bias",
+)  # fmt: skip
+
+
+def check_settings(layers: Layers) -> None:
+    """Read the settings of a tower's tokens, layers and norms.
+
+    Raises
+    ------
+    SourceError
+        One of them is there and cannot be used, so that a report or a panel would end with it.
+    """
+    place, config = layers.architecture, layers.architecture.config
+    place.setting("vocab_size")
+    _ = layers.count, layers.n_heads
+    for key in FLAGS:
+        flag(config, key)
+    if place.stack is None:
+        return
+    epsilon_of(place.stack, config)
+    if place.stack.sum_norm_if is not None:
+        flag(config, place.stack.sum_norm_if[0])
+    if place.stack.window == "some layers":
+        local_window(config)
+    elif place.stack.window == "all layers":
+        for layer in range(layers.count or 0):
+            window_of_layer(config, layer)

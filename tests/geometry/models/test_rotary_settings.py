@@ -1,0 +1,264 @@
+"""Settings of rotary positions drawn at random, against the code of each family."""
+
+import importlib
+import inspect
+import json
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+from geometry.measures.rotary import turn
+from geometry.models.rotary import ROTARY_FAMILIES, read_rotary
+from geometry.models.rotary_families import WITH_OWN_CODE
+
+SINGLE = 2e-5
+"""Of the modules' rates, in single precision; differences lose some more."""
+DRAWS = 10
+#: Modules that turn by a table, which test_rotary.py compares.
+BY_TABLE = {"gptj", "codegen", "roformer", "esm"}
+OTHER_PARTS = ("Vision", "Audio", "DiT", "SaProt")
+#: What a configuration of a family needs before it can be made.
+NEEDS = {
+    "bamba": {"mamba_n_heads": 1}, "granitemoehybrid": {"mamba_n_heads": 1},
+    "phi3": {"pad_token_id": 0}, "phi4_multimodal": {"pad_token_id": 0},
+    "zamba2": {"layer_types": ["linear_attention"] * 6, "use_mem_rope": True},
+}  # fmt: skip
+
+
+@cache
+def classes_of(kind):
+    """What turns in transformers' module of a family."""
+    try:
+        made_by = CONFIG_MAPPING[kind].__module__
+        module = importlib.import_module(made_by.replace("configuration_", "modeling_"))
+    except ModuleNotFoundError:  # it uses that of another family
+        model = getattr(transformers, MODEL_MAPPING_NAMES[kind])
+        module = importlib.import_module(model.__module__)
+    every = {n: part for n, part in vars(module).items() if n.endswith("RotaryEmbedding")}
+    own = [part for n, part in every.items() if not any(word in n for word in OTHER_PARTS)]
+    return own or list(every.values())
+
+
+def drawn(kind, rng):
+    """Settings as a config.json has them, with the names of its family and time."""
+    width, heads = rng.choice([8, 16, 24, 32, 64]), rng.choice([2, 4])
+    context = rng.choice([256, 1000, 4096])
+    settings = {
+        "hidden_size": heads * width, "num_attention_heads": heads, "num_key_value_heads": heads,
+        "num_hidden_layers": 6, "max_position_embeddings": context, "vocab_size": 99,
+        **NEEDS.get(kind, {}),
+    }  # fmt: skip
+    if rng.random() < 0.5:
+        settings["head_dim"] = width
+    if kind == "zamba2":
+        settings["attention_head_dim"] = width
+    if "qk_rope_head_dim" in vars(CONFIG_MAPPING[kind]):
+        settings |= {"qk_rope_head_dim": width, "qk_nope_head_dim": width, "head_dim": width}
+    own = ROTARY_FAMILIES[kind]
+    local, shared = bool(own.sliding_base), kind.startswith("gpt_neox")
+    theta = {}
+    if rng.random() < 0.7:
+        name = "rotary_emb_base" if shared else "rope_theta"
+        name = "global_rope_theta" if "modernbert" in kind else name
+        theta[name] = round(10 ** rng.uniform(3.2, 7), 1)
+    if local and rng.random() < 0.5 and kind != "olmo3":
+        name = "local_rope_theta" if "modernbert" in kind else "rope_local_base_freq"
+        theta[name] = round(10 ** rng.uniform(3.2, 7), 1)
+    share = 1.0
+    source = "".join(map(inspect.getsource, classes_of(kind)))
+    if "partial_rotary_factor" in source and rng.random() < 0.6 and kind != "bamba":
+        share = rng.choice([0.25, 0.4, 0.5, 0.75])
+        theta["rotary_pct" if shared else "partial_rotary_factor"] = share
+    scaling = {} if "only `default`" in source else drawn_scaling(rng, kind, width, share)
+    if kind == "phimoe" and scaling:
+        scaling |= {"short_mscale": 1.1, "long_mscale": 1.2}
+    if kind in ("phi3", "phi4_multimodal") and scaling:
+        settings["original_max_position_embeddings"] = scaling["original_max_position_embeddings"]
+    if own.needs != "kinds" and (own.needs or (not local and not shared and rng.random() < 0.5)):
+        settings["rope_parameters"] = {**theta, **(scaling or {"rope_type": "default"})}
+    elif own.needs != "kinds":
+        settings |= {**theta, **({"rope_scaling": scaling} if scaling else {})}
+    return settings
+
+
+def drawn_scaling(rng, family, width, share):
+    """A scaling of any kind, or none."""
+    kinds = ["", "", "linear", "dynamic", "llama3", "yarn", "longrope"]
+    if family.startswith("phi") and family != "phi":  # they know no other one
+        kinds = ["", "longrope"]
+    kind = rng.choice(kinds if share == 1.0 else kinds[:-1])
+    if not kind:
+        return {}
+    scaling = {"rope_type": kind, "factor": rng.choice([1.5, 4.0, 32])}
+    if kind in ("llama3", "yarn", "longrope"):
+        scaling["original_max_position_embeddings"] = rng.choice([64, 128])
+    if kind == "llama3":
+        scaling |= {"low_freq_factor": rng.choice([0.5, 1.0]), "high_freq_factor": 4.0}
+    if kind == "yarn":
+        some = {"beta_fast": 16.0, "beta_slow": 2.0, "attention_factor": 1.2,
+                "mscale": 0.7, "mscale_all_dim": 1.0}  # fmt: skip
+        scaling |= {key: value for key, value in some.items() if rng.random() < 0.4}
+    if kind == "longrope":
+        for name in ("short_factor", "long_factor"):
+            scaling[name] = [rng.uniform(1, 9) for _ in range(width // 2)]
+        if rng.random() < 0.5:
+            del scaling["factor"]
+    return scaling
+
+
+def rates_in(part, kind):
+    """What a module turns by in a kind of layer; None if it has no such kind."""
+    rates = getattr(part, f"{kind}_inv_freq" if kind else "inv_freq", None)
+    return None if rates is None else rates[rates > 0].double().numpy()
+
+
+def assert_alike(found, part, kind):
+    main = next(iter(found.by_layer_type), "")
+    expected = rates_in(part, main)
+    if expected is None:
+        expected = rates_in(part, "")
+    if expected is None:
+        expected = rates_in(part, "full_attention")
+    np.testing.assert_allclose(found.rates, expected, rtol=SINGLE, err_msg=kind)
+    names = (f"{main}_attention_scaling", "attention_scaling", "full_attention_attention_scaling")
+    factor = next(getattr(part, name) for name in names if hasattr(part, name))
+    if kind == "phimoe" and found.scaling != "none":
+        factor = 1.1
+    assert found.factor == pytest.approx(float(factor), rel=1e-5)
+    for name, (_, rates) in found.by_layer_type.items():
+        theirs = rates_in(part, name)
+        if theirs is not None:  # else no layer is of this kind
+            np.testing.assert_allclose(rates, theirs, rtol=SINGLE, err_msg=f"{kind}, {name}")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [kind for kind in ROTARY_FAMILIES if kind not in BY_TABLE])
+def test_any_settings_are_read_as_the_family_reads_them(kind):
+    rng, compared = random.Random(kind), 0
+    for _ in range(DRAWS):
+        settings = drawn(kind, rng)
+        try:
+            own = CONFIG_MAPPING[kind](**json.loads(json.dumps(settings)))
+            part = classes_of(kind)[0](own)
+        except (AttributeError, KeyError, RuntimeError, ValueError):
+            continue  # not with this family
+        saved = json.loads(json.dumps(own.to_dict(), default=str))
+        for config in [saved] if ROTARY_FAMILIES[kind].needs else [settings, saved]:
+            found = read_rotary({"model_type": kind, **config})
+            assert_alike(found, part, kind)
+            assert not found.note
+            compared += 1
+    assert compared >= 4
+
+
+@cache
+def turning_of(kind):
+    """The module of a family, and what turns in it, by settings that any family takes."""
+    rng = random.Random(0)
+    for _ in range(40):
+        settings = drawn(kind, rng)
+        try:
+            part = classes_of(kind)[0](CONFIG_MAPPING[kind](**settings))
+        except (AttributeError, KeyError, RuntimeError, ValueError):
+            continue
+        if hasattr(part, "inv_freq"):
+            return importlib.import_module(type(part).__module__), part, settings
+    return None
+
+
+def turned_by_module(module, part, queries, positions):
+    """Queries as a module turns them, and which entries it brings together first."""
+    cos, sin = part(torch.zeros(1, 1), positions[None])
+    for name in ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb"):
+        if apply := getattr(module, name, None):
+            turned = apply(queries, queries, cos, sin)[0]
+            return turned[0, 0].double().numpy(), name.endswith("interleave")
+    return None
+
+
+#: Those whose modules have no such function, or one with other arguments, or an axis each for time,
+#: rows and columns.
+OTHERWISE = {
+    "deepseek_v2", "gemma3n_text", "glm4v_moe_text", "glm4v_text", "glm_image_text", "glm_ocr_text",
+    "hunyuan_vl_text", "llama4_text", "paddleocr_vl_text", "qwen2_5_omni_talker",
+    "qwen2_5_omni_text", "qwen2_5_vl_text", "qwen2_vl_text",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ROTARY_FAMILIES if kind not in BY_TABLE | OTHERWISE]
+)
+def test_pairs_are_those_of_the_family(kind):
+    found = turning_of(kind)
+    if found is None:
+        pytest.skip("each kind of layer has a turning of its own")
+    module, part, settings = found
+    ours = read_rotary({"model_type": kind, **settings})
+    width, positions = 2 * ours.n_pairs, torch.arange(0, 60, 7)
+    generator = torch.Generator().manual_seed(0)
+    queries = torch.randn(1, 1, len(positions), width, generator=generator)
+    theirs, sorted_first = turned_by_module(module, part, queries, positions)
+    angles = positions.numpy()[:, None] * ours.rates
+    expected = ours.factor * turn(
+        queries[0, 0].double().numpy(), angles if kind != "nanochat" else -angles,
+        interleaved=ours.pairing == "interleaved",
+    )  # fmt: skip
+    if sorted_first:  # entries of each half together
+        theirs = theirs.reshape(-1, 2, ours.n_pairs).swapaxes(1, 2).reshape(-1, width)
+    np.testing.assert_allclose(theirs, expected, atol=2e-4)
+
+
+#: Families without a module in transformers: how their code names the base, and the share of a head
+#: that it turns or the number of its entries; "" for what it fixes.
+OWN_CODE = {
+    "RefinedWeb": ("", "", 1.0), "RefinedWebModel": ("", "", 1.0), "Yi": ("rope_theta", "", 1.0),
+    "aquila": ("rope_theta", "", 1.0), "baichuan": ("", "", 1.0),
+    "chatglm": ("rope_ratio", "", 0.5), "codeshell": ("", "", 1.0),
+    "deepseek": ("rope_theta", "", 1.0), "exaone": ("rope_theta", "", 1.0),
+    "hf_olmo": ("rope_theta", "", 1.0), "internlm": ("rotary", "", 1.0),
+    "internlm2": ("rope_theta", "", 1.0), "minicpm": ("rope_theta", "", 1.0),
+    "mixformer-sequential": ("", "rotary_dim", 1.0), "mpt": ("attn_config", "", 1.0),
+    "openelm": ("rope_freq_constant", "", 1.0), "phi-msft": ("", "rotary_dim", 1.0),
+    "qwen": ("rotary_emb_base", "rotary_pct", 1.0),
+    "stablelm_epoch": ("rope_theta", "rope_pct", 0.25), "xverse": ("rope_theta", "", 1.0),
+}  # fmt: skip
+
+
+def test_each_family_with_own_code_is_compared():
+    assert set(OWN_CODE) == set(WITH_OWN_CODE)
+
+
+@pytest.mark.parametrize("kind", OWN_CODE)
+@pytest.mark.parametrize("seed", range(4))
+def test_families_with_own_code(kind, seed):
+    rng = random.Random(seed)
+    named, by, share = OWN_CODE[kind]
+    d_head, base = rng.choice([32, 64, 128]), 10_000.0
+    settings = {"hidden_size": 4 * d_head, "num_attention_heads": 4, "num_layers": 2}
+    if kind == "openelm":
+        settings = {"model_dim": 4 * d_head, "head_dim": d_head, "num_query_heads": [4, 8]}
+    if named:
+        base = float(rng.randint(2_000, 9_000_000))
+        value = {
+            "rope_ratio": base / 10_000, "rotary": {"base": base, "type": "dynamic"},
+            "attn_config": {"rope": True, "rope_theta": base, "rope_impl": "dail",
+                            "rope_dail_config": {"type": "original", "xpos_scale_base": 512}},
+        }.get(named, base)  # fmt: skip
+        settings[named] = value
+    width = int(share * d_head)
+    if by:
+        width = d_head // rng.choice([1, 2, 4])
+        settings[by] = width if by == "rotary_dim" else width / d_head
+    found = read_rotary({"model_type": kind, **settings})
+    np.testing.assert_allclose(found.rates, base ** (-np.arange(0, width, 2) / width))
+    assert found.pairing == ("interleaved" if kind == "chatglm" else "halves")
+    assert not found.note

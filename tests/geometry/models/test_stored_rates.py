@@ -1,0 +1,119 @@
+"""Rates that a checkpoint stores, against those of its configuration."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from geometry.claims.report import report
+from geometry.measures.rotary import turning_rates
+from geometry.models.sources import open_source
+
+CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
+          "num_hidden_layers": 3, "max_position_embeddings": 256}  # fmt: skip
+OURS = turning_rates(10_000.0, 16)
+THEIRS = turning_rates(500_000.0, 16)
+NAMES = ("model.layers.{}.self_attn.rotary_emb.inv_freq", "model.rotary_emb.inv_freq",
+         "rotary_emb.inv_freq", "inv_freq", "rope.freqs",
+         "gpt_neox.layers.{}.attention.rotary_emb.inv_freq")  # fmt: skip
+
+
+def opened(folder, config=CONFIG, **tensors):
+    embeddings = {"model.embed_tokens.weight": torch.zeros(9, 64)}
+    save_file(embeddings | tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config))
+    return open_source(folder)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_others_than_those_of_the_configuration_are_shown_and_said(name, tmp_path):
+    stored = {name.format(layer): torch.tensor(THEIRS, dtype=torch.float32) for layer in range(3)}
+    model = opened(tmp_path, **stored)
+    np.testing.assert_allclose(model.rotary.rates, THEIRS, rtol=1e-6)
+    np.testing.assert_allclose(model.W_pos[1, ::2], np.cos(THEIRS), rtol=1e-6)
+    assert any(name.format(0) in warning for warning in model.warnings)
+    assert report(model)["scheme"]["scaling"] == "stored"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_the_same_but_for_rounding_change_nothing(dtype, tmp_path):
+    for base in (10_000.0, 500_000.0):
+        rates = turning_rates(base, 16)
+        stored = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.tensor(rates).to(dtype)}
+        model = opened(tmp_path, {**CONFIG, "rope_theta": base}, **stored)
+        np.testing.assert_array_equal(model.rotary.rates, rates)
+        assert not model.warnings
+
+
+def test_those_before_a_scaling_change_nothing(tmp_path):
+    scaling = {"type": "linear", "factor": 4.0}
+    stored = {"model.rotary_emb.inv_freq": torch.tensor(OURS, dtype=torch.float32)}
+    model = opened(tmp_path, {**CONFIG, "rope_scaling": scaling}, **stored)
+    np.testing.assert_array_equal(model.rotary.rates, OURS / 4)
+    assert not model.warnings
+
+
+def test_layers_that_differ_are_said(tmp_path):
+    stored = {
+        NAMES[0].format(layer): torch.tensor(rates, dtype=torch.float32)
+        for layer, rates in enumerate((OURS, THEIRS, THEIRS / 2))
+    }
+    model = opened(tmp_path, **stored)
+    np.testing.assert_allclose(model.rotary.rates, THEIRS, rtol=1e-6)
+    assert any("some layers have others" in warning for warning in model.warnings)
+
+
+@pytest.mark.parametrize("stored", [
+    torch.ones(4), torch.full((8,), torch.nan), -torch.ones(8), torch.arange(8),
+    torch.zeros(8), torch.ones(2, 4, dtype=torch.complex64),
+])  # fmt: skip
+def test_those_that_do_not_fit_or_cannot_be_read_are_said(stored, tmp_path):
+    model = opened(tmp_path, inv_freq=stored)
+    np.testing.assert_array_equal(model.rotary.rates, OURS)
+    assert any("inv_freq" in warning for warning in model.warnings)
+
+
+def test_those_of_another_part_are_left_alone(tmp_path):
+    model = opened(tmp_path, **{"visual.rotary_pos_emb.inv_freq": torch.ones(4)})
+    assert not model.warnings
+
+
+def test_chatglm_computes_its_own(tmp_path):
+    config = {"model_type": "chatglm", "hidden_size": 64, "num_attention_heads": 4,
+              "kv_channels": 16, "num_layers": 2, "rope_ratio": 50}  # fmt: skip
+    stored = {"transformer.rotary_pos_emb.inv_freq": torch.tensor(turning_rates(10_000.0, 8))}
+    model = opened(tmp_path, config, **stored)
+    np.testing.assert_allclose(model.rotary.rates, turning_rates(500_000.0, 8))
+
+
+# ---- configurations as people have them --------------------------------------------------------
+
+
+def test_chatglm_with_a_ratio(tmp_path):
+    config = {"model_type": "chatglm", "hidden_size": 64, "num_attention_heads": 4,
+              "kv_channels": 16, "num_layers": 2, "padded_vocab_size": 60, "seq_length": 8192,
+              "rope_ratio": 50, "original_rope": True}  # fmt: skip
+    rotary = opened(tmp_path, config).rotary
+    np.testing.assert_allclose(rotary.rates, 500_000.0 ** (-np.arange(0, 8, 2) / 8))
+    assert (rotary.base, rotary.pairing, rotary.context) == (500_000.0, "interleaved", 8192)
+
+
+def test_nomic_with_its_first_names(tmp_path):
+    config = {"model_type": "nomic_bert", "n_embd": 64, "n_head": 4, "n_layer": 2,
+              "n_positions": 8192, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0,
+              "rotary_emb_interleaved": False, "rotary_emb_scale_base": None}  # fmt: skip
+    weights = {"encoder.layers.0.attn.Wqkv.weight": torch.zeros(192, 64)}
+    model = opened(tmp_path, config, **weights)
+    np.testing.assert_allclose(model.rotary.rates, 1000.0 ** (-np.arange(0, 16, 2) / 16))
+    assert not model.causal
+    half = opened(tmp_path, {**config, "rotary_emb_fraction": 0.5, "rotary_emb_interleaved": True})
+    np.testing.assert_allclose(half.rotary.rates, 1000.0 ** (-np.arange(0, 8, 2) / 8))
+    assert half.rotary.pairing == "interleaved"
+
+
+def test_baichuans_larger_models_have_alibi(tmp_path):
+    config = {"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40}
+    assert opened(tmp_path, config).scheme == "alibi"
+    assert opened(tmp_path, {**config, "hidden_size": 2560}).scheme == "rotary"
