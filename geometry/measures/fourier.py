@@ -151,9 +151,11 @@ def fourier(
     ------
     RangeError
         When the range leaves the table, or has fewer than two positions; with heads, than four;
-        or when the table is zero.
+        or when the table is zero or the range does not vary.
     """
     spectra, (first, last) = column_spectra(W_pos, positions), positions
+    if not spectra.amplitudes.any():
+        raise RangeError("all rows of the range are equal: there are no frequencies")
     vectors = P.vectors[: min(TOP, P.clear)]
     if not len(vectors):
         raise RangeError("the table is zero: it has no directions")

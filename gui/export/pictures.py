@@ -21,6 +21,7 @@ from geometry.models.model import PositionalModel
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.export.canvas import PER_INCH, Canvas
+from gui.scene.drawable import check_drawable
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
@@ -454,7 +455,10 @@ def still_session(
     ------
     geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
+    geometry.checkpoints.errors.SourceError
+        If its numbers cannot be drawn.
     """
+    check_drawable(model)
     # A table with fewer than three dimensions is drawn flat, as in the window.
     if max(components) > max(3, min(model.W_pos.shape)):
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")

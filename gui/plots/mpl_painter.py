@@ -137,7 +137,7 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
     if plot.x.span is not None:
         axes.set_xlim(*plot.x.span)
     y = plot.y.home or plot.y.span
-    if y is not None:
+    if y is not None and y[0] < y[1]:
         axes.set_ylim(*y)
     name_axes(axes, _titled(plot.x), _titled(plot.y))
 

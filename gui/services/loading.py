@@ -17,6 +17,7 @@ from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
+from gui.scene.drawable import check_drawable
 from gui.scene.shown_range import inside
 from gui.state.values import MOST_TABLES, FirstRange, ModelRow
 
@@ -110,9 +111,10 @@ def load(
     Raises
     ------
     geometry.checkpoints.errors.HelixscopeError
-        If the source cannot be opened or has no such positions.
+        If the source cannot be opened or drawn, or has no such positions.
     """
     model = open_from(wanted.source, network, opener, table=wanted.table)
+    check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)
         norms = norm_profile(model.W_pos, centred=look.norms_centred)
