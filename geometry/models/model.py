@@ -414,7 +414,8 @@ class PositionalModel:
         if name == self.table:
             return None
         if name not in self._store.tensors:
-            if self._architecture.setting("type_vocab_size"):
+            stack = self._architecture.stack
+            if stack is not None and stack.tokens and self._architecture.setting("type_vocab_size"):
                 raise TensorUnavailable(f"{name} is not in this checkpoint.", FULL)
             return None
         table = read_part(self._store, name, 2)
