@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
+from geometry.models.parts import check_finite
 
 
 def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
@@ -15,7 +16,7 @@ def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
     Raises
     ------
     TensorUnavailable
-        There are none, or they are of another width than the positions.
+        There are none, they are of another width than the positions, or not all finite.
     """
     tokens, width = model.W_E, model.d_model
     if tokens.shape[1] != width:
@@ -23,4 +24,5 @@ def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
             f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of {width}: "
             "the stored vectors cannot be added."
         )
+    check_finite("W_E", tokens)
     return tokens

@@ -134,21 +134,25 @@ def weights_identity(model: PositionalModel) -> str | None:
     -------
     None if they cannot be identified; then nothing may be cached.
     """
-    store, table = model.store, model.table_choice or model.table
+    store = model.store
     if model.commit is not None:
         from geometry.hub.hub_store import HubStore  # with the client, which few models need
 
         if not isinstance(store, RegionStore | HubStore):  # made of a model, as one of its tables
             return None
         server = store.server if isinstance(store, HubStore) else server_name(endpoint())
-        return f"{model.commit} {table}{f' at {server}' if server else ''}"
+        return f"{model.commit} {_table(model)}{f' at {server}' if server else ''}"
     if not isinstance(store, RegionStore):
         return None
-    parts = [table]
+    parts = [_table(model)]
     for file in store.files:
         about = file.identity
         parts.append(f"{file.path.resolve()} {about.nbytes} {about.mtime_ns}")
     return "\n".join(sorted(set(parts)))
+
+
+def _table(model: PositionalModel) -> str:
+    return model.table_choice or model.table
 
 
 def _packed(found: Directions) -> Bytes:

@@ -361,6 +361,7 @@ class PositionalModel:
     def W_E(self) -> npt.NDArray[np.float32]:
         """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and kept.
 
+        As stored, also if some are not finite, of which nothing is measured.
         d_embedding is d_model except in factorised models (OPT-350m's tokens).
 
         Raises
@@ -377,7 +378,7 @@ class PositionalModel:
             raise self._no_tokens()
         if why := self._tokens_unfit(self._store.tensors[name]):
             raise TensorUnavailable(f"{why}.", UNQUANTISED)
-        embeddings = read_part(self._store, name, 2).astype(np.float32, copy=False)
+        embeddings = self._store.read(name).astype(np.float32, copy=False)
         embeddings.setflags(write=False)
         return embeddings
 
@@ -414,7 +415,8 @@ class PositionalModel:
         if name == self.table:
             return None
         if name not in self._store.tensors:
-            if self._architecture.setting("type_vocab_size"):
+            stack = self._architecture.stack
+            if stack is not None and stack.tokens and self._architecture.setting("type_vocab_size"):
                 raise TensorUnavailable(f"{name} is not in this checkpoint.", FULL)
             return None
         table = read_part(self._store, name, 2)

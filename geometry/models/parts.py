@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.gguf_store import QUANTISED
@@ -53,6 +54,12 @@ def read_part(store: TensorStore, name: str, axes: int) -> FloatArray:
     if why := why_missing(store.tensors[name], axes):
         raise TensorUnavailable(f"{why}.", UNQUANTISED)
     values = store.read(name)
+    check_finite(name, values)
+    return values
+
+
+def check_finite(name: str, values: npt.NDArray[np.floating]) -> None:
+    """Check that nothing in a part is NaN or infinite; TensorUnavailable if it is."""
     # A finite sum implies finite numbers; otherwise it may have overflowed.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(values.sum()) or np.isfinite(values).all()
@@ -61,7 +68,6 @@ def read_part(store: TensorStore, name: str, axes: int) -> FloatArray:
             f"{name} has NaN or infinite numbers.",
             "The checkpoint is damaged or its training diverged; open another one.",
         )
-    return values
 
 
 def does_not_fit(name: str, shape: tuple[int, ...], expected: str) -> TensorUnavailable:

@@ -22,7 +22,7 @@ from geometry.measures.directions import (
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.matrices import WeightName
 from geometry.models.model import PositionalModel
-from geometry.models.parts import does_not_fit
+from geometry.models.parts import check_finite, does_not_fit
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_table_unit, in_unit
 
@@ -119,6 +119,8 @@ class ResidualStream:
         """
         if subject.name in ("P", "E"):
             table = self._model.W_pos if subject.name == "P" else self._model.W_E
+            if subject.name == "E":
+                check_finite("W_E", table)
             if not subject.centred:
                 return table
             rows, unit = in_unit(table)

@@ -144,6 +144,13 @@ def test_every_other_part(kind, name, damaged):
     check(folder, found, OTHERS[kind, name])
 
 
+def test_embeddings_that_are_not_finite(damaged):
+    name = "embeddings.word_embeddings.weight"
+    folder, found = damaged("bert", name, "not finite")
+    said = check(folder, found, OTHERS["bert", name])
+    assert "NaN" in said["missing"]["capture"]
+
+
 @pytest.mark.parametrize("damage", ["int8", "another width", "not finite"])
 def test_single_numbers_and_rows_of_a_survey_need_no_weights(damage, damaged, healthy):
     folder, _ = damaged("gpt2", QUERIES["gpt2"], damage)

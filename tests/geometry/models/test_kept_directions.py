@@ -147,6 +147,12 @@ def test_nothing_is_kept_of_what_cannot_be_identified(table, root, tmp_path):
     assert weights_identity(model) == f"{'a' * 40} {model.table}"
 
 
+def test_what_is_made_of_a_model_of_a_commit_has_no_directions_in_its_name(table):
+    model = open_source(f"resampled:200,{table}")
+    model.commit = "a" * 40
+    assert weights_identity(model) is None
+
+
 def test_entries_of_an_older_version_are_not_read(table, root, monkeypatch):
     stream(table, root).directions(P)
     monkeypatch.setattr(kept_directions, "VERSION", kept_directions.VERSION + 1)
