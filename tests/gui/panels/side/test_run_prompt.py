@@ -102,7 +102,7 @@ def test_nothing_runs_until_it_is_asked_for(stage, requests):
     assert not panel.count.isVisible()
     assert asked == []  # the thread has not begun
     jobs.deliver(SLOT)
-    request = {"source": "sample", "text": TEXT, "change": None, "length": None}
+    request = {"source": "sample", "table": None, "text": TEXT, "change": None, "length": None}
     assert asked == [{**request, "fingerprint": session.model.fingerprint}]
     assert panel.run.text() == "Run"
     assert panel.outcome.table.isVisible()
