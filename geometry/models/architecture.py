@@ -185,12 +185,8 @@ class Architecture:
             return self.net
         if self.stack is None or not self.stack.patches or n_positions < 1:
             return None
-        with suppress(SourceError):  # which is one of the warnings
-            picture, patch = pair(self.config, "image_size"), pair(self.config, "patch_size")
-            if picture is not None and patch is not None:
-                rows, columns = picture[0] // patch[0], picture[1] // patch[1]
-                if rows * columns == n_positions:
-                    return rows, columns
+        if (picture := self.picture) is not None and math.prod(picture) == n_positions:
+            return picture
         side = math.isqrt(n_positions)
         return (side, side) if side * side == n_positions else None
 
@@ -204,6 +200,16 @@ class Architecture:
             except SourceError as error:
                 return f"{error} Rows and columns of patches are taken for those of a square."
         return ""
+
+    @property
+    def picture(self) -> tuple[int, int] | None:
+        """Rows and columns of patches in its pictures; None where the settings do not give them."""
+        with suppress(SourceError):  # which is one of the warnings
+            picture = pair(self.config, "image_size")
+            patch = pair(self.config, "patch_stride") or pair(self.config, "patch_size")
+            if picture is not None and patch is not None:
+                return picture[0] // patch[0], picture[1] // patch[1]
+        return None
 
     @property
     def row_of_position_0(self) -> int:

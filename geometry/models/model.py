@@ -33,7 +33,7 @@ from geometry.models.gguf_settings import GGUF
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
-from geometry.models.stack import NOT_ADDED
+from geometry.models.stack import NOT_ADDED, Resizing
 from geometry.models.stored_rates import with_stored_rates
 from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
@@ -161,6 +161,24 @@ class PositionalModel:
         if self.lags is not None:
             return self.lags.kind == "alibi"
         return stack is not None and (stack.alone or stack.computed is not None)
+
+    @property
+    def _of_other_pictures(self) -> str:
+        """A sentence about pictures of another size than that of the table, or ""."""
+        shown, used = self.grid, self._architecture.picture
+        if shown is None or used is None or used == shown or not self.resizing:
+            return ""
+        size = f"{used[0]}x{used[1]}"
+        return (
+            f"Its pictures have {used[0]} × {used[1]} patches, for which its code resizes this "
+            f"table ({self.resizing}): resampled:{size}, before its name shows that."
+        )
+
+    @property
+    def resizing(self) -> Resizing:
+        """How its code makes the table of patches fit a picture of another size; "" if unknown."""
+        stack = self._architecture.stack
+        return "" if stack is None else stack.resizing
 
     @property
     def no_table(self) -> str:
@@ -328,6 +346,7 @@ class PositionalModel:
         """Peculiarities of this table, as sentences."""
         place = self._architecture
         notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
+        notes += filter(None, (self._of_other_pictures,))
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (found := quantised(self._store.tensors.values())):

@@ -18,6 +18,14 @@ Scale = Literal["1/sqrt(d_head)", "1"]
 #: Which part of a model a stack is.
 Side = Literal["decoder", "encoder", "text", "vision"]
 
+#: How a family makes its patches' table fit a picture of another size; "" where its code does not.
+#: "buckets": the row at the fraction of the side that is before a patch; "steps": the same with the
+#: patch's share rounded first; "cut": of a square, from its upper left corner; "tiled": repeated.
+Resizing = Literal[
+    "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
+    "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
+]  # fmt: skip
+
 #: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
 
@@ -69,6 +77,8 @@ class Stack:
     patches
         Whether the rows after the first ones, of class tokens, are the patches of a picture, row by
         row.
+    resizing
+        How the table of patches is made to fit pictures of another size.
     alone
         Whether there is only a table, without tokens and layers.
     inside
@@ -115,6 +125,7 @@ class Stack:
     rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
+    resizing: Resizing = ""
     alone: bool = False
     inside: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
@@ -124,7 +135,7 @@ class Stack:
     begin: bool = False
     no_tokens: str = "this part of the model reads no tokens"
     marks: tuple[str, ...] = ()
-    variants: tuple[tuple[str, bool, Stack], ...] = ()
+    variants: tuple[tuple[str, bool | str, Stack], ...] = ()
 
     @property
     def layers_known(self) -> bool:
@@ -134,7 +145,11 @@ class Stack:
     def for_config(self, config: Mapping[str, Any]) -> Stack:
         """Return the row for this configuration."""
         for setting, value, row in self.variants:
-            if setting in config and flag(config, setting, default=not value) is value:
+            if isinstance(value, bool):
+                fits = flag(config, setting, default=not value) is value
+            else:
+                fits = config.get(setting) == value
+            if fits:
                 return row
         return self
 
