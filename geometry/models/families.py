@@ -147,6 +147,7 @@ _XLM = Stack(
     side="encoder",
     causal=False,
 )
+_COMPUTED_XLM = (("sinusoidal_embeddings", True, replace(_XLM, computed="interleaved")),)
 _FLAUBERT = replace(
     _XLM,
     variants=(
@@ -154,6 +155,7 @@ _FLAUBERT = replace(
             _XLM, attention_norm="layer_norm1.{layer}.weight", embedding_norm="",
             mlp_norm="layer_norm2.{layer}.weight",
         )),
+        *_COMPUTED_XLM,
     ),
 )  # fmt: skip
 
@@ -384,7 +386,9 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "distilbert": (
             replace(
                 _DISTILBERT,
-                variants=(("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="marian")),),
+                variants=(
+                    ("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="interleaved")),
+                ),
             ),
         ),
         "electra": (_ELECTRA,),
@@ -437,7 +441,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "roberta-prelayernorm": (_PRELAYERNORM,),
         "xlm-roberta-xl": (_ROBERTA_XL,),
         "megatron-bert": (_MEGATRON,),
-        "xlm": (_XLM,),
+        "xlm": (replace(_XLM, variants=_COMPUTED_XLM),),
         "flaubert": (_FLAUBERT,),
         "roc_bert": (
             replace(_BERT, tokens=(), no_tokens=_JOINED, marks=("*embeddings.shape_embed.weight",)),

@@ -26,6 +26,7 @@ from geometry.checkpoints.stores import (
     TensorStore,
 )
 from geometry.hub.faults import Offline
+from geometry.measures.sinusoids import FoundSinusoid, find_sinusoid, off_sinusoid
 from geometry.models.architecture import Architecture
 from geometry.models.checked_settings import check_settings
 from geometry.models.families import TIED
@@ -156,11 +157,39 @@ class PositionalModel:
 
     @property
     def computed(self) -> bool:
-        """Whether P is computed by a formula, such as a sinusoid, and not learned."""
-        stack = self._architecture.stack
+        """Whether P is computed by a formula, such as a sinusoid, and not learned.
+
+        A stored table is compared with the formula.
+        """
         if self.lags is not None:
             return self.lags.kind == "alibi"
-        return stack is not None and (stack.alone or stack.computed is not None)
+        stack = self._architecture.stack
+        if stack is not None and (stack.alone or not self._architecture.table):
+            return True
+        return self._sinusoid is not None
+
+    @cached_property
+    def _sinusoid(self) -> FoundSinusoid | None:
+        """The fixed sines and cosines that a stored table is; None for a learned one."""
+        return None if self.rows is not None else find_sinusoid(self.stored_W_pos, self.grid)
+
+    @property
+    def _of_formula(self) -> str:
+        """A sentence about a stored table and the formula that it has, or should have; or ""."""
+        place = self._architecture
+        kind = None if place.stack is None else place.stack.computed
+        alone = place.stack is not None and place.stack.alone
+        if alone or self.rows is not None or not place.table:
+            return ""
+        if self._sinusoid is not None:
+            return "" if kind else f"{self.table} is {self._sinusoid.words}, and not learned."
+        if kind is None:
+            return ""
+        away = off_sinusoid(self.stored_W_pos, kind, place.row_of_position_0)
+        return (
+            f"{self.table} differs by up to {away:.2g} from the fixed sines and cosines of "
+            f"{self.family}: it is shown as learned."
+        )
 
     @property
     def _of_other_pictures(self) -> str:
@@ -346,7 +375,7 @@ class PositionalModel:
         """Peculiarities of this table, as sentences."""
         place = self._architecture
         notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
-        notes += filter(None, (self._of_other_pictures,))
+        notes += filter(None, (self._of_formula, self._of_other_pictures))
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (found := quantised(self._store.tensors.values())):
