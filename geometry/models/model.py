@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +28,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.hub.faults import Offline
 from geometry.measures.sinusoids import FoundSinusoid, find_sinusoid, off_sinusoid
+from geometry.models.alibi import compared
 from geometry.models.architecture import Architecture
 from geometry.models.checked_settings import check_settings
 from geometry.models.families import TIED
@@ -109,6 +111,8 @@ class PositionalModel:
     ) -> None:
         architecture = with_stored_rates(store, architecture)
         self._store = store
+        if architecture.lags is not None:
+            architecture = replace(architecture, lags=compared(architecture.lags, store))
         self._architecture = architecture
         self._bring_folder = folder
         self._whole = whole
@@ -162,7 +166,7 @@ class PositionalModel:
         A stored table is compared with the formula.
         """
         if self.lags is not None:
-            return self.lags.kind == "alibi"
+            return self.lags.kind == "alibi" and not self.lags.stored
         stack = self._architecture.stack
         if stack is not None and (stack.alone or not self._architecture.table):
             return True
@@ -376,6 +380,7 @@ class PositionalModel:
         place = self._architecture
         notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
         notes += filter(None, (self._of_formula, self._of_other_pictures))
+        notes += [] if self.lags is None else self.lags.notes
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (found := quantised(self._store.tensors.values())):

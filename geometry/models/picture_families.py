@@ -99,12 +99,14 @@ _VILT = replace(
 )
 
 # Tables alone.
+_ABSOLUTE = "use_absolute_position_embeddings"
 _CLIP_TABLE = only_table(_CLIP_VISION)
 _SIGLIP_TABLE = only_table(_SIGLIP_VISION)
 _VIT_TABLE = only_table(_VIT)
 _WITHOUT_CLASS = replace(_VIT_TABLE, row_of_position_0=0)
 _BLIP = replace(_CLIP_TABLE, positions="embeddings.position_embedding")
-_SAM = replace(_WITHOUT_CLASS, positions="pos_embed", resizing="")
+_SAM = replace(_WITHOUT_CLASS, positions="pos_embed", resizing="", used_if=("use_abs_pos", True))
+_VITDET = replace(_VIT_TABLE, used_if=(_ABSOLUTE, True))
 _SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")
 _MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed", resizing="")
 _HUNYUAN = replace(_CLIP_TABLE, resizing="bilinear")
@@ -179,7 +181,7 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
         "seggpt": (_VIT_TABLE,),
         **dict.fromkeys(
-            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "vitdet"), (_VIT_TABLE,)
+            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "vitdet"), (_VITDET,)
         ),
         "rf_detr_dinov2": (replace(_VIT_TABLE, resizing="bicubic, antialiased"),),
         "timesformer": (replace(_VIT_TABLE, resizing="nearest"),),
@@ -208,3 +210,13 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
     }
 )  # fmt: skip
+
+_BESIDE_BEIT = replace(_VIT, used_if=(_ABSOLUTE, False))
+
+#: Tables of families that add a bias by offset as well, or instead.
+BESIDE_OFFSETS: Mapping[str, Stack] = MappingProxyType(
+    {
+        **dict.fromkeys(("beit", "data2vec-vision"), _BESIDE_BEIT),
+        "swin": replace(_WITHOUT_CLASS, used_if=("use_absolute_embeddings", False)),
+    }
+)

@@ -70,13 +70,16 @@ class Stack:
     padding
         padding_idx, if the configuration has none.
     rows_before, rows_after
-        The setting with the number of rows before position 0, or after the last one, and its
-        default; None where the configuration does not give it.
+        The setting with the number of rows before position 0, or after the last one ("" for none),
+        and its default; None where the configuration does not give it.
     computed
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     patches
         Whether the rows after the first ones, of class tokens, are the patches of a picture, row by
         row.
+    used_if
+        The setting that must be true for the table to be added, and its default; None if it always
+        is.
     resizing
         How the table of patches is made to fit pictures of another size.
     alone
@@ -125,6 +128,7 @@ class Stack:
     rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
+    used_if: tuple[str, bool] | None = None
     resizing: Resizing = ""
     alone: bool = False
     inside: bool = False
