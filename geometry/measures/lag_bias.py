@@ -16,7 +16,7 @@ from geometry.pca.components import Array
 __all__ = ["alibi_slopes", "bucket_of"]
 
 
-def alibi_slopes(n_heads: int, *, every_other: bool = False) -> Array:
+def alibi_slopes(n_heads: int, *, most: float = 8.0, every_other: bool = False) -> Array:
     """Return the slopes of ALiBi (Press et al. 2021, arXiv:2108.12409): 2^(−8h/H), h from 1.
 
     Where the number of heads is no power of two, those of the next smaller one are followed by
@@ -26,6 +26,8 @@ def alibi_slopes(n_heads: int, *, every_other: bool = False) -> Array:
     ----------
     n_heads
         Heads of a layer, at least 1.
+    most
+        The 8 of the formula, which MPT has as a setting.
     every_other
         Whether all are of the next greater power instead, first the even and then the odd ones, as
         in MPT.
@@ -37,7 +39,7 @@ def alibi_slopes(n_heads: int, *, every_other: bool = False) -> Array:
     """
 
     def of_power(count: int) -> Array:
-        slopes: Array = 2.0 ** (-8.0 * np.arange(1, count + 1) / count)
+        slopes: Array = 2.0 ** (-most * np.arange(1, count + 1) / count)
         return slopes
 
     below = 2 ** math.floor(math.log2(n_heads))

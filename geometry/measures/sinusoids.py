@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "FoundSinusoid",
+    "Sinusoid",
+    "find_sinusoid",
+    "off_sinusoid",
+    "sinusoid",
+    "sinusoid_in_two",
+]
+
 #: Layout of a computed table.
 Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
+_WORDS = {
+    "interleaved": "each sine followed by its cosine",
+    "marian": "all sines before all cosines",
+    "tensor2tensor": "all sines before all cosines, as in fairseq",
+}
+_FIRST_ROWS = range(4)
+"""Rows of a sinusoid at which a table can begin: fairseq's begin after padding."""
 
 
 def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]:
@@ -48,3 +65,105 @@ def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]
     table[:, :sines] = np.sin(angles)
     table[:, sines : sines + cosines] = np.cos(angles[:, :cosines])
     return table
+
+
+def sinusoid_in_two(
+    grid: tuple[int, int], d_model: int, *, columns_first: bool
+) -> npt.NDArray[np.float64]:
+    """Compute a fixed table of patches: half of the entries by row, half by column, as in MAE.
+
+    Parameters
+    ----------
+    grid
+        Rows and columns of patches.
+    d_model
+        Even.
+    columns_first
+        Whether the first half is that of the columns.
+
+    Returns
+    -------
+    (rows · columns, d_model) float64, each half a sinusoid of layout "marian"
+    """
+    by_row, by_column = (sinusoid("marian", size, d_model // 2) for size in grid)
+    row, column = np.indices(grid).reshape(2, -1)
+    halves = [by_row[row], by_column[column]]
+    return np.hstack(halves[::-1] if columns_first else halves)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSinusoid:
+    """The fixed table of sines and cosines that a table is.
+
+    Attributes
+    ----------
+    kind
+        Its layout.
+    first
+        The row of the sinusoid that row 0 is.
+    in_two
+        Whether half of the entries are by row and half by column of a picture's patches.
+    """
+
+    kind: Sinusoid
+    first: int = 0
+    in_two: bool = False
+
+    @property
+    def words(self) -> str:
+        """Which it is, for a sentence."""
+        if self.in_two:
+            return "fixed sines and cosines of row and column"
+        begin = f", from row {self.first} on" if self.first else ""
+        return f"a fixed table of sines and cosines ({_WORDS[self.kind]}{begin})"
+
+
+def find_sinusoid(
+    table: npt.NDArray[np.floating], grid: tuple[int, int] | None = None
+) -> FoundSinusoid | None:
+    """Return which fixed table of sines and cosines a table is, up to rounding.
+
+    Parameters
+    ----------
+    table : (n, d)
+        float32, also of numbers that were stored in half precision, or float64.
+    grid
+        Rows and columns of patches that its rows are; None for positions of a text.
+    """
+    n, d = table.shape
+    if not np.abs(table).max(initial=0.0) < 1.01:
+        return None
+    if grid is not None:
+        if d % 2 == 0 and min(grid) > 1:
+            for columns_first in (True, False):
+                made = sinusoid_in_two(grid, d, columns_first=columns_first)
+                if _away(table, made) <= _bound(table, 0):
+                    return FoundSinusoid("marian", in_two=True)
+        return None
+    few = min(n, 4)
+    for kind in get_args(Sinusoid):
+        start = sinusoid(kind, few + _FIRST_ROWS[-1], d)
+        for first in _FIRST_ROWS:
+            bound, beginning = _bound(table, first), start[first : first + few]
+            if _away(table[:few], beginning) <= bound and off_sinusoid(table, kind, first) <= bound:
+                return FoundSinusoid(kind, first)
+    return None
+
+
+def off_sinusoid(table: npt.NDArray[np.floating], kind: Sinusoid, first: int = 0) -> float:
+    """Return the largest difference of a table from a sinusoid's rows from ``first`` on."""
+    n, d = table.shape
+    return _away(table, sinusoid(kind, n + first, d)[first:])
+
+
+def _away(table: npt.NDArray[np.floating], formula: npt.NDArray[np.float64]) -> float:
+    return float(np.abs(table - formula).max())
+
+
+def _bound(table: npt.NDArray[np.floating], first: int) -> float:
+    """Return the difference that rounding can make, of angles and of numbers as stored."""
+    bits = np.ascontiguousarray(table, dtype=np.float32).view(np.uint32)
+    # Half of the last place of bfloat16, of float16 and of float32, near 1.
+    places = ((16, 2.0**-9), (13, 2.0**-12))
+    stored = (share for zeros, share in places if not (bits & ((1 << zeros) - 1)).any())
+    return next(stored, 2.0**-24) + 2.0**-21 * (len(table) + first)

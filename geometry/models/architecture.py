@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -15,23 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.checkpoints.config import first_int, pair
+from geometry.checkpoints.config import first_int, flag, pair
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import FLOATS, TensorInfo, TensorStore
-from geometry.models.families import FAMILIES, PARTS, turned_stack
+from geometry.models.alibi import find_alibi
+from geometry.models.beside import beside
+from geometry.models.families import BESIDE, FAMILIES, PARTS, turned_stack
 from geometry.models.first_rows import EXAMPLES, rows_from
 from geometry.models.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
-from geometry.models.lags import Lags, find_alibi, find_lags, find_windows
+from geometry.models.lags import Lags, find_lags, find_windows
 from geometry.models.left_out import LEFT_OUT
 from geometry.models.recognition import Match, class_rows, endings, recognise, table_shape
+from geometry.models.relative_tables import find_relative_tables
 from geometry.models.rotary import Rotary, read_rotary
 from geometry.models.stack import INSIDE, Stack
 from geometry.models.without_table import (
+    ADDED,
     ALIBI,
+    INSIDE_TYPES,
     RELATIVE,
     RELATIVE_IN_TWO,
+    RELATIVE_TABLE,
     ROTARY,
     WITHOUT_TABLE,
+    inside_attention,
     why_no_table,
 )
 
@@ -132,7 +139,7 @@ class Architecture:
     config
         The configuration of this part of the model; empty without a ``config.json``.
     notes
-        Sentences about what was assumed.
+        Sentences about what was assumed, and about positions that the model has besides.
     sides
         For a model with two tables, "decoder" and "encoder", or "text" and "vision"; otherwise
         empty.
@@ -185,12 +192,8 @@ class Architecture:
             return self.net
         if self.stack is None or not self.stack.patches or n_positions < 1:
             return None
-        with suppress(SourceError):  # which is one of the warnings
-            picture, patch = pair(self.config, "image_size"), pair(self.config, "patch_size")
-            if picture is not None and patch is not None:
-                rows, columns = picture[0] // patch[0], picture[1] // patch[1]
-                if rows * columns == n_positions:
-                    return rows, columns
+        if (picture := self.picture) is not None and math.prod(picture) == n_positions:
+            return picture
         side = math.isqrt(n_positions)
         return (side, side) if side * side == n_positions else None
 
@@ -204,6 +207,16 @@ class Architecture:
             except SourceError as error:
                 return f"{error} Rows and columns of patches are taken for those of a square."
         return ""
+
+    @property
+    def picture(self) -> tuple[int, int] | None:
+        """Rows and columns of patches in its pictures; None where the settings do not give them."""
+        with suppress(SourceError):  # which is one of the warnings
+            picture = pair(self.config, "image_size")
+            patch = pair(self.config, "patch_stride") or pair(self.config, "patch_size")
+            if picture is not None and patch is not None:
+                return picture[0] // patch[0], picture[1] // patch[1]
+        return None
 
     @property
     def row_of_position_0(self) -> int:
@@ -319,11 +332,14 @@ def find_architecture(
         place = _asked_for(index, config, found, table)
         side = "" if place.stack is None else place.stack.side
         return place if table == side else replace(place, chosen=table)
+    if found and (doubt := _doubt(found[0])):
+        raise UnknownArchitecture(doubt, candidates(index), _offer(candidates(index)))
     if found:
         return _with_notes(index, found[0], found, lenient=lenient)
     if reason:
+        what = "adds none of its" if reason.startswith(NOT_USED) else "stores no"
         raise NoPositionalEmbeddings(
-            f"{config.get('model_type', 'This model')} stores no positional embeddings: {reason}.",
+            f"{config.get('model_type', 'This model')} {what} positional embeddings: {reason}.",
             INSTEAD,
         )
     options = candidates(index)
@@ -362,6 +378,8 @@ def _asked_for(
     for tower in found:
         if name == tower.table or (tower.stack is not None and name == tower.stack.side):
             return _with_notes(index, _with_rows(tower, rows), found, lenient=name == tower.table)
+        if tower.lags is not None and tower.net is None and name in tower.lags.tensors:
+            return replace(tower, table=name, lags=replace(tower.lags, tensor=name))
     if name not in index:
         options = candidates(index)
         raise NoSuchTable(f"The checkpoint has no tensor {name!r}.", options, _offer(options))
@@ -372,7 +390,9 @@ def _asked_for(
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
             _offer(candidates(index)),
         )
-    towers = _recognised(index, config, name) or [_bare(index, config, name)]
+    own = (_match(index, config, str(config["model_type"]), row) for row in _rows(config))
+    towers = [tower for tower in own if tower is not None and tower.table == name]
+    towers = towers or _recognised(index, config, name) or [_bare(index, config, name)]
     return _with_notes(index, _with_rows(towers[0], rows), towers, lenient=True)
 
 
@@ -431,9 +451,9 @@ def _with_notes(
     index: Index, tower: Architecture, found: list[Architecture], *, lenient: bool
 ) -> Architecture:
     """Return a tower with what there is to say of its choice among others."""
-    notes = list(tower.notes)
+    notes = [*tower.notes, *_beside(index, tower, found)]
     if not tower.table or tower.lags is not None:
-        return tower
+        return replace(tower, notes=tuple(notes))
     copies = _copies(index, tower, found)
     if copies:
         notes.append(
@@ -532,16 +552,17 @@ def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture]
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
-        if why_no_table(index, config):
-            return _without_table(index, config)
-        return _recognised(index, config), ""
+        reason = why_no_table(index, config)
+        # A bias of attention scores may stand beside a table, as in MPNet.
+        tables = _recognised(index, config) if reason in ("", RELATIVE) else []
+        inside, reason = _without_table(index, config) if reason else ([], "")
+        return tables + inside, reason
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
-        if config.get("position_embedding_type") in ("rotary", "rope", "alibi"):
+        if inside_attention(index, config):
             return _without_table(index, config)
-        towers = [_match(index, config, kind, stack) for stack in FAMILIES[kind]]
-        return [tower for tower in towers if tower is not None], ""
+        return _tables(index, config, kind, FAMILIES[kind])
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
         found, reason = _parts(index, config, ("text_config",))  # of one for pictures and text
@@ -554,21 +575,12 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     reason = why_no_table(index, config)
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
-    if reason == ALIBI or (reason in (RELATIVE, RELATIVE_IN_TWO) and index):
-        if reason == ALIBI:
-            found = [find_alibi(config)]
-        else:
-            find = find_lags if reason == RELATIVE else find_windows
-            found = find(index, config)
-        stacks = [replace(INSIDE, side=one.side, causal=one.side == "decoder") for one in found]
-        towers = [
-            Architecture(family, stack, "", one.tensor, config, lags=one, net=one.net)
-            for stack, one in zip(stacks, found, strict=True)
-        ]
-        if reason == RELATIVE_IN_TWO and not towers:  # BEiT may have a table as ViT's instead
-            tables = (_match(index, config, "vit", stack) for stack in FAMILIES["vit"])
-            towers = [tower for tower in tables if tower is not None]
-        return towers, "" if towers else reason
+    if reason in LAGS:
+        towers, other = _by_lag(index, config, reason), ""
+        if reason != ALIBI and kind in BESIDE:
+            more, other = _tables(index, config, str(kind), (BESIDE[str(kind)],))
+            towers += more
+        return towers, "" if towers else other or reason
     if reason != ROTARY:
         return [], reason
     rotary = read_rotary(config)
@@ -582,6 +594,92 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
             turned = Architecture(family, heads, root, "", config)
             break
     return [Architecture(family, stack, "", "", config, rotary=rotary, turned=turned)], ""
+
+
+#: What finds the lags of a model, by the reason why it has no table.
+LAGS: Mapping[str, Callable[[Index, Mapping[str, Any]], Iterable[Lags]]] = {
+    ALIBI: lambda index, config: [find_alibi(index, config)],
+    RELATIVE: find_lags,
+    RELATIVE_TABLE: find_relative_tables,
+    RELATIVE_IN_TWO: find_windows,
+}
+
+
+def _by_lag(index: Index, config: Mapping[str, Any], reason: str) -> list[Architecture]:
+    """Return what a model has for each lag or offset, as towers."""
+    kind = config.get("model_type")
+    family = kind if isinstance(kind, str) else None
+    towers = []
+    for one in LAGS[reason](index, config):
+        stack = replace(INSIDE, side=one.side, causal=one.side == "decoder")
+        table = "" if one.kind == "alibi" else one.tensor
+        towers.append(Architecture(family, stack, "", table, config, lags=one, net=one.net))
+    return towers
+
+
+def _tables(
+    index: Index, config: Mapping[str, Any], kind: str, stacks: Iterable[Stack]
+) -> tuple[list[Architecture], str]:
+    """Return the towers of a family with a table, and why there are none, if that is known."""
+    towers, reason = [], ""
+    for stack in stacks:
+        tower = _match(index, config, kind, stack)
+        if tower is not None and stack.used_if and not _is_used(config, stack.used_if):
+            reason = f"{NOT_USED} {tower.table} is stored, and {stack.used_if[0]} is not true"
+        elif tower is not None:
+            towers.append(tower)
+    if kind == "mpnet":
+        towers += _by_lag(index, config, RELATIVE)
+    return towers, reason
+
+
+def _is_used(config: Mapping[str, Any], setting: tuple[str, bool]) -> bool:
+    key, default = setting
+    return flag(config, key, default=default)
+
+
+#: How the reason begins of a model whose table is stored and not added.
+NOT_USED = "its table"
+
+
+def _beside(index: Index, tower: Architecture, others: Iterable[Architecture]) -> tuple[str, ...]:
+    """Return sentences about the positions that this part of a model has besides."""
+    if tower.lags is not None:
+        tables = [one.table for one in others if one.lags is None and one.family == tower.family]
+        return tuple(f"It also adds a table of positions, which is not shown: {t}." for t in tables)
+    if tower.rotary is not None:
+        return ()
+    names = [name for name in index if name.startswith(tower.root) and name != tower.table]
+    return tuple(filter(None, (_doubt(tower), _unused(tower), *beside(tower.family, names))))
+
+
+def _doubt(tower: Architecture) -> str:
+    """Return why it is not known whether a stored table is added to tokens; "" if it is."""
+    how = tower.config.get("position_embedding_type")
+    if how in ADDED or how in INSIDE_TYPES or not tower.table or tower.lags is not None:
+        return ""
+    return (
+        f"What a {tower.family} model adds to its tokens is not known where {how!r} is its "
+        "position_embedding_type."
+    )
+
+
+def _rows(config: Mapping[str, Any]) -> tuple[Stack, ...]:
+    """Return the rows of a configuration's family, also of tables that it may not add."""
+    kind = config.get("model_type")
+    if not isinstance(kind, str):
+        return ()
+    return (*FAMILIES.get(kind, ()), *filter(None, (BESIDE.get(kind),)))
+
+
+def _unused(tower: Architecture) -> str:
+    """Return that a stored table, which was chosen, is not added to tokens; "" if it is."""
+    how = tower.config.get("position_embedding_type")
+    why = f"position_embedding_type is {how!r}" if how in INSIDE_TYPES else ""
+    for row in _rows(tower.config):
+        if row.used_if and row.positions and tower.table.endswith(row.positions):
+            why = why if _is_used(tower.config, row.used_if) else f"{row.used_if[0]} is not true"
+    return f"{tower.table} is stored, and not added, since {why}." if why and tower.table else ""
 
 
 def _parts(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from geometry.models.picture_families import OF_PICTURES
+from geometry.models.picture_families import BESIDE_OFFSETS, OF_PICTURES
 from geometry.models.stack import Side, Stack, only_table
 
 _GPT2 = Stack(
@@ -101,6 +101,15 @@ _ALBERT = replace(
 )
 _ELECTRA = replace(_BERT, embedding_norm="", map_in="embeddings_project.weight", map_positions=True)
 _ROBERTA = replace(_BERT, row_of_position_0=None)
+_MPNET = replace(
+    _BERT,
+    query="encoder.layer.{layer}.attention.attn.q.weight",
+    key="encoder.layer.{layer}.attention.attn.k.weight",
+    value="encoder.layer.{layer}.attention.attn.v.weight",
+    out="encoder.layer.{layer}.attention.attn.o.weight",
+    mlp_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
+    rows_before=("", 2),  # whatever the configuration has as padding
+)
 _ESM = replace(
     _ROBERTA,
     attention_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
@@ -147,6 +156,7 @@ _XLM = Stack(
     side="encoder",
     causal=False,
 )
+_COMPUTED_XLM = (("sinusoidal_embeddings", True, replace(_XLM, computed="interleaved")),)
 _FLAUBERT = replace(
     _XLM,
     variants=(
@@ -154,6 +164,7 @@ _FLAUBERT = replace(
             _XLM, attention_norm="layer_norm1.{layer}.weight", embedding_norm="",
             mlp_norm="layer_norm2.{layer}.weight",
         )),
+        *_COMPUTED_XLM,
     ),
 )  # fmt: skip
 
@@ -384,7 +395,9 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "distilbert": (
             replace(
                 _DISTILBERT,
-                variants=(("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="marian")),),
+                variants=(
+                    ("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="interleaved")),
+                ),
             ),
         ),
         "electra": (_ELECTRA,),
@@ -395,6 +408,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "camembert": (_ROBERTA,),
         "longformer": (replace(_ROBERTA, window="all layers"),),
         "esm": (_ESM,),
+        "mpnet": (_MPNET,),
         "opt": (_OPT,),
         "bart": _BART,
         "mbart": _MBART,
@@ -437,7 +451,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "roberta-prelayernorm": (_PRELAYERNORM,),
         "xlm-roberta-xl": (_ROBERTA_XL,),
         "megatron-bert": (_MEGATRON,),
-        "xlm": (_XLM,),
+        "xlm": (replace(_XLM, variants=_COMPUTED_XLM),),
         "flaubert": (_FLAUBERT,),
         "roc_bert": (
             replace(_BERT, tokens=(), no_tokens=_JOINED, marks=("*embeddings.shape_embed.weight",)),
@@ -500,6 +514,13 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
             ),
         ),
     }
+)
+
+_DEBERTA = only_table(_BERT, used_if=("position_biased_input", True))
+
+#: Tables that a model has beside vectors or biases by lag or offset, by its ``model_type``.
+BESIDE: Mapping[str, Stack] = MappingProxyType(
+    {**dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA), **BESIDE_OFFSETS}
 )
 
 _LLAMA = Stack(

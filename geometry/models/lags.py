@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,15 +13,14 @@ import numpy as np
 from geometry.checkpoints.config import first_int, pair
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
-from geometry.measures.lag_bias import alibi_slopes, bucket_of
+from geometry.measures.block_norm import BlockNorm
+from geometry.measures.lag_bias import bucket_of
 from geometry.models.rotary import RIGHT
 from geometry.models.stack import Side
 from geometry.pca.components import Array
 
 MAX_HEADS = 2_000
 """Heads of a layer that a configuration can give: ten times those of any model."""
-SHOWN_LAGS = 1024
-"""Lags of ALiBi that are shown: its lines go on as they are."""
 FARTHEST = 128
 """T5's distance from which on there is one bucket, where a configuration has none."""
 MAX_FARTHEST = 4096
@@ -34,7 +33,25 @@ BIAS = "relative_attention_bias.weight"
 TABLE = "relative_position_bias_table"
 _MLP = "continuous_position_bias_mlp"
 _LAST = f"{_MLP}.2.weight"
-EMBEDDINGS = "encoder.rel_embeddings.weight"
+_OF_MPNET = 32
+"""Buckets of MPNet's code, which does not heed its configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class LagNorm:
+    """The LayerNorm that stored vectors pass before they are used.
+
+    Attributes
+    ----------
+    gain, bias
+        Names of its tensors.
+    epsilon
+        Added to the variance.
+    """
+
+    gain: str
+    bias: str
+    epsilon: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +70,7 @@ class Lags:
     slopes
         Those of ALiBi's heads; empty for the others.
     tensor
-        Of the bias or the vectors; "" for ALiBi.
+        Of the bias or the vectors; of ALiBi the slopes, if they are stored, or "".
     side
         The part of the model.
     farthest
@@ -64,7 +81,16 @@ class Lags:
         Rows and columns of the patches that see each other in a model for pictures, whose rows here
         are offsets in two directions; None for a text.
     tensors
-        Of such a bias, those of all blocks with this window.
+        Of such a bias, those of all blocks with this window, which are shown together; of vectors
+        or a bias by lag, those of all layers, of which one is shown.
+    n_buckets
+        Rows of the stored bias that are in use; 0 for all.
+    norm
+        What the stored vectors pass before they are used; None for nothing.
+    stored
+        Whether the slopes are those that the checkpoint stores, and not the formula's.
+    note
+        A sentence for the model's warnings, or "".
     scale
         Offsets in rows and columns at which the network that makes the bias has its input 8, in
         Swin 2; None for a bias that is stored.
@@ -81,6 +107,10 @@ class Lags:
     window: tuple[int, int] | None = None
     tensors: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
+    n_buckets: int = 0
+    norm: LagNorm | None = None
+    stored: bool = False
+    note: str = ""
 
     @property
     def net(self) -> tuple[int, int] | None:
@@ -116,6 +146,18 @@ class Lags:
         each = "" if self.kind == "relative table" else ", a column for each head"
         return f"{of}, {what} {self.first} to {last}{each}".replace("-", "\N{MINUS SIGN}")
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known besides, as sentences."""
+        notes = [self.note] if self.note else []
+        others = [name for name in self.tensors if name != self.tensor]
+        if others and self.window is None:
+            notes.append(
+                f"Each layer has its own: shown is {self.tensor}. Another one opens by its name, "
+                f"as with --table {others[-1]}."
+            )
+        return notes
+
     def place_of(self, row: int) -> str:
         """Return the lag of a row, "lag 3"; "lag −3, ahead" for a key after the query.
 
@@ -141,9 +183,23 @@ class Lags:
             return np.concatenate([self._of_block(store, name) for name in self.tensors], axis=1)
         stored = store.read(self.tensor)
         if self.kind == "relative table":
-            return stored
-        both_ways = self.first < 0
-        return stored[bucket_of(lags, len(stored), self.farthest, both_ways=both_ways)]
+            return stored if self.norm is None else self._normed(store, stored, self.norm)
+        both_ways, n_buckets = self.first < 0, self.n_buckets or len(stored)
+        return stored[bucket_of(lags, n_buckets, self.farthest, both_ways=both_ways)]
+
+    def _normed(self, store: TensorStore, stored: FloatArray, norm: LagNorm) -> FloatArray:
+        gain, bias = (store.read(name).astype(np.float64) for name in (norm.gain, norm.bias))
+        if gain.shape != stored.shape[1:] or bias.shape != stored.shape[1:]:
+            raise SourceError(
+                f"{norm.gain} and {norm.bias} should have shape {stored.shape[1:]} as the rows of "
+                f"{self.tensor}, got {gain.shape} and {bias.shape}.",
+                RIGHT,
+            )
+        return BlockNorm(gain, bias, norm.epsilon)(stored)
+
+    def of_layer(self, tensor: str) -> Lags:
+        """Return the same of another layer, by its tensor."""
+        return replace(self, tensor=tensor)
 
     def _of_block(self, store: TensorStore, name: str) -> FloatArray:
         """Return a block's bias by offset: (count, n_heads)."""
@@ -162,7 +218,7 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
 
     Raises SourceError: its configuration contradicts its tables.
     """
-    names = sorted(index, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    names = in_order(index)
     tables = [name for name in names if name.endswith(TABLE) and len(index[name].shape) == 2]
     if tables:
         rows = max(index[name].shape[0] for name in tables)
@@ -266,51 +322,69 @@ def continuous_bias(
     return made
 
 
-def find_alibi(config: Mapping[str, Any]) -> Lags:
-    """Return ALiBi's lags.
-
-    Raises
-    ------
-    SourceError
-        The configuration lacks the number of heads.
-    """
-    heads = first_int(config, ("n_head", "num_attention_heads", "n_heads", "num_heads"))
-    if heads is None or not 0 < heads <= MAX_HEADS:
-        what = "no number of heads" if heads is None else f"{heads} heads"
-        raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)
-    slopes = alibi_slopes(heads, every_other=config.get("model_type") == "mpt")
-    side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"
-    return Lags("alibi", 0, SHOWN_LAGS, tuple(float(one) for one in slopes), side=side)
-
-
 def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
-    """Return what a model has for each lag, the encoder's first; empty if it is not known."""
-    names = sorted(index, key=lambda name: (len(name), name))
+    """Return the biases by lag of T5 and its kin, the encoder's first; empty if there are none.
+
+    Raises SourceError: their number contradicts the configuration.
+    """
+    of_mpnet = config.get("model_type") == "mpnet"
+    asked = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
+    farthest = FARTHEST if asked is None else asked
     found = []
-    for name in names:
-        if name == EMBEDDINGS or name.endswith(f".{EMBEDDINGS}"):
-            shape = index[name].shape
-            if len(shape) == 2 and shape[0] >= 2 and shape[0] % 2 == 0 and shape[1] > 0:
-                rows = shape[0]
-                buckets = (first_int(config, ("position_buckets",)) or -1) > 0
-                return [Lags("relative table", -(rows // 2), rows, tensor=name, side="encoder",
-                             buckets=buckets)]  # fmt: skip
-    farthest = first_int(config, ("relative_attention_max_distance",)) or FARTHEST
     for side in ("encoder", "decoder"):
-        own = [name for name in names if _side_of(name) == side]
-        if not own or not 1 < farthest <= MAX_FARTHEST:
-            continue
-        shape = index[own[0]].shape
-        sound = len(shape) == 2 and shape[0] >= 4 and 0 < shape[1] <= MAX_HEADS
-        if not sound or farthest <= shape[0] // 2:
-            continue
-        first, count = (-farthest, 2 * farthest + 1) if side == "encoder" else (0, farthest + 1)
-        found.append(Lags("relative", first, count, tensor=own[0], side=side, farthest=farthest))
+        own = in_order(name for name in index if _side_of(name) == side)
+        if own:
+            rows = _buckets(index, own[0], config)
+            used = _OF_MPNET if of_mpnet else rows
+            exact = used // 4 if side == "encoder" else used // 2
+            if not exact < farthest <= MAX_FARTHEST or used > rows:
+                raise SourceError(
+                    f"A relative bias of {rows} buckets cannot reach to a distance of {farthest}: "
+                    f"expected one from {exact + 1} to {MAX_FARTHEST}.",
+                    RIGHT,
+                )
+            first, count = (-farthest, 2 * farthest + 1) if side == "encoder" else (0, farthest + 1)
+            found.append(
+                Lags(
+                    "relative",
+                    first,
+                    count,
+                    tensor=own[0],
+                    side=side,
+                    farthest=farthest,
+                    n_buckets=used,
+                    tensors=own,
+                )
+            )
     return found
 
 
-def _side_of(name: str) -> str:
+def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, Any]) -> int:
+    """Return the number of buckets of a stored bias.
+
+    Raises SourceError: no bias has that shape, or not that of this configuration.
+    """
+    shape = index[name].shape
+    told = first_int(config, ("relative_attention_num_buckets",))
+    sound = len(shape) == 2 and shape[0] >= 4 and 0 < shape[1] <= MAX_HEADS
+    if sound and (told is None or shape[0] == told):
+        return shape[0]
+    expected = "buckets" if told is None else told
+    raise SourceError(
+        f"{name} should have shape ({expected}, heads) by config.json, with at least 4 buckets and "
+        f"at most {MAX_HEADS:,} heads, got {shape}.",
+        RIGHT,
+    )
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return tensors' names by the numbers in them, layer 2 before layer 10."""
+    return tuple(sorted(names, key=lambda name: [int(n) for n in re.findall(r"\d+", name)]))
+
+
+def _side_of(name: str) -> Literal["", "encoder", "decoder"]:
     """Return the part of the model whose bias a tensor is; "" if it is none."""
-    if name != BIAS and not name.endswith(f".{BIAS}"):
+    # T5's first checkpoints have one between decoder and encoder, which is not used.
+    if (name != BIAS and not name.endswith(f".{BIAS}")) or "EncDecAttention" in name:
         return ""
     return "decoder" if "decoder" in name else "encoder"

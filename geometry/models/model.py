@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +27,8 @@ from geometry.checkpoints.stores import (
     TensorStore,
 )
 from geometry.hub.faults import Offline
+from geometry.measures.sinusoids import FoundSinusoid, find_sinusoid, off_sinusoid
+from geometry.models.alibi import compared
 from geometry.models.architecture import Architecture
 from geometry.models.checked_settings import check_settings
 from geometry.models.families import TIED
@@ -33,7 +36,7 @@ from geometry.models.gguf_settings import GGUF
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
-from geometry.models.stack import NOT_ADDED
+from geometry.models.stack import NOT_ADDED, Resizing
 from geometry.models.stored_rates import with_stored_rates
 from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
@@ -108,6 +111,8 @@ class PositionalModel:
     ) -> None:
         architecture = with_stored_rates(store, architecture)
         self._store = store
+        if architecture.lags is not None:
+            architecture = replace(architecture, lags=compared(architecture.lags, store))
         self._architecture = architecture
         self._bring_folder = folder
         self._whole = whole
@@ -156,11 +161,57 @@ class PositionalModel:
 
     @property
     def computed(self) -> bool:
-        """Whether P is computed by a formula, such as a sinusoid, and not learned."""
-        stack = self._architecture.stack
+        """Whether P is computed by a formula, such as a sinusoid, and not learned.
+
+        A stored table is compared with the formula.
+        """
         if self.lags is not None:
-            return self.lags.kind == "alibi"
-        return stack is not None and (stack.alone or stack.computed is not None)
+            return self.lags.kind == "alibi" and not self.lags.stored
+        stack = self._architecture.stack
+        if stack is not None and (stack.alone or not self._architecture.table):
+            return True
+        return self._sinusoid is not None
+
+    @cached_property
+    def _sinusoid(self) -> FoundSinusoid | None:
+        """The fixed sines and cosines that a stored table is; None for a learned one."""
+        return None if self.rows is not None else find_sinusoid(self.stored_W_pos, self.grid)
+
+    @property
+    def _of_formula(self) -> str:
+        """A sentence about a stored table and the formula that it has, or should have; or ""."""
+        place = self._architecture
+        kind = None if place.stack is None else place.stack.computed
+        alone = place.stack is not None and place.stack.alone
+        if alone or self.rows is not None or not place.table:
+            return ""
+        if self._sinusoid is not None:
+            return "" if kind else f"{self.table} is {self._sinusoid.words}, and not learned."
+        if kind is None:
+            return ""
+        away = off_sinusoid(self.stored_W_pos, kind, place.row_of_position_0)
+        return (
+            f"{self.table} differs by up to {away:.2g} from the fixed sines and cosines of "
+            f"{self.family}: it is shown as learned."
+        )
+
+    @property
+    def _of_other_pictures(self) -> str:
+        """A sentence about pictures of another size than that of the table, or ""."""
+        shown, used = self.grid, self._architecture.picture
+        if shown is None or used is None or used == shown or not self.resizing:
+            return ""
+        size = f"{used[0]}x{used[1]}"
+        return (
+            f"Its pictures have {used[0]} × {used[1]} patches, for which its code resizes this "
+            f"table ({self.resizing}): resampled:{size}, before its name shows that."
+        )
+
+    @property
+    def resizing(self) -> Resizing:
+        """How its code makes the table of patches fit a picture of another size; "" if unknown."""
+        stack = self._architecture.stack
+        return "" if stack is None else stack.resizing
 
     @property
     def no_table(self) -> str:
@@ -328,6 +379,8 @@ class PositionalModel:
         """Peculiarities of this table, as sentences."""
         place = self._architecture
         notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
+        notes += filter(None, (self._of_formula, self._of_other_pictures))
+        notes += [] if self.lags is None else self.lags.notes
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (found := quantised(self._store.tensors.values())):

@@ -36,6 +36,7 @@ _CLIP_VISION = replace(
     row_of_position_0=1,  # after the class token
     patches=True,
     marks=("embeddings.class_embedding",),
+    resizing="bicubic",
 )
 _SIGLIP_VISION = replace(
     _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6), marks=()
@@ -56,6 +57,7 @@ _VIT = Stack(
     row_of_position_0=1,
     patches=True,
     marks=("embeddings.cls_token",),
+    resizing="bicubic",
 )
 _DINOV2 = replace(
     _VIT,
@@ -78,6 +80,7 @@ _AIMV2 = replace(
     root_mean_square=True,
     without_bias=("W_Q", "W_K"),
 )
+# Its table fits pictures of one size.
 _AIMV2_VISION = replace(_AIMV2, tokens=(), side="vision", causal=False, patches=True)
 _YOLOS = replace(
     _VIT,
@@ -96,13 +99,17 @@ _VILT = replace(
 )
 
 # Tables alone.
+_ABSOLUTE = "use_absolute_position_embeddings"
 _CLIP_TABLE = only_table(_CLIP_VISION)
 _SIGLIP_TABLE = only_table(_SIGLIP_VISION)
 _VIT_TABLE = only_table(_VIT)
 _WITHOUT_CLASS = replace(_VIT_TABLE, row_of_position_0=0)
 _BLIP = replace(_CLIP_TABLE, positions="embeddings.position_embedding")
-_SAM = replace(_WITHOUT_CLASS, positions="pos_embed")
-_MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed")
+_SAM = replace(_WITHOUT_CLASS, positions="pos_embed", resizing="", used_if=("use_abs_pos", True))
+_VITDET = replace(_VIT_TABLE, used_if=(_ABSOLUTE, True))
+_SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")
+_MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed", resizing="")
+_HUNYUAN = replace(_CLIP_TABLE, resizing="bilinear")
 
 #: ``model_type`` → its stacks, as in :data:`geometry.models.families.FAMILIES`.
 OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
@@ -122,13 +129,23 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
         **dict.fromkeys(("owlv2_vision_model", "owlvit_vision_model"), (_OWLVIT,)),
         **dict.fromkeys(
-            ("siglip_vision_model", "cosmos3_edge_vision", "granite_docling_vision",
-             "idefics2_vision", "idefics3_vision", "minicpm_ocr_vision", "minicpmv4_6_vision",
-             "minicpmv4_7_vision", "siglip2_vision_model", "smolvlm_vision"),
-            (_SIGLIP_VISION,),
+            ("siglip_vision_model", "granite_docling_vision"), (_SIGLIP_VISION,)
+        ),
+        **dict.fromkeys(
+            ("cosmos3_edge_vision", "siglip2_vision_model"),
+            (replace(_SIGLIP_VISION, resizing="bilinear, antialiased"),),
+        ),
+        **dict.fromkeys(
+            ("idefics2_vision", "idefics3_vision", "smolvlm_vision"),
+            (replace(_SIGLIP_VISION, resizing="steps"),),
+        ),
+        **dict.fromkeys(
+            ("minicpm_ocr_vision", "minicpmv4_6_vision", "minicpmv4_7_vision"),
+            (replace(_SIGLIP_VISION, resizing="buckets"),),
         ),
         "aimv2_vision_model": (_AIMV2_VISION,),
-        **dict.fromkeys(("vit", "vit_mae", "vit_msn", "dpt", "flava_image_model"), (_VIT,)),
+        **dict.fromkeys(("vit", "vit_mae", "vit_msn", "flava_image_model"), (_VIT,)),
+        "dpt": (replace(_VIT, resizing="bilinear"),),
         "deit": (
             replace(
                 _VIT, row_of_position_0=2, marks=(*_VIT.marks, "embeddings.distillation_token")
@@ -136,26 +153,38 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
         "ijepa": (replace(_VIT, row_of_position_0=0, marks=()),),
         "yolos": (_YOLOS,),
-        "vilt": (_VILT, _VIT),
-        **dict.fromkeys(("dinov2", "dinov2_with_registers"), (_DINOV2,)),
-        **dict.fromkeys(
-            ("bridgetower_vision_model", "hunyuan_vl_vision", "xclip_vision_model"), (_CLIP_TABLE,)
+        "vilt": (_VILT, replace(_VIT, resizing="bilinear, corners aligned")),
+        "dinov2": (_DINOV2,),
+        "dinov2_with_registers": (replace(_DINOV2, resizing="bicubic, antialiased"),),
+        **dict.fromkeys(("bridgetower_vision_model", "xclip_vision_model"), (_CLIP_TABLE,)),
+        "hunyuan_vl_vision": (
+            replace(
+                _HUNYUAN,
+                variants=(("interpolate_mode", "bicubic", replace(_HUNYUAN, resizing="bicubic")),),
+            ),
         ),
-        **dict.fromkeys(
-            ("glm_image_vision", "janus_vision_model", "ovis2_vision"), (_SIGLIP_TABLE,)
-        ),
+        "janus_vision_model": (_SIGLIP_TABLE,),
+        "glm_image_vision": (replace(_SIGLIP_TABLE, resizing="bilinear"),),
+        "ovis2_vision": (replace(_SIGLIP_TABLE, resizing=""),),
         **dict.fromkeys(
             ("blip_vision_model", "blip_2_vision_model", "instructblip_vision_model",
              "instructblipvideo_vision_model"),
             (_BLIP,),
         ),
-        "radio": (replace(_WITHOUT_CLASS, positions="patch_generator.pos_embed"),),
-        "tipsv2_vision_model": (replace(_VIT_TABLE, positions="pos_embed"),),
-        **dict.fromkeys(
-            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "rf_detr_dinov2", "seggpt",
-             "timesformer", "vitdet"),
-            (_VIT_TABLE,),
+        "radio": (
+            replace(
+                _WITHOUT_CLASS, positions="patch_generator.pos_embed", resizing="bilinear, cut"
+            ),
         ),
+        "tipsv2_vision_model": (
+            replace(_VIT_TABLE, positions="pos_embed", resizing="bilinear, antialiased"),
+        ),
+        "seggpt": (_VIT_TABLE,),
+        **dict.fromkeys(
+            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "vitdet"), (_VITDET,)
+        ),
+        "rf_detr_dinov2": (replace(_VIT_TABLE, resizing="bicubic, antialiased"),),
+        "timesformer": (replace(_VIT_TABLE, resizing="nearest"),),
         "pixio": (replace(_VIT_TABLE, rows_before=("n_cls_tokens", 8)),),
         "mgp-str": (
             replace(
@@ -163,17 +192,31 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
                 variants=(("distilled", True, replace(_MGP_STR, row_of_position_0=2)),),
             ),
         ),
-        **dict.fromkeys(
-            ("groupvit_vision_model", "hiera", "sam3_vision_model", "sam3_vit_model"),
-            (_WITHOUT_CLASS,),
-        ),
+        **dict.fromkeys(("groupvit_vision_model", "hiera"), (_WITHOUT_CLASS,)),
+        **dict.fromkeys(("sam3_vision_model", "sam3_vit_model"), (_SAM3,)),
         "pvt": (
             # The first of its four stages.
-            replace(_WITHOUT_CLASS, positions="patch_embeddings.0.position_embeddings"),
+            replace(
+                _WITHOUT_CLASS, positions="patch_embeddings.0.position_embeddings", resizing=""
+            ),
         ),
         "videoprism_vision_model": (
-            replace(_WITHOUT_CLASS, positions="spatial_embeddings.position_embeddings"),
+            replace(
+                _WITHOUT_CLASS,
+                positions="spatial_embeddings.position_embeddings",
+                resizing="bilinear, antialiased",
+            ),
         ),
         **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
     }
 )  # fmt: skip
+
+_BESIDE_BEIT = replace(_VIT, used_if=(_ABSOLUTE, False))
+
+#: Tables of families that add a bias by offset as well, or instead.
+BESIDE_OFFSETS: Mapping[str, Stack] = MappingProxyType(
+    {
+        **dict.fromkeys(("beit", "data2vec-vision"), _BESIDE_BEIT),
+        "swin": replace(_WITHOUT_CLASS, used_if=("use_absolute_embeddings", False)),
+    }
+)

@@ -18,6 +18,14 @@ Scale = Literal["1/sqrt(d_head)", "1"]
 #: Which part of a model a stack is.
 Side = Literal["decoder", "encoder", "text", "vision"]
 
+#: How a family makes its patches' table fit a picture of another size; "" where its code does not.
+#: "buckets": the row at the fraction of the side that is before a patch; "steps": the same with the
+#: patch's share rounded first; "cut": of a square, from its upper left corner; "tiled": repeated.
+Resizing = Literal[
+    "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
+    "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
+]  # fmt: skip
+
 #: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
 
@@ -62,13 +70,18 @@ class Stack:
     padding
         padding_idx, if the configuration has none.
     rows_before, rows_after
-        The setting with the number of rows before position 0, or after the last one, and its
-        default; None where the configuration does not give it.
+        The setting with the number of rows before position 0, or after the last one ("" for none),
+        and its default; None where the configuration does not give it.
     computed
         Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     patches
         Whether the rows after the first ones, of class tokens, are the patches of a picture, row by
         row.
+    used_if
+        The setting that must be true for the table to be added, and its default; None if it always
+        is.
+    resizing
+        How the table of patches is made to fit pictures of another size.
     alone
         Whether there is only a table, without tokens and layers.
     inside
@@ -115,6 +128,8 @@ class Stack:
     rows_after: tuple[str, int] | None = None
     computed: Sinusoid | None = None
     patches: bool = False
+    used_if: tuple[str, bool] | None = None
+    resizing: Resizing = ""
     alone: bool = False
     inside: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
@@ -124,7 +139,7 @@ class Stack:
     begin: bool = False
     no_tokens: str = "this part of the model reads no tokens"
     marks: tuple[str, ...] = ()
-    variants: tuple[tuple[str, bool, Stack], ...] = ()
+    variants: tuple[tuple[str, bool | str, Stack], ...] = ()
 
     @property
     def layers_known(self) -> bool:
@@ -134,7 +149,11 @@ class Stack:
     def for_config(self, config: Mapping[str, Any]) -> Stack:
         """Return the row for this configuration."""
         for setting, value, row in self.variants:
-            if setting in config and flag(config, setting, default=not value) is value:
+            if isinstance(value, bool):
+                fits = flag(config, setting, default=not value) is value
+            else:
+                fits = config.get(setting) == value
+            if fits:
                 return row
         return self
 

@@ -9,12 +9,14 @@ from typing import Any
 from geometry.checkpoints.config import flag
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
 from geometry.models.rotary_families import COMPARED
 from geometry.models.rotary_settings import SIGNS
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
+RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
 
 #: Rotary families whose settings were not compared with their code, and those with parts.
 _ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
@@ -24,7 +26,7 @@ _FAMILIES_IN_TWO = (
     "swinv2",
 )  # fmt: skip
 _RELATIVE_FAMILIES = (
-    "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "deberta", "deberta-v2",
+    "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano",
 )  # fmt: skip
 
 #: ``model_type`` of transformers → the second half of "llama stores no positional embeddings: …".
@@ -33,10 +35,16 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys((*_ROTARY_FAMILIES, *COMPARED), ROTARY),
         **dict.fromkeys(("bloom", "mpt"), ALIBI),
         **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
+        **dict.fromkeys(("deberta", "deberta-v2"), RELATIVE_TABLE),
         **dict.fromkeys(_FAMILIES_IN_TWO, RELATIVE_IN_TWO),
         **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )
+
+#: Values of ``position_embedding_type`` of models that add a table to their tokens.
+ADDED = (None, "absolute", "learned", "learned_absolute")
+#: And of those whose positions act inside attention.
+INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
 
 #: The dimensions of Baichuan's models with ALiBi, which only their code tells from the others.
 _BAICHUAN_13B = 5120
@@ -50,16 +58,20 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     attention = config.get("attn_config")  # of MPT
     attention = attention if isinstance(attention, dict) else {}
     kind, family = config.get("position_embedding_type"), config.get("model_type")
-    if flag(config, "alibi") or kind == "alibi" or flag(attention, "alibi"):
+    turned, of_mpt = flag(attention, "rope"), family == "mpt"
+    alibi = flag(attention, "alibi", default=of_mpt and not turned)
+    if kind == "alibi" or flag(config, "alibi") or alibi:
         return ALIBI
-    if flag(attention, "rope"):
-        return ROTARY
+    if turned or of_mpt:
+        return ROTARY if turned else ""
     if family == "baichuan" and config.get("hidden_size") == _BAICHUAN_13B:
         return ALIBI
+    if inside_attention(index, config):
+        return ROTARY if kind in ("rotary", "rope") else RELATIVE_TABLE
     if isinstance(family, str) and family in WITHOUT_TABLE:
         return WITHOUT_TABLE[family]
     settings = any(config.get(key) is not None for key in SIGNS)
-    if settings or kind in ("rotary", "rope"):
+    if settings:
         return ROTARY
     if any("rotary" in name or name.endswith("inv_freq") for name in index):
         return ROTARY
@@ -67,4 +79,15 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         "relative_attention_bias" in name for name in index
     ):
         return RELATIVE
+    if any(name.endswith(EMBEDDINGS) for name in index):
+        return RELATIVE_TABLE
     return ""
+
+
+def inside_attention(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> bool:
+    """Return whether positions act inside attention by ``position_embedding_type``.
+
+    Without that setting, whether there are the vectors by distance that one of its values brings.
+    """
+    kind = config.get("position_embedding_type")
+    return kind in INSIDE_TYPES or (kind is None and any(DISTANCES in name for name in index))

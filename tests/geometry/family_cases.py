@@ -89,6 +89,7 @@ OF_GPT = matrices("attn.c_attn", "attn.c_attn", "attn.c_attn", "attn.c_proj", "m
 OF_NEO = parts("attn.attention", "q_proj", "k_proj", "v_proj", "out_proj", fan_out="mlp.c_fc")
 OF_BERT = parts("attention", "self.query", "self.key", "self.value", "output.dense",
                 fan_out="intermediate.dense")  # fmt: skip
+OF_MPNET = parts("attention.attn", "q", "k", "v", "o", fan_out="intermediate.dense")
 OF_DISTIL = parts("attention", "q_lin", "k_lin", "v_lin", "out_lin", fan_out="ffn.lin1")
 OF_ALBERT = parts("attention", "query", "key", "value", "dense", fan_out="ffn")
 OF_BART = parts("self_attn", "q_proj", "k_proj", "v_proj", "out_proj", fan_out="fc1")
@@ -165,6 +166,7 @@ CASES = (
         tokens="transformer.tokens_embed"),
     bert("BertModel", ""),
     bert("BertForMaskedLM", "bert."),
+    bert("MPNetModel", "", n_positions=N - 2, **OF_MPNET),
     bert("DistilBertForMaskedLM", "distilbert.", "transformer.layer.{}", config=DISTIL,
          **OF_DISTIL),
     bert("ElectraForPreTraining", "electra.", config=NARROW),

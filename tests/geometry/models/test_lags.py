@@ -4,17 +4,19 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.kernels import attention_map, head_kernels
+from geometry.models.alibi import SHOWN_LAGS
 from geometry.models.bias_heads import bias_heads, offset_attention
-from geometry.models.lags import SHOWN_LAGS
 from geometry.models.sources import open_source
 from tests.geometry.saved_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,
       "relative_attention_num_buckets": 16, "relative_attention_max_distance": 24}  # fmt: skip
+MPNET = "encoder.relative_attention_bias.weight"
 BERT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4,
         "intermediate_size": 16, "vocab_size": 30, "max_position_embeddings": 20,
         "pad_token_id": 1}  # fmt: skip
@@ -42,32 +44,25 @@ def test_bias_by_lag_of_both_parts_as_the_module_adds_it(kind, tmp_path):
         assert "adds a bias by distance" in model.no_table
 
 
-def test_mpnet_has_one_bias_for_all_layers(tmp_path):
+def test_mpnet_has_a_table_and_one_bias_for_all_layers(tmp_path):
     own = saved("mpnet", tmp_path, **BERT)
-    model = open_source(tmp_path)
-    table = own.encoder.relative_attention_bias.weight.detach().numpy()
-    np.testing.assert_array_equal(model.W_pos[model.lags.count // 2], table[0])
-
-
-@pytest.mark.parametrize("kind", ["deberta", "deberta-v2"])
-def test_relative_embeddings_are_a_table_over_lags(kind, tmp_path):
-    own = saved(kind, tmp_path, **BERT, relative_attention=True, pos_att_type=["p2c", "c2p"],
-                position_buckets=8 if kind == "deberta-v2" else -1)  # fmt: skip
-    model = open_source(tmp_path)
-    table = own.encoder.rel_embeddings.weight.detach().numpy()
-    np.testing.assert_array_equal(model.W_pos, table)
-    assert model.no_table == ""
-    what = "bucket" if kind == "deberta-v2" else "lag"
-    assert model.place_of(0) == f"{what} \N{MINUS SIGN}{len(table) // 2}, ahead"
-    assert model.place_of(len(table) // 2 + 3) == f"{what} 3"
-    scheme = report(model, nulls=False)["scheme"]
-    assert scheme["kind"] == "relative table"
-    assert scheme[f"{what}s"] == [len(table) // 2 - row for row in range(len(table))]
+    table, bias = open_source(tmp_path), open_source(tmp_path, table=MPNET)
+    assert (table.scheme, table.n_positions, table.prefix_rows) == ("learned", 18, 2)
+    rows = own.embeddings.position_embeddings.weight.detach().numpy()
+    np.testing.assert_array_equal(table.W_pos, rows[2:])
+    added = own.encoder.compute_position_bias(torch.zeros(1, 20, 4))[0].detach().numpy()
+    for lag in range(-19, 20):
+        i, j = max(lag, 0), max(-lag, 0)
+        np.testing.assert_array_equal(bias.W_pos[lag - bias.lags.first], added[:, i, j])
+    assert any(MPNET in note for note in table.warnings)
+    (tmp_path / "config.json").unlink()
+    assert (open_source(tmp_path).family, open_source(tmp_path).prefix_rows) == ("mpnet", 2)
+    assert any("embeddings.position_embeddings.weight" in note for note in bias.warnings)
 
 
 @pytest.mark.parametrize(("config", "first"), [
     ({"model_type": "bloom", "n_head": 4}, 2**-2), ({"model_type": "mpt", "n_heads": 8}, 2**-1),
-    ({"model_type": "falcon", "alibi": True, "num_attention_heads": 2}, 2**-4),
+    ({"model_type": "falcon", "alibi": True, "num_attention_heads": 2, "hidden_size": 8}, 2**-5),
     ({"model_type": "bert", "position_embedding_type": "alibi", "num_attention_heads": 2}, 2**-4),
 ])  # fmt: skip
 def test_alibi_is_computed_from_the_number_of_heads(written, config, first):
@@ -87,7 +82,7 @@ def test_alibi_is_computed_from_the_number_of_heads(written, config, first):
 
 def test_a_bias_wider_than_any_model_s_is_refused(written):
     name = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-    with pytest.raises(NoPositionalEmbeddings):
+    with pytest.raises(SourceError, match=r"at most 2,000 heads, got \(4, 3000\)"):
         open_source(written({name: np.ones((4, 3000), "f2")}, {"model_type": "t5"}))
     odd = {"encoder.rel_embeddings.weight": np.ones(8, "f4")}
     with pytest.raises(NoPositionalEmbeddings):
@@ -117,8 +112,35 @@ def test_numbers_of_heads_that_cannot_be(written, heads):
 def test_distances_that_cannot_be_are_refused(written, change):
     tensors = {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight":
                np.ones((16, 2), "f4")}  # fmt: skip
-    with pytest.raises(NoPositionalEmbeddings, match="t5 stores no positional embeddings"):
+    with pytest.raises(SourceError, match="cannot reach to a distance of"):
         open_source(written(tensors, {"model_type": "t5", **change}))
+
+
+def test_a_bias_of_other_buckets_than_the_configuration_has_is_refused(written):
+    tensors = {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight":
+               np.ones((16, 2), "f4")}  # fmt: skip
+    with pytest.raises(SourceError, match=r"should have shape \(32, heads\).*got \(16, 2\)"):
+        open_source(written(tensors, {"model_type": "t5", "relative_attention_num_buckets": 32}))
+
+
+def test_another_layer_of_umt5_opens_by_its_tensor(tmp_path):
+    own = saved("umt5", tmp_path, **T5)
+    first = open_source(tmp_path)
+    name = "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight"
+    assert any(name in note for note in first.warnings)
+    second = open_source(tmp_path, table=name)
+    stored = own.encoder.block[1].layer[0].SelfAttention.relative_attention_bias.weight
+    np.testing.assert_array_equal(second.W_pos[24], stored[0].detach().numpy())  # lag 0
+    assert (second.scheme, second.table) == ("relative", name)
+
+
+def test_the_bias_between_decoder_and_encoder_of_old_checkpoints_is_no_layer(written):
+    block = "decoder.block.0.layer.{}.relative_attention_bias.weight"
+    tensors = {block.format("1.EncDecAttention"): np.ones((8, 2), "f4"),
+               block.format("0.SelfAttention"): np.zeros((8, 2), "f4")}  # fmt: skip
+    model = open_source(written(tensors, {"model_type": "t5"}))
+    assert model.table == block.format("0.SelfAttention")
+    assert not [note for note in model.warnings if "layer has its own" in note]
 
 
 # ---- offsets in two directions ----------------------------------------------------------------

@@ -1,37 +1,13 @@
-"""Tables in another size: against torch and the models' own interpolation."""
+"""Tables of a text for another length, and what is no size of a table."""
 
 import numpy as np
 import pytest
-import torch
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import resample_rows
-from geometry.models.resampled import resample_grid
 from geometry.models.sources import open_source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
-
-
-@pytest.mark.parametrize("to", [(3, 3), (5, 7), (2, 9), (1, 1)])
-def test_patches_are_interpolated_as_by_torch(to):
-    table = np.random.default_rng(0).standard_normal((3 * 4, 5))
-    picture = torch.tensor(table).reshape(1, 3, 4, 5).permute(0, 3, 1, 2)
-    own = torch.nn.functional.interpolate(picture, size=to, mode="bicubic", align_corners=False)
-    expected = own.permute(0, 2, 3, 1).reshape(-1, 5).numpy()
-    np.testing.assert_allclose(resample_grid(table, (3, 4), to), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["vit", "dinov2", "deit"])
-def test_a_picture_of_another_size_has_what_the_model_itself_would_use(kind, tmp_path):
-    own = saved(kind, tmp_path, **VISION).embeddings
-    model = open_source(f"resampled:5x7,{tmp_path}")
-    prefix = open_source(tmp_path).prefix_rows
-    tokens = torch.zeros(1, 5 * 7 + prefix, 16)
-    with torch.no_grad():
-        made = own.interpolate_pos_encoding(tokens, 5 * 4, 7 * 4)[0, prefix:].numpy()
-    np.testing.assert_allclose(model.W_pos, made, atol=1e-5)
-    assert (model.grid, model.n_positions) == ((5, 7), 35)
-    assert model.place_of(8) == "row 1, column 1"
 
 
 @pytest.fixture

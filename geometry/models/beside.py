@@ -1,0 +1,58 @@
+"""Positions that a model has beside the table that is shown, by the names of its tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+#: Names of tensors, as a regular expression → what they are.
+_NAMES: tuple[tuple[str, str], ...] = (
+    (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
+    (r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
+     "a bias of attention scores by distance"),
+    (r"relative_position_bias_table$|continuous_position_bias_mlp\.2\.weight$|rel_pos_x_bias",
+     "a bias of attention scores by offset in two directions"),
+    (r"\brel_pos_h$", "vectors by offset in rows and columns in attention"),
+    (r"relative_pos_embeddings\.weight$", "a bias of attention scores by distance and content"),
+    (r"mid_position_embeddings$", "a table before each later layer"),
+    (r"time_embeddings$|temporal_embeddings\.position_embeddings$", "a table of frames"),
+    (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
+    (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
+)  # fmt: skip
+
+#: What families do with positions beside a table, of which no tensor tells.
+_OF_FAMILIES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("sam3_vit_model", "sam3_vision_model"),
+            "Its queries and keys are also turned, in two directions, which is not shown.",
+        ),
+        "pvt": "Each of its four stages has a table: shown is the first one.",
+        "bark": "Each of its three transformers has a table: shown is that of the semantic one.",
+        "decision_transformer": (
+            "Its own code gives every token position 0 of this table, and adds embed_timestep by "
+            "the time instead."
+        ),
+    }
+)
+
+
+def beside(family: str | None, names: Iterable[str]) -> list[str]:
+    """Return sentences about the positions that a model has beside its table.
+
+    Parameters
+    ----------
+    family
+        Its ``model_type``.
+    names
+        The tensors of this part of the model, without the table itself.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        for pattern, words in _NAMES:
+            if words not in found and re.search(pattern, name):
+                found[words] = name
+    notes = [f"It also has {words}, which is not shown: {name}." for words, name in found.items()]
+    own = _OF_FAMILIES.get(family or "")
+    return notes if own is None else [own, *notes]
