@@ -86,11 +86,13 @@ def test_a_choice_is_forgotten_by_the_file_that_lacks_it(chosen, controller, bar
     assert chosen.tables == {}
 
 
-def test_the_next_start_opens_it_so(chosen, settings, hand_jobs, bare):
+def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_table):
     settings.save_session(chosen)
     again = settings.new_session()
     assert again.tables == {bare: CHOICE}
-    assert again.recent[0] == bare
+    controller.open(str(write_table()))
+    controller.open_first(None, again.recent[0])
+    assert (chosen.model.source, chosen.model.table_choice) == (bare, CHOICE)
 
 
 def test_settings_of_anything_else_are_no_choices(settings):
