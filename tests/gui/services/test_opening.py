@@ -248,13 +248,13 @@ def test_starts_empty_where_nothing_is_here_or_with_what_is_if_the_last_one_cann
 def test_starts_with_the_source_that_was_asked_for_or_what_was_open_last(
     session, controller, hub, write_table, write_gpt2
 ):
-    source, last = str(write_table()), str(write_table(name="last"))
+    source, last = str(write_table()), str(write_table(name="other"))
     controller.open_first(source, last, (2, 30))
     assert session.model.name == "helix"
     assert session.positions == (2, 30)
     hub(write_gpt2(), "openai-community/gpt2")
-    controller.open_first(None, str(write_table(name="last")))
-    assert session.model.name == "last"
+    controller.open_first(None, str(write_table(name="other")))
+    assert session.model.name == "other"
     hub(write_gpt2(), "openai-community/gpt2-medium")
     controller.open_first(None, "openai-community/gpt2-medium")
     assert session.model.name == "gpt2-medium"
