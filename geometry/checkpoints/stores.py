@@ -115,17 +115,20 @@ class TensorStore(Protocol):
         """Record the user's consent to a large download, for as long as the store is open."""
 
 
+class _Indexed(Protocol):
+    """What has an index, as a property or an attribute."""
+
+    @property
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        """The index."""
+
+
 class OnThisMachine:
     """Methods of :class:`TensorStore` for tensors on disk, without settings or network."""
 
     settings: Mapping[str, Any] = NO_SETTINGS
 
-    @property
-    def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index, which each kind of store has in its own way."""
-        raise NotImplementedError
-
-    def known(self, name: str) -> TensorInfo | None:
+    def known(self: _Indexed, name: str) -> TensorInfo | None:
         """Return an entry of the index, or None."""
         return self.tensors.get(name)
 
