@@ -44,7 +44,7 @@ MAX_BASE = 1e15
 """Bases that a configuration can give: far more than those of any model."""
 RIGHT = "Put the right config.json in the folder of the weights."
 FULL, SLIDING = "full_attention", "sliding_attention"
-NAMES = {"su": "longrope", "default": "none", "mrope": "none", "no_scaling": "none"}
+NAMES = {"su": "longrope"} | dict.fromkeys(("default", "mrope", "no_scaling", "origin"), "none")
 """Scalings by other names."""
 
 
