@@ -154,11 +154,11 @@ def fourier(
         or when the table is zero or the range does not vary.
     """
     spectra, (first, last) = column_spectra(W_pos, positions), positions
-    if not spectra.amplitudes.any():
-        raise RangeError("all rows of the range are equal: there are no frequencies")
     vectors = P.vectors[: min(TOP, P.clear)]
     if not len(vectors):
         raise RangeError("the table is zero: it has no directions")
+    if not spectra.amplitudes.any():
+        raise RangeError("all rows of the range are equal: there are no frequencies")
     table, unit = in_unit(check_table(W_pos))
     strengths = P.singular_values[: len(vectors)] / unit
     left = table[first : last + 1] @ vectors.T / strengths
