@@ -196,8 +196,8 @@ def test_without_relative_attention_there_is_the_table_or_nothing(kind, written)
         ({"max_relative_positions": 5}, r"shape \(10, width\).*got \(8, 4\)"),
         ({"position_buckets": 3}, r"shape \(6, width\)"),
         ({"norm_rel_ebd": "layer_norm"}, "pass a LayerNorm, and encoder.LayerNorm.weight"),
-        ({"relative_attention": "yes"}, "'yes' as relative_attention"),
-        ({"position_biased_input": 1}, "1 as position_biased_input"),
+        ({"relative_attention": "yes"}, "as relative_attention"),
+        ({"position_biased_input": "no"}, "as position_biased_input"),
     ],
 )
 def test_settings_that_contradict_the_vectors_are_named(change, words, written):
