@@ -130,7 +130,7 @@ def test_what_is_displayed_is_turned_and_marks_and_switches_are_passed_on(opened
     [
         ((40, 1), "this table has 1 column: no PC 2 or PC 3"),
         ((40, 2), "this table has 2 columns: no PC 3"),
-        ((2, 9), "the range has 2 positions: no PC 3"),
+        ((2, 9), "the range has 2 positions: no PC 2 or PC 3"),
     ],
 )
 def test_components_that_are_not_there_are_zero_and_called_none(
