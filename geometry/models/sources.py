@@ -21,13 +21,8 @@ from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
-from geometry.models.architecture import (
-    Architecture,
-    NoSuchTable,
-    UnknownArchitecture,
-    find_architecture,
-    settled,
-)
+from geometry.models.architecture import Architecture
+from geometry.models.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.catalogue import (
     SAMPLE,
     address_in,
@@ -43,6 +38,7 @@ from geometry.models.catalogue import (
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.derived import Derived, find_derived, is_derived, model_source
 from geometry.models.extended import open_extended
+from geometry.models.finding import find_architecture, settled
 from geometry.models.gguf_settings import read_settings
 from geometry.models.history_steps import find_step, open_step
 from geometry.models.labelled_rows import open_array, open_rows

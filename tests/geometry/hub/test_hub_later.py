@@ -15,7 +15,7 @@ from geometry.checkpoints.errors import (
 )
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import NotOnHub
-from geometry.models.architecture import UnknownArchitecture
+from geometry.models.candidates import UnknownArchitecture
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.geometry.models.test_bad_input import Evil

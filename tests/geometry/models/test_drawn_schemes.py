@@ -26,7 +26,7 @@ from transformers.models.umt5.modeling_umt5 import UMT5Attention
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
-from geometry.models.architecture import UnknownArchitecture
+from geometry.models.candidates import UnknownArchitecture
 from geometry.models.sources import open_source
 from tests.geometry.models.test_lags import check_offsets, randomised
 from tests.geometry.saved_models import saved

@@ -13,8 +13,9 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_M
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import TensorInfo
-from geometry.models.architecture import UnknownArchitecture, find_architecture
+from geometry.models.candidates import UnknownArchitecture
 from geometry.models.families import FAMILIES, PARTS
+from geometry.models.finding import find_architecture
 from geometry.models.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 
 #: What a configuration needs before its model can be built, or has positions at all.

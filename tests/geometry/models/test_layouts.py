@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.models.architecture import UnknownRows
+from geometry.models.candidates import UnknownRows
 from geometry.models.families import TIED
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel

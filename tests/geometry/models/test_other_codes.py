@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
-from geometry.models.architecture import UnknownRows
+from geometry.models.candidates import UnknownRows
 from geometry.models.sources import UnknownArchitecture, open_source
 
 ROOT = Path(__file__).parents[3]

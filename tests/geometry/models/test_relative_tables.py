@@ -14,7 +14,7 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import (
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.claims.report import report
-from geometry.models.architecture import UnknownArchitecture
+from geometry.models.candidates import UnknownArchitecture
 from geometry.models.sources import open_source
 
 ABSOLUTE = "embeddings.position_embeddings.weight"

@@ -11,8 +11,8 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_M
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
-from geometry.models.architecture import find_architecture
 from geometry.models.families import FAMILIES
+from geometry.models.finding import find_architecture
 from geometry.models.left_out import LEFT_OUT
 from geometry.models.rotary import ROTARY_FAMILIES, Rotary, read_rotary
 
