@@ -140,8 +140,8 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
 
     calls = []
 
-    def run_window(*arguments, beside, offline):
-        calls.append((*arguments, *beside, offline, len(loopback_hub.requests)))
+    def run_window(*arguments, beside, offline, table):
+        calls.append((*arguments, *beside, offline, table, len(loopback_hub.requests)))
         return 0
 
     monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)
@@ -149,7 +149,10 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
         with pytest.raises(SystemExit) as stop:
             command_line.main(words)
         assert stop.value.code == 0
-    assert calls == [(GPT2, None, None, False, 0), (f"{GPT2}@v1", (5, 5000), None, True, 0)]
+    assert calls == [
+        (GPT2, None, None, False, None, 0),
+        (f"{GPT2}@v1", (5, 5000), None, True, None, 0),
+    ]
 
 
 # ---- what is loaded ------------------------------------------------------------------------

@@ -18,12 +18,12 @@ from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import (
+    FLOATS,
     LocalFile,
     Region,
     part_of,
     read_part,
     reading_file,
-    stored_dtype,
 )
 from geometry.history.history import Floats, History
 from geometry.models.history_steps import AGAIN
@@ -80,7 +80,12 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
             f"the model's is {shape[0]} × {shape[1]}.",
             AGAIN,
         )
-    stored_dtype(positions.info)
+    if positions.info.dtype not in FLOATS:
+        raise SourceError(
+            f"The tables of {path} hold {positions.info.dtype} numbers; only floating-point ones "
+            "are read.",
+            AGAIN,
+        )
     told: dict[str, Any] = {key: _column(file, regions, key, *kind) for key, kind in _TOLD.items()}
 
     def read(index: int) -> Floats:

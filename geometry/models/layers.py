@@ -114,7 +114,7 @@ class Layers:
         stack, name = self.architecture.stack, self.architecture.family
         if stack is None or not stack.fused or stack.alone or not stack.layers_known:
             return ()
-        if self.stored_in_out() is stack.conv1d:
+        if not self._layout_at_hand() or self.stored_in_out() is stack.conv1d:
             return ()
         ways = "(in, out), as Conv1D does", "(out, in), as nn.Linear does"
         here, usual = ways if not stack.conv1d else reversed(ways)
@@ -137,12 +137,19 @@ class Layers:
             return dict.fromkeys(WEIGHTS, "this model has no layers according to its config.json")
         return {weight: why for weight in WEIGHTS if (why := self._why_missing(weight))}
 
+    def _layout_at_hand(self) -> bool:
+        """Return whether the first layer's shapes that tell its layout need no request."""
+        stack, index = self.stack(0), self.store.tensors
+        telling = [stack.query] if stack.fused else [stack.fan_out, stack.mlp_norm]
+        names = [self.name_of(suffix, 0) for suffix in telling if suffix]
+        return all(name not in index or self.store.known(name) is not None for name in names)
+
     def _why_missing(self, name: WeightName) -> str:
         tensor = self._tensor(name, 0)
         if tensor not in self.store.tensors:
             return self._packed(tensor) or f"no {tensor} in this checkpoint"
         info = self.store.known(tensor)
-        if info is None:
+        if info is None or not self._layout_at_hand():
             return ""
         if why := why_missing(info, 2):
             return why

@@ -193,7 +193,7 @@ def test_gpt2(gpt2, gpt2_folder):
     measured = report(gpt2)
     assert set(measured) == SECTIONS
     assert measured["model"] == {
-        "source": str(gpt2_folder), "family": "gpt2", "fingerprint": gpt2.fingerprint,
+        "warnings": [], "source": str(gpt2_folder), "family": "gpt2", "fingerprint": gpt2.fingerprint,
         "n_positions": 1024, "d_model": 768, "d_vocab": 50257, "n_layers": 12, "n_heads": 12,
     }  # fmt: skip
     pca = measured["pca"]

@@ -266,7 +266,7 @@ def test_another_table_keeps_what_was_typed_and_what_cannot_be_added_is_said(
     assert stage.sums[0] == (ADAM, 39)
     assert stage.typed[0] == ("adam", 39)
     for name, width, words in (
-        ("odd", 12, "has tokens of 12 dimensions and positions of 24"),
+        ("odd", 12, "should have 24 columns"),
         ("bare", 0, "o token embeddings in this checkpoint"),
     ):
         source = write_gpt2(name)
