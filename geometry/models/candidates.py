@@ -35,8 +35,8 @@ class UnknownRows(UnknownArchitecture):
             f"{row} ({EXAMPLES[row]})" if row in EXAMPLES else str(row) for row in first_rows
         )
         super().__init__(
-            f"Position 0 may be row {rows} of {table.name}: without a config.json this is not "
-            "known.",
+            f"Without a config.json it is not known which row of {table.name} is position 0: "
+            f"{rows}.",
             (table,),
             "Put the model's config.json beside the weights, or choose the rows: --table "
             f"'{rows_from(table.name, first_rows[-1])}' begins with row {first_rows[-1]}.",

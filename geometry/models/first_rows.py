@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 EXAMPLES: Mapping[int, str] = MappingProxyType(
-    {
-        0: "as in GPT-2 and BERT",
-        1: "after a class token, as in ViT",
-        2: "as in RoBERTa, OPT and BART",
-    }
+    {0: "GPT-2, BERT", 1: "ViT", 2: "RoBERTa, OPT, BART"}
 )
 """Which models have position 0 in this row of their table."""
 

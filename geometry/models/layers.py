@@ -116,12 +116,9 @@ class Layers:
             return ()
         if not self._layout_at_hand() or self.stored_in_out() is stack.conv1d:
             return ()
-        ways = "(in, out), as Conv1D does", "(out, in), as nn.Linear does"
-        here, usual = ways if not stack.conv1d else reversed(ways)
-        return (
-            f"The matrices are stored {here}, and not {usual} in {name} models: so their shapes "
-            "tell.",
-        )
+        ways = "(in, out), as by Conv1D", "(out, in), as by nn.Linear"
+        usual, here = ways if stack.conv1d else reversed(ways)
+        return (f"By their shapes, matrices are stored {here}; in {name} models, {usual}.",)
 
     def missing(self) -> dict[str, str]:
         """Return why matrices of the first layer are missing, by the index alone."""

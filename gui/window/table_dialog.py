@@ -130,7 +130,7 @@ class TableDialog(QDialog):
             first = self.rows.id(button)
             if first == _AUTOMATIC:
                 continue
-            known = f", {EXAMPLES[first]}" if first in EXAMPLES else ""
+            known = f", as in {EXAMPLES[first]}" if first in EXAMPLES else ""
             left = n_rows - first
             count = f"{format_count(left)} position{'s' * (left != 1)}" if left > 0 else "too few"
             button.setText(f"{first}{known}: {count}")
