@@ -115,14 +115,19 @@ class Architecture:
 
     @property
     def grid_note(self) -> str:
-        """A sentence about settings of the grid that cannot be used, or ""."""
-        if self.net is None and self.stack is not None and self.stack.patches:
-            try:
-                pair(self.config, "image_size")
-                pair(self.config, "patch_size")
-            except SourceError as error:
-                return f"{error} Rows and columns of patches are taken for those of a square."
-        return ""
+        """A sentence about a grid that no settings give, or "".
+
+        They are missing, as in a checkpoint without a configuration, or cannot be used.
+        """
+        if self.stack is None or not self.stack.patches or self.net is not None:
+            return ""
+        assumed = "Rows and columns of patches are taken for those of a square."
+        try:
+            size = pair(self.config, "image_size")
+            pair(self.config, "patch_size")
+        except SourceError as error:
+            return f"{error} {assumed}"
+        return "" if size is not None or self.config.get("model_type") else assumed
 
     @property
     def picture(self) -> tuple[int, int] | None:

@@ -52,12 +52,15 @@ def candidates(index: Index) -> tuple[TensorInfo, ...]:
     """Return all floating-point matrices: first those named like positions, then in file order."""
 
     def rank(info: TensorInfo) -> int:
-        name = info.name.lower()
-        if "pos" in name or not _SHORT_NAMES.isdisjoint(name.split(".")):
-            return 0
-        return 1 if "embed" in name else 2
+        return 0 if named_like_positions(info.name) else 1 if "embed" in info.name.lower() else 2
 
     return tuple(sorted(filter(can_be_positions, index.values()), key=rank))
+
+
+def named_like_positions(name: str) -> bool:
+    """Return whether a tensor's name speaks of positions."""
+    name = name.lower()
+    return "pos" in name or not _SHORT_NAMES.isdisjoint(name.split("."))
 
 
 def can_be_positions(info: TensorInfo) -> bool:

@@ -26,6 +26,8 @@ _FAIRSEQ_ROBERTA = Stack(
     side="encoder",
     causal=False,
     row_of_position_0=2,
+    # ESM-1b and XLM-R XL, with LayerNorm before each block, lack it.
+    marks=("sentence_encoder.layernorm_embedding.weight",),
 )
 # timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it.
 _TIMM = Stack(

@@ -25,11 +25,12 @@ from geometry.models.candidates import (
     UnknownRows,
     can_be_positions,
     candidates,
+    named_like_positions,
     offer,
 )
 from geometry.models.families import FAMILIES
 from geometry.models.left_out import LEFT_OUT
-from geometry.models.recognition import Index, class_rows, endings, table_shape
+from geometry.models.recognition import Index, class_rows, endings, of_pictures, table_shape
 from geometry.models.towers import (
     MOST_FIRST,
     NOT_USED,
@@ -118,7 +119,10 @@ def find_architecture(
         )
     options = candidates(index)
     if len(options) == 1 and not config.get("model_type"):
-        return Architecture(None, None, "", options[0].name, config)
+        name = options[0].name
+        note = f"{name} is the only matrix here, and so taken for the table of positions."
+        notes = () if named_like_positions(name) else (note,)
+        return Architecture(None, None, "", name, config, notes)
     raise _unknown(index, config, options)
 
 
@@ -200,7 +204,7 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
 def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:
     """Return the location of a table of no known family."""
     bare = Architecture(None, None, "", table, config)
-    options = class_rows(index, table)
+    options = class_rows(index, table) if of_pictures(index) else (0,)
     if options == (0,):
         return bare
     readings = tuple(_of_patches(bare, index, first) for first in options)
@@ -237,6 +241,13 @@ def _with_notes(
             f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
         )
     shape = table_shape(index[tower.table])
+    if tower.stack is not None and tower.stack.patches and tower.cut is None:
+        tokens = class_rows(index, tower.table)
+        if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):
+            notes.append(
+                f"There are {tokens[0]} class tokens beside {tower.table}, and in {tower.family} "
+                f"models {tower.row_of_position_0}, as many as rows are left out."
+            )
     if lenient and len(shape) == 2 and (expected := tower.expected_shape(shape)) != shape:
         notes.append(
             f"The configuration gives {tower.table} the shape {expected}; that of the tensor, "

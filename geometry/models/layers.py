@@ -66,25 +66,9 @@ class Layers:
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads per layer from the configuration, or None; as :attr:`count`.
-
-        Without it those that a matrix with all queries and one shared key and value has.
-        """
+        """Attention heads per layer from the configuration, or None; as :attr:`count`."""
         heads = self.architecture.setting(*N_HEADS, listed=True)
-        if heads is None:
-            heads = self._heads_of_shape()
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
-
-    def _heads_of_shape(self) -> int | None:
-        stack = self.architecture.stack
-        if stack is None or stack.fused != "multi-query" or stack.alone:
-            return None
-        query = self._shape_of(stack.query, 0)
-        if query is None:
-            return None
-        rows, columns = query
-        d_head, odd = divmod(rows - columns, 2)
-        return columns // d_head if d_head > 0 and not odd and not columns % d_head else None
 
     def stored_in_out(self, layer: int = 0) -> bool:
         """Return whether a layer's matrices are stored (in, out), by their shapes.
@@ -199,7 +183,8 @@ class Layers:
     @property
     def _neurons(self) -> int | None:
         """Size of the MLP's hidden states from the configuration, or None."""
-        if "mlp_ratio" in self.architecture.config:  # which counts, as in DINOv2
+        place = self.architecture
+        if place.lenient or "mlp_ratio" in place.config:  # which counts, as in DINOv2
             return None
         return self.architecture.setting(
             "{side}_ffn_dim", "ffn_dim", "n_inner", "intermediate_size", "hidden_dim"
@@ -208,7 +193,8 @@ class Layers:
     @property
     def _d_head(self) -> int | None:
         """Dimensions of a head, as far as the configuration's heads fit the layers' size."""
-        own, width, heads = self.architecture.setting("head_dim"), self.width, self.n_heads
+        own = None if self.architecture.lenient else self.architecture.setting("head_dim")
+        width, heads = self.width, self.n_heads
         if own is not None or self.d_model is None:
             return own
         return width // heads if width and heads and width % heads == 0 else None

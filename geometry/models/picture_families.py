@@ -39,7 +39,11 @@ _CLIP_VISION = replace(
     resizing="bicubic",
 )
 _SIGLIP_VISION = replace(
-    _CLIP_VISION, sum_norm="", row_of_position_0=0, epsilon=("layer_norm_eps", 1e-6), marks=()
+    _CLIP_VISION,
+    sum_norm="",
+    row_of_position_0=0,
+    epsilon=("layer_norm_eps", 1e-6),
+    marks=("embeddings.patch_embedding.weight",),
 )
 _VIT = Stack(
     positions="embeddings.position_embeddings",
@@ -81,7 +85,14 @@ _AIMV2 = replace(
     without_bias=("W_Q", "W_K"),
 )
 # Its table fits pictures of one size.
-_AIMV2_VISION = replace(_AIMV2, tokens=(), side="vision", causal=False, patches=True)
+_AIMV2_VISION = replace(
+    _AIMV2,
+    tokens=(),
+    side="vision",
+    causal=False,
+    patches=True,
+    marks=("embeddings.patch_embed.weight",),
+)
 _YOLOS = replace(
     _VIT,
     rows_after=("num_detection_tokens", 100),

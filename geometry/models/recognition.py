@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +27,18 @@ AMBIGUOUS = "position_embeddings.weight"
 #: and the states of optimizers come after names without such a word.
 COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
 AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "teacher", "target",
-            "optimizer", "old")  # fmt: skip
+            "ref", "reference", "init", "initial", "old", "optimizer", "grad", "grads", "gradients",
+            "m", "v")  # fmt: skip
+
+#: The word for a side right before the name of a table.
+_SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
+
+#: The beginning of the word for pictures in a name.
+_VISION = re.compile(r"(^|[._])vision")
+
+#: Class tokens and registers of a model at most.
+MOST_CLASS_ROWS = 64
+_REGISTER = re.compile(r"reg(ister)?_?(tokens?|embeddings?)?$", re.IGNORECASE)
 
 #: Names of the tokens that stand before the patches of a picture.
 _CLASS = re.compile(
@@ -38,7 +49,29 @@ _NOT_NAMED = "the names of its layers are those of no known family"
 #: What a mark that no other family has counts, or a missing mark, among names that many have.
 _MARK = 10.0
 _ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
-_TABLES = tuple({row.positions for rows in _ALL.values() for row in rows if row.positions})
+
+
+def _alone(row: Stack) -> Stack:
+    """Return the row of a tower that is saved alone, without the word for its side."""
+    side = f"{row.positions.partition('.')[0]}."
+    changes: dict[str, Any] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if isinstance(value, str):
+            changes[field.name] = value.removeprefix(side)
+        elif field.name in ("tokens", "marks"):
+            changes[field.name] = tuple(text.removeprefix(side) for text in value)
+    return replace(row, **changes)
+
+
+#: Towers of families with two, without the word for their side in their names.
+_SAVED_ALONE = [
+    (kind, (_alone(row),)) for kind, rows in _ALL.items() for row in rows
+    if row.positions.startswith(("decoder.", "encoder."))
+]  # fmt: skip
+_TABLES = tuple(
+    {row.positions for _, rows in (*_ALL.items(), *_SAVED_ALONE) for row in rows if row.positions}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +108,7 @@ def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[
     Without those of a vision tower, unless it is one.
     """
     names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
-    return sorted((name for name in names if vision or "vision" not in name), key=_preference)
+    return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
 
 
 def _preference(name: str) -> tuple[int, tuple[int, ...], int]:
@@ -83,7 +116,7 @@ def _preference(name: str) -> tuple[int, tuple[int, ...], int]:
 
     The model before its averages; of copies with numbers, such as those of steps, the last.
     """
-    words = re.split(r"[._]", name.lower())
+    words = re.split(r"[._]+|(?<=\bema)(?=[a-z])", name.lower().replace("_", "."))
     if average := [AVERAGES.index(word) for word in words if word in AVERAGES]:
         rank = len(COPIES) + 1 + min(average)
     else:
@@ -129,18 +162,26 @@ def _best(
     index: Index, config: Mapping[str, Any], names: tuple[str, ...], sides: frozenset[str]
 ) -> list[list[Match]]:
     """Return the families that fit these tables best, of sides that are not there yet."""
-    scored: list[tuple[float, list[Match]]] = []
-    for kind, rows in _ALL.items():
-        fits = [_match(index, config, kind, row, names) for row in rows]
+    scored: list[tuple[float, int, list[Match]]] = []
+    towers = tuple(name for name in names if not _SIDE.search(f".{name}"))
+    for kind, rows, own in (*((*one, names) for one in _ALL.items()),
+                            *((*one, towers) for one in _SAVED_ALONE)):  # fmt: skip
+        fits = [_match(index, config, kind, row, own) for row in rows]
         family = [fit for fit in fits if fit is not None]
         if not family or sides & {match.stack.side for match in family}:
             continue
         if sides and max(match.found for match in family) < 2:
             continue  # a second part of the model is more than a name
-        score = sum(match.score for match in family) - 0.5 * (len(rows) - len(family))
-        scored.append((score + 2 * _is_named(kind, family[0].root, config), family))
-    best = max((score for score, _ in scored), default=0)
-    return [family for score, family in scored if score == best]
+        score = sum(match.score for match in family)
+        score += 2 * _is_named(kind, family[0].root, config)
+        scored.append((score, len(rows) - len(family), family))
+    best = max((score for score, _, _ in scored), default=0)
+    # Of equally good ones first those with all of their towers.
+    return [family for score, _, family in sorted(scored, key=_lacking) if score == best]
+
+
+def _lacking(scored: tuple[float, int, list[Match]]) -> int:
+    return scored[1]
 
 
 def _is_named(kind: str, root: str, config: Mapping[str, Any]) -> bool:
@@ -219,9 +260,11 @@ def table_shape(info: TensorInfo) -> tuple[int, ...]:
     """Return the shape as rows and columns, without an axis for a batch.
 
     (1, n, d) and (n, 1, d) are (n, d); (1, rows, columns, d), as SAM has it, (rows · columns, d).
+    SAM 2 has (1, d, rows, columns), which is no table of rows.
     """
     shape = info.shape
-    if len(shape) == 4 and shape[0] == 1 and info.name.endswith(PICTURE):
+    by_patch = len(shape) == 4 and shape[0] == 1 and shape[3] > max(shape[1:3])
+    if by_patch and info.name.endswith(PICTURE):
         return (shape[1] * shape[2], shape[3])
     if len(shape) == 3 and 1 in shape[:2]:
         return (shape[0] * shape[1], shape[2])
@@ -232,26 +275,49 @@ def table_shape(info: TensorInfo) -> tuple[int, ...]:
 PICTURE = "pos_embed"
 
 
-def class_rows(index: Index, table: str) -> tuple[int, ...]:
+def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[int, ...]:
     """Return how many of a table's first rows may be those of class tokens.
 
-    By the class tokens that stand beside it, and the number of patches, which is a square. One
-    number where that is certain; (0,) where there are no such tokens.
+    Parameters
+    ----------
+    index, table
+        The checkpoint's tensors, and the one of positions.
+    patches
+        The number of patches, if a configuration gives it.
+
+    Returns
+    -------
+    One number where that is certain: the rows beyond the patches; or the class tokens that stand
+    beside the table, if the other rows are a square; or none, if all are and there are no tokens.
+    Otherwise, all that may be.
     """
-    shape = table_shape(index[table])
-    most = sum(math.prod(index[name].shape) // shape[1] for name in _class_tokens(index, table))
-    if not most:
-        return (0,)
-    square = [n for n in range(most + 1) if math.isqrt(shape[0] - n) ** 2 == shape[0] - n]
-    return tuple(square) if len(square) == 1 else tuple(range(most + 1))
+    n_rows = table_shape(index[table])[0]
+    if patches is not None and 0 <= n_rows - patches <= MOST_CLASS_ROWS:
+        return (n_rows - patches,)
+    tokens = list(_class_tokens(index, table))
+    own = sum(count for name, count in tokens if not _REGISTER.search(name))
+    if _is_square(n_rows - own) and (own or not tokens):
+        return (own,)
+    return tuple(range(max(1, sum(count for _, count in tokens)) + 1))
 
 
-def _class_tokens(index: Index, table: str) -> Iterator[str]:
+def _is_square(n: int) -> bool:
+    return n > 0 and math.isqrt(n) ** 2 == n
+
+
+def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
+    """Yield the tokens beside a table, and how many rows each would have."""
     root = table.removesuffix(".weight").rpartition(".")[0]
     width = table_shape(index[table])[1]
     for name in index:
         place, _, last = name.rpartition(".")
         if place == root and _CLASS.fullmatch(last):
             shape = index[name].shape
-            if shape and shape[-1] == width and math.prod(shape[:-1]) <= 64:
-                yield name
+            if shape and shape[-1] == width and math.prod(shape[:-1]) <= MOST_CLASS_ROWS:
+                yield name, math.prod(shape[:-1])
+
+
+def of_pictures(names: Iterable[str]) -> bool:
+    """Return whether names speak of class tokens, or of convolutions, which make patches."""
+    parts = (name.removesuffix(".weight").rpartition(".")[2] for name in names)
+    return any("patch" in part or "conv" in part or _CLASS.fullmatch(part) for part in parts)

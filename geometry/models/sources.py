@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
-from geometry.checkpoints.errors import FileChanged, SourceError
+from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
@@ -35,6 +35,7 @@ from geometry.models.catalogue import (
     read_catalogue,
     read_reference,
 )
+from geometry.models.checked_settings import check_settings
 from geometry.models.computed import find_computed, is_computed, open_computed
 from geometry.models.derived import Derived, find_derived, is_derived, model_source
 from geometry.models.extended import open_extended
@@ -43,6 +44,7 @@ from geometry.models.gguf_settings import read_settings
 from geometry.models.history_steps import find_step, open_step
 from geometry.models.labelled_rows import open_array, open_rows
 from geometry.models.layer_tables import find_layers, open_layer
+from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
 from geometry.models.resampled import open_resampled
 from geometry.models.rotary_pair import open_pair
@@ -264,16 +266,23 @@ def _place(
 ) -> Architecture:
     """Find the position table, and which of its rows is position 0.
 
-    Without a configuration by the settings in the file or, of local ``weights``, beside it.
+    Without a configuration by the settings in the file or, of local ``weights``, beside it, if they
+    can be used: they may be of something else.
     """
     stored = store.settings
-    notes: tuple[str, ...] = ()
-    if weights is not None and not config and not stored:
-        try:
+    notes: list[str] = []
+    try:
+        if weights is not None and not config and not stored:
             stored = settings_beside(weights)
-        except SourceError as error:  # which need not belong to it
-            notes = (f"Settings beside it are passed over: {error}",)
-    place = settled(store, find_architecture(store.tensors, config, table, stored))
+            notes += ["Settings are those of a file beside the weights."] if stored else []
+        place = settled(store, find_architecture(store.tensors, config, table, stored))
+        if stored:
+            check_settings(Layers(store, place))
+    except (FileChanged, NoPositionalEmbeddings, UnknownArchitecture):
+        raise
+    except SourceError as error:
+        notes = [f"Stored settings are passed over: {error}"]
+        place = settled(store, find_architecture(store.tensors, config, table))
     return replace(place, notes=(*place.notes, *notes))
 
 

@@ -5,6 +5,8 @@ No tensor is read.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -61,11 +63,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
-        reason = why_no_table(index, config)
-        # A bias of attention scores may stand beside a table, as in MPNet.
-        tables = recognised(index, config) if reason in ("", RELATIVE) else []
-        inside, reason = _without_table(index, config) if reason else ([], "")
-        return tables + inside, reason
+        return _without_family(index, config)
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
@@ -76,7 +74,29 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if isinstance(part, dict) and part.get("model_type") and own is None:
         found, reason = _parts(index, config, ("text_config",))  # of one for pictures and text
         return found + _pictures(index, config), reason
-    return _without_table(index, config)
+    inside, reason = _without_table(index, config)
+    if inside and inside[0].turned is None and not inside[0].table:
+        # None of the family's tensors is here: the configuration may be of another model.
+        tables = recognised(index, config)
+        if tables and tables[0].stack is not None and not tables[0].stack.patches:
+            return _in_doubt(tables, why_no_table(index, config)), ""
+    return inside, reason
+
+
+def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
+    """Return tables of a checkpoint whose settings or names speak of another scheme."""
+    note = f"By its settings or other names {why}; {tables[0].table} is shown."
+    return [replace(tables[0], notes=(*tables[0].notes, note)), *tables[1:]]
+
+
+def _without_family(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return the towers of a checkpoint without a ``model_type``: tables, and what acts inside."""
+    tables, why = recognised(index, config), why_no_table(index, config)
+    if tables and why not in ("", RELATIVE):
+        return _in_doubt(tables, why), ""
+    inside, reason = _without_table(index, config) if why else ([], "")
+    # A bias of attention scores may stand beside a table, as in MPNet.
+    return tables + inside, reason
 
 
 def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
@@ -234,6 +254,10 @@ def recognised(
     return [replace(towers[0], notes=(*towers[0].notes, note)), *towers[1:]]
 
 
+#: Parts of the names of norms that queries and keys pass in some models.
+_QUERY_NORMS = re.compile(r"(^|[._])(q_?norm|q_?ln|q_layernorm|qk_?norm|query_norm)([._]|$)")
+
+
 def _of_match(
     index: Index, config: Mapping[str, Any], match: Match, matches: list[Match]
 ) -> Architecture:
@@ -244,6 +268,11 @@ def _of_match(
         place = Architecture(one.kind, one.stack, one.root, one.table, config, notes)
         for reading in _readings(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
+    if any(_QUERY_NORMS.search(name) for name in index):
+        note = "Its queries and keys pass norms, which are not part of what is shown of attention."
+        readings = {
+            first: replace(place, notes=(*place.notes, note)) for first, place in readings.items()
+        }
     places = tuple(readings.values())
     return replace(places[0], readings=places) if len(places) > 1 else places[0]
 
@@ -257,7 +286,8 @@ def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
         yield replace(place, config={**place.config, stack.rows_after[0]: last.shape[-2]})
     elif stack.patches:
         own = place.row_of_position_0
-        counted = class_rows(index, place.table)
+        patches = None if place.picture is None else math.prod(place.picture)
+        counted = class_rows(index, place.table, patches)
         # A family with class rows but without class tokens is in doubt.
         for first in counted if counted != (0,) else sorted({0, own}):
             yield place if first == own else replace(place, cut=slice(first, None))
@@ -278,5 +308,9 @@ def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) 
     keys = dict.fromkeys(key for one in (match, *matches) for key in one.stack.settings)
     if any(one.stack.fused != match.stack.fused for one in matches):
         keys["multi_query"] = None
+    if any(one.stack.causal != match.stack.causal for one in matches):
+        keys[f"is_causal = {str(match.stack.causal).lower()}"] = None
+    if match.stack.window is not None or any(one.stack.window for one in matches):
+        keys["attention_window"] = None
     assumed = [key for key in keys if key not in config]
     return (f"{note}; usual settings assumed: {', '.join(assumed)}." if assumed else f"{note}.",)
