@@ -191,8 +191,8 @@ class SurveyFile:
         if told.get("settings") != self.settings.to_json():
             raise SurveyError(
                 f"The rows in {path} were measured with other settings.",
-                "Choose another name, or the same positions, components, table and null "
-                "distributions.",
+                "Choose another name, or the same positions, components, table, null "
+                "distributions and HF_ENDPOINT.",
             )
 
     def _put_aside(self, path: Path) -> None:

@@ -73,6 +73,9 @@ class RowSettings:
     table
         The ``table`` argument of :func:`geometry.models.sources.open_source` for checkpoints that
         have such a tensor or side; None for each one's default.
+    server
+        What tells the Hub's endpoint from others, see :func:`geometry.hub.address.server_name`;
+        "" for huggingface.co, and where no checkpoint is on a Hub.
     """
 
     positions: tuple[int, int] | None = None
@@ -80,12 +83,14 @@ class RowSettings:
     nulls: bool = False
     kept: int = 0
     table: str | None = None
+    server: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as lists and plain values, those of earlier files as in these."""
         told = asdict(self)
-        if self.table is None:
-            del told["table"]
+        for later in ("table", "server"):
+            if not told[later]:
+                del told[later]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
 
 

@@ -90,6 +90,8 @@ def survey(
         raise typer.BadParameter("a cluster has its own workers", param_hint="--workers")
     span, three = parse_positions(positions), parse_components(axes, "--axes")
 
+    from geometry.hub.address import endpoint, server_name
+    from geometry.models.sources import may_ask_hub
     from geometry.survey.parts import SurveyFile
     from geometry.survey.rows import Access, RowSettings
     from geometry.survey.run import check_installed, run_survey
@@ -97,8 +99,10 @@ def survey(
 
     check_installed()  # before a long list is asked for
     cache = user_cache()
-    settings = RowSettings(span, three, nulls, components, table)
     entries = _listed(sources, cache, offline=offline)
+    asked = any(may_ask_hub(entry.source) for entry in entries)
+    server = server_name(endpoint()) if asked else ""
+    settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
             note(sentence)

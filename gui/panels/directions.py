@@ -100,6 +100,8 @@ class DirectionsOf:
         yield Progress(None, "Decomposing P")
         found = about.stream.directions(Subject("P"))
         k = min(TOP, len(found.vectors))
+        if not k:
+            raise TensorUnavailable("P has no directions: all of its numbers are zero.")
         vectors, values = found.vectors[:k], found.singular_values[:k]
         strengths = about.model.W_pos @ vectors.T
         # A direction with a singular value of zero has no left vector.

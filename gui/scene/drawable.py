@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
 
 #: Largest number of a table that can be drawn, at least and at most.
@@ -14,15 +14,16 @@ def check_drawable(model: PositionalModel) -> None:
 
     Raises
     ------
-    SourceError
+    TensorUnavailable
         They are not.
     """
     table: np.ndarray = model.stored_W_pos
     largest = float(max(table.max(), -table.min()))
     if largest == 0.0 or LEAST <= largest <= MOST:
         return
-    raise SourceError(
+    raise TensorUnavailable(
         f"The largest number of {model.name} is {largest:.2g}, which cannot be drawn: it has to be "
         f"from {LEAST:g} to {MOST:g}.",
-        "Multiply the table by a constant; or measure it as it is, with “helixscope report”.",
+        "Multiply the table by a constant; or measure it as it is with “helixscope report”, which "
+        "leaves out the pictures of it.",
     )

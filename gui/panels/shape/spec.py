@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
 from gui.panels.choices import Choice, Option, Saved, Toggle
 from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
@@ -325,7 +326,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         measured, components = reported.measured, (1, 2, 3)
         check_positions(measured.positions)
         coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
-        assert measured.shapes is not None
+        if measured.shapes is None:
+            raise TensorUnavailable(why_fewer(measured.pca))
         shape = shape_of(
             measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
         )
