@@ -11,6 +11,7 @@ from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels.kit import Reported, report_view
 from gui.panels.table import PANELS
+from gui.scene.drawable import check_drawable
 
 Texts = Mapping[str, Callable[[], str]]
 
@@ -20,10 +21,11 @@ def figure(name: str, reported: Reported) -> tuple[Figure, Texts]:
 
     Returns the figure, and functions that write its content as text, by suffix.
 
-    Raises TensorUnavailable: the checkpoint lacks a tensor for it.
+    Raises TensorUnavailable: the checkpoint lacks a tensor for it, or its numbers cannot be drawn.
     Raises Offline: it would need a download, but the network is disabled.
     Raises RangeError: the table or the range is too small for it, or too large.
     """
+    check_drawable(reported.model)
     for entry in PANELS.values():
         if name in entry.figures:
             view = report_view(entry.spec, reported, name)

@@ -155,15 +155,12 @@ class ReportFiles:
         """Write one figure in all formats, or record why there is none."""
         from gui.commands.report_figures import figure
         from gui.export.figures import save_figure
-        from gui.scene.drawable import check_drawable
 
         if why := self._model.no_table:
             self.skipped[name] = why
             return
         reported = self._reported
         try:
-            if name == "helix":
-                check_drawable(self._model)
             drawn, texts = figure(name, reported)
         except Offline:
             self.skipped[name] = NOT_HERE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.sources import open_source
 from gui.export.pictures import still_session
 from gui.services.loading import InitialView, OpenRequest, load
@@ -22,9 +22,9 @@ def saved(tmp_path):
 @pytest.mark.parametrize("scale", [1e-200, 1e-10, 1e37, 1e200])
 def test_numbers_that_cannot_be_drawn_are_refused_by_window_and_pictures(scale, saved):
     path = saved(scale * helix())
-    with pytest.raises(SourceError, match="cannot be drawn"):
+    with pytest.raises(TensorUnavailable, match="cannot be drawn"):
         still_session(open_source(path))
-    with pytest.raises(SourceError, match="cannot be drawn"):
+    with pytest.raises(TensorUnavailable, match="cannot be drawn"):
         load(OpenRequest(str(path)), InitialView((1, 2, 3), norms_centred=False), network=None)
 
 
