@@ -121,8 +121,10 @@ class Layers:
     def _layout_at_hand(self) -> bool:
         """Return whether the first layer's shapes that tell its layout need no request."""
         stack, index = self.stack(0), self.store.tensors
-        telling = [stack.query] if stack.fused else [stack.fan_out, stack.mlp_norm]
+        telling = [stack.query, stack.fan_out, stack.mlp_norm]
         names = [self.name_of(suffix, 0) for suffix in telling if suffix]
+        if stack.fused and names[0] in index:
+            names = names[:1]
         return all(name not in index or self.store.known(name) is not None for name in names)
 
     def _why_missing(self, name: WeightName) -> str:

@@ -238,7 +238,8 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
-        return open_array(weights, store, _place(store, {}, table), source, name)
+        place = replace(_place(store, {}, table), notes=())  # an array is what it is
+        return open_array(weights, store, place, source, name)
     folder = weights.parent
     config_file = folder / "config.json"
     place_of_tokenizer = folder

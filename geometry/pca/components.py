@@ -203,7 +203,7 @@ def row_norms(rows: Array) -> Array:
     with np.errstate(over="ignore"):
         norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     extreme = np.flatnonzero(~((norms > 1e-140) & (norms < np.inf)))
-    if extreme.size:
+    if extreme.size and rows.shape[1]:
         scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
         scale[scale == 0.0] = 1.0
         with np.errstate(over="ignore"):

@@ -140,6 +140,7 @@ def test_every_number_of_the_report_is_that_of_the_other_layout(source, request,
     for made in (one, other):
         made["claims"] = [c for i, c in enumerate(made["claims"]) if i not in untrained]
         made["layernorm"] and made["layernorm"]["max_abs_cosine"].pop("token")
+        del made["model"]["warnings"]
     assert len(untrained) < len(one["claims"])
     assert list(differing(one, other)) == []
 
@@ -339,3 +340,92 @@ def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):
     counts = ast.literal_eval(run.stdout.splitlines()[-1])
     assert not counts.keys() & {"WRONG", "OPENED", "TRACEBACK"}, run.stdout
     assert counts["right"] > 40
+
+
+# ---- what settings and names say of something else ----------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{"rope_theta": 10_000.0}, {"alibi": True}])
+def test_settings_of_another_scheme_hide_no_table(settings, gpt2, tmp_path):
+    content = of_nanogpt(gpt2)
+    content["model_args"] |= settings
+    model = open_source(saved(content, tmp_path / "ckpt.pt"))
+    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    assert any("transformer.wpe.weight is shown" in warning for warning in model.warnings)
+
+
+def test_a_configuration_of_another_family_hides_no_table(gpt2, tmp_path):
+    (gpt2 / "config.json").write_text(
+        json.dumps({"model_type": "llama", "hidden_size": D, "num_attention_heads": HEADS})
+    )
+    model = open_source(gpt2)
+    assert model.scheme == "learned"
+    assert any("is shown" in warning for warning in model.warnings)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"n_head": "two"}, {"rope_theta": 5e5, "dim": 64}, {"vocab_size": "gpt2"}]
+)
+def test_settings_beside_that_are_of_something_else_are_passed_over(settings, gpt2, tmp_path):
+    path = saved(of_nanogpt(gpt2)["model"], tmp_path / "ckpt.pt")
+    path.with_name("params.json").write_text(json.dumps(settings))
+    model = open_source(path)
+    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    assert model.n_heads is None
+
+
+@pytest.mark.parametrize("prefix", ["", "audio_tower.", "encoder."])
+def test_an_encoder_that_is_saved_alone_is_asked_about(prefix, tmp_path):
+    import transformers
+
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
+            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
+            "decoder_ffn_dim": 8, "max_source_positions": 10, "max_target_positions": 9,
+            "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip
+    config = transformers.WhisperConfig(**size, suppress_tokens=None, begin_suppress_tokens=None)
+    encoder = transformers.WhisperModel(config).encoder
+    tensors = {f"{prefix}{name}": np.random.default_rng(0).normal(size=tensor.shape).astype("f4")
+               for name, tensor in encoder.state_dict().items()}  # fmt: skip
+    save_file(tensors, tmp_path / "model.safetensors")
+    table = f"{prefix}embed_positions.weight"
+    try:
+        model = open_source(tmp_path)
+    except UnknownRows as question:
+        first_rows = question.first_rows
+    else:
+        first_rows = (model.prefix_rows,)
+    assert 0 in first_rows
+    model = open_source(tmp_path, table=f"{table}[0:]")
+    np.testing.assert_array_equal(model.W_pos, tensors[table])
+    assert not model.causal
+
+
+def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
+    save_file({"lm_head.weight": np.ones((6, 4), "f4")}, tmp_path / "model.safetensors")
+    assert any("lm_head.weight" in warning for warning in open_source(tmp_path).warnings)
+
+
+def test_a_table_with_its_dimensions_first_is_none(written):
+    tensors = {"trunk.pos_embed": np.ones((1, 24, 3, 3), "f4"), "x.weight": np.ones((4, 4), "f4")}
+    folder = written(tensors, {})
+    with pytest.raises(SourceError, match="cannot be a position table"):
+        open_source(folder, table="trunk.pos_embed")
+    by_patch = np.arange(9 * 24, dtype="f4").reshape(1, 3, 3, 24)
+    folder = written({**tensors, "trunk.pos_embed": by_patch}, {})
+    model = open_source(folder, table="trunk.pos_embed")
+    np.testing.assert_array_equal(model.W_pos, by_patch.reshape(9, 24))
+
+
+@pytest.mark.parametrize("n_rows", [289, 193])
+def test_class_rows_that_squares_do_not_tell_are_asked_about(n_rows, written):
+    """A class token before 12 × 24 patches, which are 17² together; 1 + 16 × 12 without one."""
+    tensors = {
+        "pos_embed": np.ones((1, n_rows, 8), "f4"),
+        "blocks.0.attn.qkv.weight": np.ones((24, 8), "f4"),
+        "patch_embed.proj.weight": np.ones((8, 3, 4, 4), "f4"),
+        **({"cls_token": np.ones((1, 1, 8), "f4")} if n_rows == 289 else {}),
+    }
+    with pytest.raises(UnknownRows) as raised:
+        open_source(written(tensors, {}))
+    assert raised.value.first_rows == (0, 1)
