@@ -24,10 +24,12 @@ from geometry.models.rotary_settings import (
     HEAD_WIDTHS,
     HEADS,
     HIDDEN,
+    KINDS,
     LAYERS,
     LOCAL_BASES,
     SHARES,
     SWITCHES,
+    TURNING,
     WIDTHS,
     Given,
     with_usual_names,
@@ -453,3 +455,7 @@ class _Reader:
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
             self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
+        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
+        if others:
+            named = shortened(str(self.given.value(others[0])), 40)
+            self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

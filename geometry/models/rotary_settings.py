@@ -34,6 +34,10 @@ SWITCHES = ("rope", "use_rope", "rotary", "use_rotary", "use_mem_rope", "rotary_
             "use_rotary_embedding", "use_rotary_embeddings",
             "use_rotary_position_embeddings")  # fmt: skip
 
+#: Settings that name the kind of positions, and their values for those that turn.
+KINDS = ("position_embedding_type", "pos_emb_type")
+TURNING = ("rope", "rotary")
+
 #: Settings without effect on the turning of a text's queries and keys: sections of axes, which are
 #: alike for a text; the size of a cache; the precision; factors of the scores.
 HARMLESS = frozenset(
