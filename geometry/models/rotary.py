@@ -408,7 +408,10 @@ class _Reader:
         # Before there were lists: every so many layers, the last or the first of them.
         every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
         if not every:
-            every, at = given.whole("global_attn_every_n_layers", least=0) or 0, 0
+            every = given.whole("global_attn_every_n_layers", least=0) or 0
+            at = -1 if self.kind == "afmoe" else 0  # the other one is ModernBERT
+        if not every and self.kind == "flint":
+            return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
         if not every:
             every, at = self.row.full_at
         return range(at % every, count, every) if every else None
@@ -419,6 +422,7 @@ class _Reader:
         """Return the layers that do not turn."""
         count, given = self._n_layers(), self.given
         every = given.whole("no_rope_layer_interval", least=0) or self.row.without
+        free = given.whole("sliding_window") is None and given.null("sliding_window")
         if turns := self._listed("no_rope_layers"):
             return tuple(i for i, one in enumerate(turns) if not one)
         if bases := self._layer_bases():
@@ -427,12 +431,17 @@ class _Reader:
             return tuple(range(every - 1, count, every))
         if None in kinds.values():
             return tuple(i for i, one in enumerate(types) if one in kinds and kinds[one] is None)
-        if not self.row.sliding_only or not given.whole("sliding_window"):
+        if not self.row.sliding_only or (free and self.row.without_window == "all"):
             return ()
+        if free and self.row.without_window == "none":
+            raise SourceError("By config.json no layer turns queries and keys.", RIGHT)
         listed = self._listed("layer_types")
         if listed is not None:
-            return tuple(i for i, one in enumerate(listed) if one == FULL)
-        return tuple(self._full_layers() or ())
+            return tuple(i for i, one in enumerate(listed) if one != SLIDING)
+        full = self._full_layers()
+        if full is None:
+            self.notes.append("Which layers do not turn queries and keys is not in config.json.")
+        return tuple(full or ())
 
     # ---- what was not used --------------------------------------------------------------------
 

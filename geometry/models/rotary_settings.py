@@ -80,6 +80,10 @@ class Given:
     def __contains__(self, key: str) -> bool:
         return self._settings.get(key) is not None
 
+    def null(self, key: str) -> bool:
+        """Return whether a setting is there and null."""
+        return key in self._settings and self._settings[key] is None
+
     def changed(self, **settings: Any) -> Given:
         """Return these settings with others in the place of some."""
         other = Given({**self._settings, **settings}, self._group)

@@ -14,6 +14,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
+from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
 from geometry.models.rotary import ROTARY_FAMILIES, read_rotary
 from geometry.models.rotary_families import WITH_OWN_CODE
@@ -268,3 +269,22 @@ def test_families_with_own_code(kind, seed):
     np.testing.assert_allclose(found.rates, base ** (-np.arange(0, width, 2) / width))
     assert found.pairing == ("interleaved" if kind == "chatglm" else "halves")
     assert not found.note
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["afmoe", "cohere2", "exaone4", "exaone_moe", "flint", "kolibri1"])
+def test_families_of_which_only_layers_of_sliding_attention_turn(kind):
+    sizes = {"num_hidden_layers": 11, "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16}
+    own = CONFIG_MAPPING[kind](**sizes, sliding_window=32)
+    saved = json.loads(json.dumps(own.to_dict(), default=str))
+    expected = [i for i, one in enumerate(own.layer_types) if one == "full_attention"]
+    for config in (saved, {"model_type": kind, **sizes}):
+        assert list(read_rotary(config).layers_without) == expected
+    listed = {"layer_types": ["full_attention"] * 2, "num_hidden_layers": 2, "sliding_window": None}
+    config = {"model_type": kind, **sizes, **listed}
+    if kind in ("cohere2", "flint"):
+        with pytest.raises(SourceError, match="no layer turns"):
+            read_rotary(config)
+    else:
+        expected = (0, 1) if kind == "afmoe" else ()
+        assert read_rotary(config).layers_without == expected
