@@ -54,9 +54,10 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
 
 
 def _most(config: Mapping[str, Any]) -> float:
-    """Return what of MPT's settings stands for the 8 of the formula."""
+    """Return what of MPT's settings, or those of a GGUF file, stands for the 8 of the formula."""
     attention = config.get("attn_config")
     most = attention.get("alibi_bias_max") if isinstance(attention, dict) else None
+    most = config.get("alibi_bias_max") if most is None else most  # of a GGUF file
     if most is None:
         return 8.0
     if type(most) not in (int, float) or not SMALLEST <= most <= LARGEST:

@@ -172,7 +172,7 @@ class _Reader:
         pairing = self.given.value("rope_pairing")
         if pairing is not None:  # of a GGUF file, which says what others leave out
             self.row = replace(self.row, share=1.0, width=0, d_head=0)
-        if pairing == "unknown" or (pairing is None and self.kind not in COMPARED):
+        if pairing == "unknown" or self.kind not in COMPARED:
             self.notes.append(
                 f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
                 "its code."

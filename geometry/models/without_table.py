@@ -106,7 +106,8 @@ def _has_none(config: Mapping[str, Any]) -> bool:
             return False
         # Without any of these its code has a base of its own.
         return any(key in one for one in groups for key in ("rope_theta", "rope_parameters"))
-    known = isinstance(family, str) and family in WITHOUT_TABLE
+    # MPT is here only by a GGUF file.
+    known = isinstance(family, str) and family in WITHOUT_TABLE and family != "mpt"
     kinds = [config.get(key) for key in KINDS]
     return not known and any(isinstance(one, str) and one.lower() in _NONE for one in kinds)
 
