@@ -17,6 +17,7 @@ from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
 from geometry.models.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.rotary_own_keys import without_foreign
 from geometry.models.rotary_scaling import Scaled, Unscaled, scaled
 from geometry.models.rotary_settings import (
     BASES,
@@ -166,9 +167,12 @@ class _Reader:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.kind = str(config.get("model_type"))
-        self.given = Given(with_usual_names(config))
         self.row = COMPARED.get(self.kind, RotaryFamily())
+        settings = with_usual_names(config)
         self.notes: list[str] = []
+        if settings.get("rope_pairing") is None:
+            settings, self.notes = without_foreign(self.kind, settings)
+        self.given = Given(settings)
         pairing = self.given.value("rope_pairing")
         if pairing is not None:  # of a GGUF file, which says what others leave out
             self.row = replace(self.row, share=1.0, width=0, d_head=0)

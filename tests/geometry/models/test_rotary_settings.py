@@ -288,3 +288,36 @@ def test_families_of_which_only_layers_of_sliding_attention_turn(kind):
     else:
         expected = (0, 1) if kind == "afmoe" else ()
         assert read_rotary(config).layers_without == expected
+
+
+SMALL = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize("settings", [
+    {"partial_rotary_factor": 0.5}, {"rope_parameters": {"partial_rotary_factor": 0.5}},
+    {"rotary_pct": 0.5}, {"rotary_dim": 8}, {"rope_ratio": 50}, {"rotary_emb_base": 5e5},
+    {"rope_scaling": {"type": "dynamic", "factor": 2.0, "alpha": 1000.0}},
+])  # fmt: skip
+def test_settings_of_other_families_are_said_and_not_used(settings):
+    found = read_rotary({"model_type": "llama", **SMALL, **settings})
+    np.testing.assert_array_equal(found.rates, 10_000.0 ** (-np.arange(0, 16, 2) / 16))
+    assert "is not a setting of the code of llama models, and not used" in found.note
+
+
+@pytest.mark.parametrize(("kind", "settings", "n_pairs"), [
+    ("phi", {"partial_rotary_factor": 0.25}, 2), ("gpt_neox", {"rotary_pct": 0.5}, 4),
+    ("gptj", {"rotary_dim": 8}, 4), ("nomic_bert", {"rotary_emb_fraction": 0.5}, 4),
+    ("brandnew", {"rotary_pct": 0.5}, 4), ("llama", {"partial_rotary_factor": 1.0}, 8),
+    ("llama", {"rope_theta": 5e5, "rotary_emb_base": 5e5}, 8), ("qwen", {"rotary_pct": 0.5}, 4),
+])  # fmt: skip
+def test_settings_of_the_family_are_used(kind, settings, n_pairs):
+    found = read_rotary({"model_type": kind, **SMALL, **settings})
+    assert found.n_pairs == n_pairs
+    assert "setting of" not in found.note
+
+
+def test_a_setting_that_a_code_may_read_is_said():
+    found = read_rotary({"model_type": "deepseek", **SMALL, "rotary_pct": 0.5})
+    assert "not known whether the code of deepseek models reads rotary_pct" in found.note
+    ratio = read_rotary({"model_type": "baichuan", **SMALL, "rope_ratio": 50})
+    assert (ratio.base, "rope_ratio" in ratio.note) == (10_000.0, True)
