@@ -45,7 +45,7 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     kind = config.get("model_type")
     slopes = alibi_slopes(heads, most=_most(config), every_other=kind == "mpt")
     note, stored = "", in_order(name for name in index if _is_slopes(index[name], heads))
-    if kind == "falcon":  # whose code makes its own
+    if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code makes its own
         slopes, stored = slopes / math.sqrt(_width(config, heads)), ()
         note = "Slopes are those after the division by √d of scores and penalty alike."
     side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"

@@ -257,6 +257,9 @@ class _Reader:
         named = "original_max_position_embeddings"
         inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
         before = outside or inside
+        if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
+            before = self.given.whole("seq_length", least=1) or before
+            context = int(before) if before else context  # up to here nothing changes
         turned = Unscaled(base, width, d_head, before or context, context)
         kind = given.first("rope_type", "type") or "none"
         scaling = NAMES.get(kind, kind) if isinstance(kind, str) else str(kind)
@@ -280,12 +283,23 @@ class _Reader:
                 f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
             )
         base = inside or outside or usual
-        base *= self.given.number("rope_ratio") or 1.0
+        base *= self._ratio()
         if not 1.0 < base < MAX_BASE:
             raise SourceError(
                 f"config.json has {base:g} as the base of its rotary positions.", RIGHT
             )
         return base
+
+    def _ratio(self) -> float:
+        """Return what ChatGLM's base is multiplied by."""
+        ratio = self.given.number("rope_ratio") or 1.0
+        if ratio != 1.0 and self.kind == "chatglm":
+            said = (
+                f"rope_ratio multiplies the base by {ratio:g}, as in ChatGLM3-32K and GLM-4; the "
+                "code of ChatGLM2-32K divides positions by it instead."
+            )
+            self.notes += [] if said in self.notes else [said]
+        return ratio
 
     def _turned(self, given: Given, d_head: int) -> int:
         """Return how many entries of a head are turned."""

@@ -16,6 +16,7 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
+from geometry.models.alibi import find_alibi
 from geometry.models.rotary import ROTARY_FAMILIES, read_rotary
 from geometry.models.rotary_families import WITH_OWN_CODE
 
@@ -268,7 +269,7 @@ def test_families_with_own_code(kind, seed):
     found = read_rotary({"model_type": kind, **settings})
     np.testing.assert_allclose(found.rates, base ** (-np.arange(0, width, 2) / width))
     assert found.pairing == ("interleaved" if kind == "chatglm" else "halves")
-    assert not found.note
+    assert not found.note or (kind == "chatglm" and "ChatGLM2-32K" in found.note)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -321,3 +322,25 @@ def test_a_setting_that_a_code_may_read_is_said():
     assert "not known whether the code of deepseek models reads rotary_pct" in found.note
     ratio = read_rotary({"model_type": "baichuan", **SMALL, "rope_ratio": 50})
     assert (ratio.base, "rope_ratio" in ratio.note) == (10_000.0, True)
+
+
+def test_chatglms_ratio_has_two_readings():
+    config = {"model_type": "chatglm", **SMALL, "kv_channels": 16}
+    found = read_rotary({**config, "rope_ratio": 50})
+    assert found.base == 500_000.0
+    assert found.note.count("ChatGLM2-32K divides positions by it") == 1
+    assert not read_rotary({**config, "rope_ratio": 1}).note
+
+
+def test_qwens_rates_grow_from_the_length_of_its_training():
+    config = {"model_type": "qwen", **SMALL, "max_position_embeddings": 8192, "seq_length": 2048,
+              "use_dynamic_ntk": True}  # fmt: skip
+    found = read_rotary(config)
+    assert (found.scaling, found.until, found.context) == ("dynamic", 2048, 8192)
+    assert any("up to 2,048 positions" in note for note in found.notes(4096))
+
+
+@pytest.mark.parametrize("kind", ["falcon", "RefinedWeb", "RefinedWebModel"])
+def test_falcons_slopes_are_divided_with_its_scores(kind):
+    config = {"model_type": kind, **SMALL, "n_head": 4, "alibi": True}
+    np.testing.assert_allclose(find_alibi({}, config).slopes, 0.25 ** np.arange(1, 5) / 4)
