@@ -58,7 +58,12 @@ CONSTANTS = frozenset(
     )
 )  # fmt: skip
 
-_SPEAKS = re.compile(r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)", re.IGNORECASE)
+_SPEAKS = re.compile(
+    r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)"
+    r"|^(use_nope|nope_|pos_emb_type|compress_pos_emb|pos(ition)?_scal)"
+    r"|(^|_)interpolation(_factor|_scale)?$",
+    re.IGNORECASE,
+)
 
 
 class Given:

@@ -119,6 +119,12 @@ def test_of_each_kind_of_layer(inside):
         ({"rope_theta": 1e6, "rotary_emb_base": 5e5}, "rotary_emb_base"),
         ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1e+06"),
         ({"use_rope": False}, "use_rope"),
+        ({"use_nope": True}, "use_nope"),
+        ({"nope_layer_interval": 2}, "nope_layer_interval"),
+        ({"pos_emb_type": "alibi"}, "pos_emb_type"),
+        ({"position_scale": 4.0}, "position_scale"),
+        ({"interpolation_factor": 8}, "interpolation_factor"),
+        ({"position_interpolation": 4}, "position_interpolation"),
     ],
 )
 def test_what_is_not_used_is_named(settings, named):
