@@ -475,6 +475,7 @@ class _Reader:
 
     def _say_unused(self, *groups: Given) -> None:
         """Note settings that speak of rotary positions and have no part in what was read."""
+        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
         unread = [name for given in (self.given, *groups) for name in given.unread()]
         if unread:
             some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
@@ -482,7 +483,6 @@ class _Reader:
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
             self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
-        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
         if others:
             named = shortened(str(self.given.value(others[0])), 40)
             self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

@@ -60,7 +60,7 @@ CONSTANTS = frozenset(
 
 _SPEAKS = re.compile(
     r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)"
-    r"|^(use_nope|nope_|pos_emb_type|compress_pos_emb|pos(ition)?_scal)"
+    r"|^(use_nope|use_alibi|nope_|pos_emb_type|compress_pos_emb|pos(ition)?_scal)"
     r"|(^|_)interpolation(_factor|_scale)?$",
     re.IGNORECASE,
 )

@@ -120,6 +120,7 @@ def test_of_each_kind_of_layer(inside):
         ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1e+06"),
         ({"use_rope": False}, "use_rope"),
         ({"use_nope": True}, "use_nope"),
+        ({"use_alibi": True}, "use_alibi"),
         ({"nope_layer_interval": 2}, "nope_layer_interval"),
         ({"pos_emb_type": "alibi"}, "pos_emb_type"),
         ({"position_scale": 4.0}, "position_scale"),
