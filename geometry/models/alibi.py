@@ -45,7 +45,7 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     kind = config.get("model_type")
     slopes = alibi_slopes(heads, most=_most(config), every_other=kind == "mpt")
     note, stored = "", in_order(name for name in index if _is_slopes(index[name], heads))
-    if kind == "falcon":  # whose code makes its own
+    if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code makes its own
         slopes, stored = slopes / math.sqrt(_width(config, heads)), ()
         note = "Slopes are those after the division by √d of scores and penalty alike."
     side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"
@@ -54,9 +54,10 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
 
 
 def _most(config: Mapping[str, Any]) -> float:
-    """Return what of MPT's settings stands for the 8 of the formula."""
+    """Return what of MPT's settings, or those of a GGUF file, stands for the 8 of the formula."""
     attention = config.get("attn_config")
     most = attention.get("alibi_bias_max") if isinstance(attention, dict) else None
+    most = config.get("alibi_bias_max") if most is None else most  # of a GGUF file
     if most is None:
         return 8.0
     if type(most) not in (int, float) or not SMALLEST <= most <= LARGEST:

@@ -33,7 +33,10 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
         "starcoder": "gpt_bigcode", "gptneox": "gpt_neox", "phi2": "phi",
         "nomic-bert": "nomic_bert", "command-r": "cohere", "qwen2moe": "qwen2_moe",
         "qwen3moe": "qwen3_moe", "chatglm": "glm", "deepseek2": "deepseek_v3",
-        "gemma3": "gemma3_text",
+        "gemma3": "gemma3_text", "gemma-embedding": "gemma3_text", "gemma3n": "gemma3n_text",
+        "llama4": "llama4_text", "exaone-moe": "exaone_moe", "falcon-h1": "falcon_h1",
+        "lfm2moe": "lfm2_moe", "hunyuan-dense": "hunyuan_v1_dense",
+        "hunyuan-moe": "hunyuan_v1_moe", "qwen2vl": "qwen2_vl_text", "ernie4_5-moe": "ernie4_5_moe",
         "gpt-oss": "gpt_oss",
         "jina-bert-v3": "jina_embeddings_v3", "modern-bert": "modernbert",
     }
@@ -65,6 +68,11 @@ HALVES = frozenset(
         "stablelm", "starcoder2", "step35",
     )
 )  # fmt: skip
+#: Architectures for which llama.cpp has a slope of ALiBi in its code, and not in the file.
+ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
+USUAL_BIAS = 8.0
+"""What stands for the exponent of ALiBi's slopes there."""
+
 #: Settings of rotary positions that are read here, or without effect on a text's.
 _READ = frozenset(
     (
@@ -151,6 +159,7 @@ def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, 
         "vocab_size": of.whole("vocab_size") or index.lengths.get(TOKENS),
         "bos_token_id": given.get("tokenizer.ggml.bos_token_id"),
     }
+    config |= _alibi(name, of)
     turns = name in INTERLEAVED | HALVES or any(key.startswith(f"{name}.rope.") for key in given)
     if POSITIONS not in store.tensors and turns:
         config |= _rotary(store, name, of)
@@ -239,9 +248,29 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
         settings["layer_types"] = [SLIDING if near else FULL for near in pattern]
     else:
         settings["sliding_window_pattern"] = of.whole("attention.sliding_window_pattern")
+    window = of.value("attention.sliding_window")
+    if (name == "exaone4" and not window) or (name == "llama4" and window == 0):
+        settings["no_rope_layers"] = [1]  # without sliding attention all turn
+    if name == "gemma-embedding":  # whose code has no causal mask
+        settings["is_causal"] = False
+    if name == "olmo2" and settings["sliding_window"]:  # of OLMo 3, whose bases are alike
+        settings |= {"model_type": "olmo3", "rope_local_base_freq": settings["rope_theta"]}
     if name.startswith("granite") and of.flag("rope.scaling.finetuned") is False:
         settings["use_rope"] = False
     return settings | of.unread()
+
+
+def _alibi(name: str, of: _Settings) -> dict[str, Any]:
+    """Return the settings of ALiBi, as those of MPT; 0 stands for none."""
+    if name in ALIBI:
+        side = {"position_embedding_type": "alibi"} if name == "jina-bert-v2" else {}
+        return {"alibi": True, "alibi_bias_max": USUAL_BIAS, **side}
+    if name not in ("mpt", "jais"):
+        return {}
+    most = of.number("attention.max_alibi_bias")
+    if most is None and of.value("attention.max_alibi_bias") is not None:
+        return {"attn_config": {"alibi": False}, "position_embedding_type": "none"}
+    return {"alibi": True, "alibi_bias_max": most or USUAL_BIAS}
 
 
 def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:

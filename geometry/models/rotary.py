@@ -17,6 +17,7 @@ from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
 from geometry.models.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.rotary_own_keys import without_foreign
 from geometry.models.rotary_scaling import Scaled, Unscaled, scaled
 from geometry.models.rotary_settings import (
     BASES,
@@ -24,10 +25,12 @@ from geometry.models.rotary_settings import (
     HEAD_WIDTHS,
     HEADS,
     HIDDEN,
+    KINDS,
     LAYERS,
     LOCAL_BASES,
     SHARES,
     SWITCHES,
+    TURNING,
     WIDTHS,
     Given,
     with_usual_names,
@@ -164,13 +167,16 @@ class _Reader:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.kind = str(config.get("model_type"))
-        self.given = Given(with_usual_names(config))
         self.row = COMPARED.get(self.kind, RotaryFamily())
+        settings = with_usual_names(config)
         self.notes: list[str] = []
+        if settings.get("rope_pairing") is None:
+            settings, self.notes = without_foreign(self.kind, settings)
+        self.given = Given(settings)
         pairing = self.given.value("rope_pairing")
         if pairing is not None:  # of a GGUF file, which says what others leave out
             self.row = replace(self.row, share=1.0, width=0, d_head=0)
-        if pairing == "unknown" or (pairing is None and self.kind not in COMPARED):
+        if pairing == "unknown" or self.kind not in COMPARED:
             self.notes.append(
                 f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
                 "its code."
@@ -251,6 +257,9 @@ class _Reader:
         named = "original_max_position_embeddings"
         inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
         before = outside or inside
+        if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
+            before = self.given.whole("seq_length", least=1) or before
+            context = int(before) if before else context  # up to here nothing changes
         turned = Unscaled(base, width, d_head, before or context, context)
         kind = given.first("rope_type", "type") or "none"
         scaling = NAMES.get(kind, kind) if isinstance(kind, str) else str(kind)
@@ -274,12 +283,23 @@ class _Reader:
                 f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
             )
         base = inside or outside or usual
-        base *= self.given.number("rope_ratio") or 1.0
+        base *= self._ratio()
         if not 1.0 < base < MAX_BASE:
             raise SourceError(
                 f"config.json has {base:g} as the base of its rotary positions.", RIGHT
             )
         return base
+
+    def _ratio(self) -> float:
+        """Return what ChatGLM's base is multiplied by."""
+        ratio = self.given.number("rope_ratio") or 1.0
+        if ratio != 1.0 and self.kind == "chatglm":
+            said = (
+                f"rope_ratio multiplies the base by {ratio:g}, as in ChatGLM3-32K and GLM-4; the "
+                "code of ChatGLM2-32K divides positions by it instead."
+            )
+            self.notes += [] if said in self.notes else [said]
+        return ratio
 
     def _turned(self, given: Given, d_head: int) -> int:
         """Return how many entries of a head are turned."""
@@ -406,7 +426,10 @@ class _Reader:
         # Before there were lists: every so many layers, the last or the first of them.
         every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
         if not every:
-            every, at = given.whole("global_attn_every_n_layers", least=0) or 0, 0
+            every = given.whole("global_attn_every_n_layers", least=0) or 0
+            at = -1 if self.kind == "afmoe" else 0  # the other one is ModernBERT
+        if not every and self.kind == "flint":
+            return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
         if not every:
             every, at = self.row.full_at
         return range(at % every, count, every) if every else None
@@ -417,6 +440,7 @@ class _Reader:
         """Return the layers that do not turn."""
         count, given = self._n_layers(), self.given
         every = given.whole("no_rope_layer_interval", least=0) or self.row.without
+        free = given.whole("sliding_window") is None and given.null("sliding_window")
         if turns := self._listed("no_rope_layers"):
             return tuple(i for i, one in enumerate(turns) if not one)
         if bases := self._layer_bases():
@@ -425,12 +449,17 @@ class _Reader:
             return tuple(range(every - 1, count, every))
         if None in kinds.values():
             return tuple(i for i, one in enumerate(types) if one in kinds and kinds[one] is None)
-        if not self.row.sliding_only or not given.whole("sliding_window"):
+        if not self.row.sliding_only or (free and self.row.without_window == "all"):
             return ()
+        if free and self.row.without_window == "none":
+            raise SourceError("By config.json no layer turns queries and keys.", RIGHT)
         listed = self._listed("layer_types")
         if listed is not None:
-            return tuple(i for i, one in enumerate(listed) if one == FULL)
-        return tuple(self._full_layers() or ())
+            return tuple(i for i, one in enumerate(listed) if one != SLIDING)
+        full = self._full_layers()
+        if full is None:
+            self.notes.append("Which layers do not turn queries and keys is not in config.json.")
+        return tuple(full or ())
 
     # ---- what was not used --------------------------------------------------------------------
 
@@ -446,6 +475,7 @@ class _Reader:
 
     def _say_unused(self, *groups: Given) -> None:
         """Note settings that speak of rotary positions and have no part in what was read."""
+        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
         unread = [name for given in (self.given, *groups) for name in given.unread()]
         if unread:
             some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
@@ -453,3 +483,6 @@ class _Reader:
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
             self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
+        if others:
+            named = shortened(str(self.given.value(others[0])), 40)
+            self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

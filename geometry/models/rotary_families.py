@@ -40,6 +40,9 @@ class RotaryFamily:
         Every how many layers one does not turn; 0 for none.
     sliding_only
         Whether only layers of sliding attention turn.
+    without_window
+        Which layers of such a family turn where the window is null: "all", "none", or "sliding",
+        those of that kind as ever.
     full_at
         Every how many layers one has full attention, and which of these; (0, 0) if not known.
     context
@@ -60,6 +63,7 @@ class RotaryFamily:
     sliding_scaled: bool = False
     without: int = 0
     sliding_only: bool = False
+    without_window: Literal["all", "none", "sliding"] = "all"
     full_at: tuple[int, int] = (0, 0)
     context: int = 0
     causal: bool = True
@@ -74,7 +78,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         **dict.fromkeys(
             (
                 "arcee", "aria_text", "chameleon", "dbrx", "deepseek_ocr2_text", "diffllama",
-                "doge", "dots1", "exaone_moe", "falcon", "falcon_h1", "glm_image_text",
+                "doge", "dots1", "falcon", "falcon_h1", "glm_image_text",
                 "gpt_neox_japanese", "granite", "granite4_vision_text", "granite_docling_text",
                 "granite_swa", "granitemoe", "granitemoe_swa", "granitemoehybrid",
                 "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text",
@@ -89,9 +93,8 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             _USUAL,
         ),
         **dict.fromkeys(
-            ("afmoe", "dia_decoder", "flint", "hrm_text", "internlm3", "iquestcoder", "jetmoe",
-             "kolibri1", "molmo2_text", "qwen3", "qwen3_omni_moe_talker_code_predictor",
-             "seed_oss"),
+            ("dia_decoder", "hrm_text", "internlm3", "iquestcoder", "jetmoe", "molmo2_text",
+             "qwen3", "qwen3_omni_moe_talker_code_predictor", "seed_oss"),
             RotaryFamily(d_head=128),
         ),
         **dict.fromkeys(
@@ -183,13 +186,20 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             ("qwen2_5_omni_talker", "solar_open"),
             RotaryFamily(base=1_000_000.0, d_head=128),
         ),
+        "afmoe": RotaryFamily(
+            d_head=128, sliding_only=True, without_window="sliding", full_at=(4, 3)
+        ),
         "apertus": RotaryFamily(base=12_000_000.0, needs="group"),
-        "cohere2": RotaryFamily(pairing="interleaved", sliding_only=True, full_at=(4, 3)),
+        "cohere2": RotaryFamily(
+            pairing="interleaved", sliding_only=True, without_window="none", full_at=(4, 3)
+        ),
         "cwm": RotaryFamily(base=1_000_000.0, d_head=128, needs="group"),
         "dia_encoder": RotaryFamily(d_head=128, causal=False),
         "embedding_gemma2_text": RotaryFamily(d_head=256, causal=False, needs="kinds"),
         "ernie4_5": RotaryFamily(base=500_000.0, d_head=128, pairing="interleaved"),
         "exaone4": RotaryFamily(sliding_only=True, full_at=(4, 3)),
+        "exaone_moe": RotaryFamily(sliding_only=True, full_at=(4, 3)),
+        "flint": RotaryFamily(d_head=128, sliding_only=True, without_window="none"),
         "gemma3n_text": RotaryFamily(
             base=1_000_000.0, d_head=256, sliding_base=10_000.0, full_at=(5, 4)
         ),
@@ -199,6 +209,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "helium": RotaryFamily(base=100_000.0, d_head=128, pairing="interleaved"),
         "hy_v3": RotaryFamily(base=11_158_840.0, d_head=128),
         "jina_embeddings_v3": RotaryFamily(base=20_000.0, causal=False),
+        "kolibri1": RotaryFamily(d_head=128, sliding_only=True, full_at=(5, 4)),
         "lfm3": RotaryFamily(base=1_000_000.0, d_head=128, needs="kinds"),
         "llama4_text": RotaryFamily(base=500_000.0, d_head=128, pairing="interleaved", without=4),
         "longcat_flash": RotaryFamily(base=10_000_000.0, d_head=64, pairing="interleaved"),

@@ -34,6 +34,10 @@ SWITCHES = ("rope", "use_rope", "rotary", "use_rotary", "use_mem_rope", "rotary_
             "use_rotary_embedding", "use_rotary_embeddings",
             "use_rotary_position_embeddings")  # fmt: skip
 
+#: Settings that name the kind of positions, and their values for those that turn.
+KINDS = ("position_embedding_type", "pos_emb_type")
+TURNING = ("rope", "rotary")
+
 #: Settings without effect on the turning of a text's queries and keys: sections of axes, which are
 #: alike for a text; the size of a cache; the precision; factors of the scores.
 HARMLESS = frozenset(
@@ -54,7 +58,12 @@ CONSTANTS = frozenset(
     )
 )  # fmt: skip
 
-_SPEAKS = re.compile(r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)", re.IGNORECASE)
+_SPEAKS = re.compile(
+    r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)"
+    r"|^(use_nope|use_alibi|nope_|pos_emb_type|compress_pos_emb|pos(ition)?_scal)"
+    r"|(^|_)interpolation(_factor|_scale)?$",
+    re.IGNORECASE,
+)
 
 
 class Given:
@@ -75,6 +84,10 @@ class Given:
 
     def __contains__(self, key: str) -> bool:
         return self._settings.get(key) is not None
+
+    def null(self, key: str) -> bool:
+        """Return whether a setting is there and null."""
+        return key in self._settings and self._settings[key] is None
 
     def changed(self, **settings: Any) -> Given:
         """Return these settings with others in the place of some."""

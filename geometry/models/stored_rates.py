@@ -3,88 +3,161 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.stores import FLOATS, TensorStore
+from geometry.measures.rotary import turning_rates
 from geometry.models.architecture import Architecture
-from geometry.models.rotary import Rotary
+from geometry.models.rotary import SLIDING, Rotary
 from geometry.models.rotary_families import COMPUTED_ANEW
 from geometry.pca.components import Array
 
 STORED = "stored"
 """The scaling of a model whose rates are those of its checkpoint."""
-#: The ends of their names: of transformers' modules, and of Meta's.
-ENDINGS = ("inv_freq", "rope.freqs", "freqs_cis")
+#: The ends of their names: of transformers' modules, of Meta's, and of others.
+ENDINGS = ("inv_freq", "rope.freqs", "freqs_cis", "rotary.freqs", "rotary_emb.freqs")
 #: Words in the names of rates that are not of the text.
-OTHER_PARTS = ("vision", "visual", "audio", "speech", "protein")
+OTHER_PARTS = re.compile(
+    r"vision|visual|audio|speech|protein|img|image|patch|picture|video|pixel|(^|[._])vit([._]|$)"
+)
 MOST = 1024
 """Rates that a tensor can hold: twice those of any model."""
 #: By how much a stored number may differ from a computed one: its rounding, and near 0 its spacing.
 ROUNDING = {"F64": (1e-5, 0.0), "F32": (1e-5, 0.0), "F16": (2e-3, 1e-7), "BF16": (1e-2, 0.0)}
+_LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d+)\.")
+_UNKNOWN = "?"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stored:
+    """Rates in a tensor.
+
+    Attributes
+    ----------
+    name
+        The tensor's.
+    kind
+        The kind of layer whose rates they are, "" where all are alike; "?" if not known.
+    rates
+        Those above 0; None if they cannot be read.
+    alike
+        Whether they are those of the configuration.
+    """
+
+    name: str
+    kind: str
+    rates: Array | None
+    alike: bool
 
 
 def with_stored_rates(store: TensorStore, place: Architecture) -> Architecture:
     """Return a model's location with the rates that are in its checkpoint.
 
-    Where they are those of its configuration, but for rounding, nothing changes; where they are
-    others, they are the model's, with a note.
+    Where they are those of its configuration, but for rounding, nothing changes. Where all that
+    are stored for a kind of layer are others, the first are the model's, with a note; where only
+    some layers have others, or it is not known which, there is only the note.
     """
     rotary = place.rotary
     if rotary is None or place.family in COMPUTED_ANEW:
         return place
-    compared = list(_differences(store, rotary))
-    if not compared:
-        return place
-    name, rates = compared[0]
-    if rates is None or len(rates) != rotary.n_pairs:
+    stored = list(_stored(store, rotary))
+    for kind in dict.fromkeys(one.kind for one in stored):
+        rotary = _with_those_of(rotary, kind, [one for one in stored if one.kind == kind])
+    return replace(place, rotary=rotary)
+
+
+def _with_those_of(rotary: Rotary, kind: str, stored: list[_Stored]) -> Rotary:
+    """Return a turning with what is stored for a kind of layer."""
+    others = [one for one in stored if not one.alike]
+    if not others:
+        return rotary
+    name, rates = others[0].name, others[0].rates
+    expected = rotary.by_layer_type[kind][1] if kind in rotary.by_layer_type else rotary.rates
+    if rates is None or len(rates) != len(expected):
         found = "cannot be read" if rates is None else f"has {len(rates)} rates"
-        said = (
-            f"The {rotary.n_pairs} rates of config.json are shown, and not compared: {name}, in "
-            f"which the checkpoint stores rates, {found}."
+        return _noted(
+            rotary,
+            f"The {len(expected)} rates of config.json are shown, and not compared: {name}, in "
+            f"which the checkpoint stores rates, {found}.",
         )
-        return replace(place, rotary=replace(rotary, note=f"{rotary.note} {said}".strip()))
-    several = any(other is None or not np.array_equal(other, rates) for _, other in compared)
+    if kind == _UNKNOWN or len(others) < len(stored):
+        why = "its name does not tell of which layers"
+        if kind != _UNKNOWN:
+            why = "other layers have those of config.json"
+        return _noted(
+            rotary,
+            f"The checkpoint stores other rates than config.json gives in {name}; {why}, and those "
+            "of config.json are shown.",
+        )
+    several = any(one.rates is None or not np.array_equal(one.rates, rates) for one in others)
     said = f"The checkpoint stores other rates than config.json gives: those of {name} are shown"
     said += ", and some layers have others." if several else "."
+    return _noted(_replaced(rotary, kind, rates), said)
+
+
+def _noted(rotary: Rotary, said: str) -> Rotary:
+    return replace(rotary, note=f"{rotary.note} {said}".strip())
+
+
+def _replaced(rotary: Rotary, kind: str, rates: Array) -> Rotary:
+    """Return a turning with other rates in a kind of layer."""
     kinds = dict(rotary.by_layer_type)
-    if kinds:
-        kinds[next(iter(kinds))] = (rotary.base, rates)
-    turned = replace(
-        rotary,
-        rates=rates,
-        unscaled=rates,
-        scaling=STORED,
-        until=None,
-        by_layer_type=MappingProxyType(kinds),
-        note=f"{rotary.note} {said}".strip(),
-    )
-    return replace(place, rotary=turned)
+    if kind in kinds:
+        kinds[kind] = (kinds[kind][0], rates)
+        rotary = replace(rotary, by_layer_type=MappingProxyType(kinds))
+    if kinds and kind != next(iter(kinds)):
+        return rotary
+    return replace(rotary, rates=rates, unscaled=rates, scaling=STORED, until=None)
 
 
-def _differences(store: TensorStore, rotary: Rotary) -> Iterator[tuple[str, Array | None]]:
-    """Yield the tensors whose rates are not those of the configuration; None if unreadable."""
-    known = [rotary.rates, rotary.unscaled, *(rates for _, rates in rotary.by_layer_type.values())]
+def _stored(store: TensorStore, rotary: Rotary) -> Iterator[_Stored]:
+    """Yield the tensors with rates of layers that turn."""
     ends = tuple(f".{end}" for end in ENDINGS)
     names = [name for name in store.tensors if f".{name}".endswith(ends)]
-    names = [name for name in names if not any(word in name for word in OTHER_PARTS)]
+    names = [name for name in names if not OTHER_PARTS.search(name)]
     for number, name in enumerate(sorted(names, key=lambda name: (len(name), name))):
         if number and store.bytes_to_fetch(name):
             return  # of a model on the Hub only the first is downloaded
-        rates = _read(store, name)
-        if rates is None:
-            yield name, None
+        kind = _kind_of(name, rotary)
+        if kind is None:
             continue
-        relative, absolute = ROUNDING[store.tensors[name].dtype]
-        if not any(
-            one.shape == rates.shape and np.allclose(rates, one, relative, absolute)
-            for one in known
-        ):
-            yield name, rates
+        rates = _read(store, name)
+        alike = rates is not None and any(
+            one.shape == rates.shape
+            and np.allclose(rates, one, *ROUNDING[store.tensors[name].dtype])
+            for one in _known(rotary, kind)
+        )
+        yield _Stored(name, kind, rates, alike)
+
+
+def _kind_of(name: str, rotary: Rotary) -> str | None:
+    """Return the kind of layer that rates are of; None for a layer that does not turn."""
+    match = _LAYER.search(name)
+    layer = None if match is None else int(match[1])
+    if layer in rotary.layers_without:
+        return None
+    kinds = rotary.by_layer_type
+    if not kinds:
+        return ""
+    if SLIDING in kinds and "local" in name:
+        return SLIDING
+    return (rotary.type_of(layer) if layer is not None else "") or _UNKNOWN
+
+
+def _known(rotary: Rotary, kind: str) -> Iterator[Array]:
+    """Yield the rates by the configuration of a kind of layer, with and without scaling."""
+    kinds = rotary.by_layer_type
+    if kind in ("", _UNKNOWN) or kind == next(iter(kinds)):
+        yield from (rotary.rates, rotary.unscaled)
+    for name, (base, rates) in kinds.items():
+        if kind in (name, _UNKNOWN):
+            yield from (rates, turning_rates(base, 2 * len(rates)))
 
 
 def _read(store: TensorStore, name: str) -> Array | None:

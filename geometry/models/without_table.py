@@ -11,12 +11,13 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.models.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 from geometry.models.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
 from geometry.models.rotary_families import COMPARED
-from geometry.models.rotary_settings import SIGNS
+from geometry.models.rotary_settings import KINDS, SIGNS
 
 ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
+NO_POSITIONS = "its attention has no positions"
 
 #: Rotary families whose settings were not compared with their code, and those with parts.
 _ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
@@ -46,6 +47,9 @@ ADDED = (None, "absolute", "learned", "learned_absolute")
 #: And of those whose positions act inside attention.
 INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
 
+#: Values of a setting that names the kind of positions, for none.
+_NONE = frozenset(("nope", "none", "no_pe", "no_position", "null"))
+
 #: The dimensions of Baichuan's models with ALiBi, which only their code tells from the others.
 _BAICHUAN_13B = 5120
 
@@ -58,6 +62,8 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     attention = config.get("attn_config")  # of MPT
     attention = attention if isinstance(attention, dict) else {}
     kind, family = config.get("position_embedding_type"), config.get("model_type")
+    if _has_none(config):
+        return NO_POSITIONS
     turned, of_mpt = flag(attention, "rope"), family == "mpt"
     alibi = flag(attention, "alibi", default=of_mpt and not turned)
     if kind == "alibi" or flag(config, "alibi") or alibi:
@@ -82,6 +88,28 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     if any(name.endswith(EMBEDDINGS) for name in index):
         return RELATIVE_TABLE
     return ""
+
+
+def _has_none(config: Mapping[str, Any]) -> bool:
+    """Return whether a model that would be read as rotary has no positions, by its configuration.
+
+    The code of other families that were compared does not read these settings, which is then noted
+    with what is shown.
+    """
+    family = config.get("model_type")
+    if family == "granitemoehybrid":
+        return config.get("position_embedding_type") != "rope"
+    if family == "olmo_hybrid":
+        group = config.get("rope_parameters")
+        groups = [config, *([group] if isinstance(group, dict) else [])]
+        if any(one.get("rope_theta") is not None for one in groups):
+            return False
+        # Without any of these its code has a base of its own.
+        return any(key in one for one in groups for key in ("rope_theta", "rope_parameters"))
+    # MPT is here only by a GGUF file.
+    known = isinstance(family, str) and family in WITHOUT_TABLE and family != "mpt"
+    kinds = [config.get(key) for key in KINDS]
+    return not known and any(isinstance(one, str) and one.lower() in _NONE for one in kinds)
 
 
 def inside_attention(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> bool:

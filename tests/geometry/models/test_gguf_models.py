@@ -121,3 +121,60 @@ def test_the_real_smollm2(tmp_path):
     use = pair_use(model, 3).use
     assert use.shape == (9, 32)
     assert (use > 0).all()
+
+
+def opened(folder, arch, *settings):
+    own = [("context_length", 128), ("embedding_length", 64), ("block_count", 12),
+           ("attention.head_count", 4)]  # fmt: skip
+    named = [(f"{arch}.{key}", value) for key, value in [*own, *settings]]
+    return open_source(write(folder / "m.gguf", {"token_embd.weight": EYE}, named, arch=arch))
+
+
+@pytest.mark.parametrize("arch", ["mpt", "jais"])
+@pytest.mark.parametrize("most", [4.0, 8.0, 16.0])
+def test_the_exponent_of_alibi_is_that_of_the_file(tmp_path, arch, most):
+    lags = opened(tmp_path, arch, ("attention.max_alibi_bias", most)).lags
+    np.testing.assert_allclose(lags.slopes, 2.0 ** (-most * np.arange(1, 5) / 4))
+
+
+@pytest.mark.parametrize("arch", ["mpt", "refact", "bloom", "jina-bert-v2"])
+def test_without_an_exponent_the_usual_one_of_alibi(tmp_path, arch):
+    model = opened(tmp_path, arch)
+    assert model.lags.slopes == (2**-2, 2**-4, 2**-6, 2**-8)
+    assert model.causal == (arch != "jina-bert-v2")
+
+
+def test_an_exponent_of_0_stands_for_no_alibi(tmp_path):
+    with pytest.raises(NoPositionalEmbeddings, match="no positions"):
+        opened(tmp_path, "mpt", ("attention.max_alibi_bias", 0.0))
+
+
+@pytest.mark.parametrize(("arch", "full"), [
+    ("gemma3", (5, 11)), ("gemma-embedding", (5, 11)), ("gemma3n", (4, 9)), ("olmo2", (3, 7, 11)),
+])  # fmt: skip
+def test_what_llama_cpp_has_in_its_code_about_sliding_layers(tmp_path, arch, full):
+    window = ("attention.sliding_window", 64)
+    rotary = opened(tmp_path, arch, window, ("rope.freq_base", 5e5)).rotary
+    near = 5e5 if arch == "olmo2" else 1e4
+    assert not rotary.note
+    for layer in range(12):
+        assert rotary.by_layer_type[rotary.type_of(layer)][0] == (5e5 if layer in full else near)
+    assert rotary.causal == (arch != "gemma-embedding")
+
+
+@pytest.mark.parametrize(("arch", "window", "expected"), [
+    ("afmoe", 64, (3, 7, 11)), ("exaone-moe", 64, (3, 7, 11)), ("exaone4", 64, (3, 7, 11)),
+    ("exaone4", None, ()), ("llama4", None, (3, 7, 11)), ("llama4", 0, ()), ("olmo2", None, ()),
+])  # fmt: skip
+def test_what_llama_cpp_has_in_its_code_about_layers_that_do_not_turn(
+    tmp_path, arch, window, expected
+):
+    settings = [] if window is None else [("attention.sliding_window", window)]
+    rotary = opened(tmp_path, arch, ("rope.freq_base", 5e5), *settings).rotary
+    assert rotary.layers_without == expected
+
+
+@pytest.mark.parametrize("arch", ["mimo2", "gemma4", "smallthinker", "granitehybrid"])
+def test_where_only_the_pairing_was_compared_usual_settings_are_said(tmp_path, arch):
+    model = opened(tmp_path, arch, ("rope.freq_base", 5e5))
+    assert any("Usual settings assumed" in warning for warning in model.warnings)

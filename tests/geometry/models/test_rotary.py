@@ -333,7 +333,7 @@ def test_every_default_base_of_transformers_is_known():
     ({"num_attention_heads": 7}, "7 heads for 64 dimensions"),
     ({"head_dim": 1}, "heads of 1 entries"),
     ({"head_dim": 10**9}, "heads of 1000000000 entries"),
-    ({"partial_rotary_factor": 1.5}, "turns 24 of the 16 entries"),
+    ({"model_type": "phi", "partial_rotary_factor": 1.5}, "turns 24 of the 16 entries"),
     ({"rope_theta": 0.5}, "0.5 as the base"),
     ({"max_position_embeddings": -1}, "-1 positions"),
 ])  # fmt: skip

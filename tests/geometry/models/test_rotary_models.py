@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
 from geometry.models.matrices import MOST_TURNED
@@ -108,3 +108,29 @@ def test_a_report_describes_the_scheme_and_has_no_table(rotary):
 
 def test_a_report_of_a_table_says_that_it_is_learned():
     assert report(open_source("sample"), nulls=False)["scheme"] == {"kind": "learned"}
+
+
+@pytest.mark.parametrize("changes", [
+    {"model_type": "granitemoehybrid"},
+    {"model_type": "granitemoehybrid", "position_embedding_type": "nope"},
+    {"model_type": "olmo_hybrid", "rope_theta": None},
+    {"model_type": "olmo_hybrid", "rope_theta": None, "rope_parameters": {"rope_theta": None}},
+    {"model_type": "brandnew", "position_embedding_type": "nope"},
+    {"model_type": "brandnew", "pos_emb_type": "none"},
+])  # fmt: skip
+def test_a_model_without_positions_is_refused(rotary, changes):
+    with pytest.raises(NoPositionalEmbeddings, match="its attention has no positions"):
+        rotary(**changes)
+
+
+def test_hybrid_models_that_turn_are_read(rotary):
+    assert not rotary(model_type="granitemoehybrid", position_embedding_type="rope").warnings
+    assert rotary(model_type="olmo_hybrid").rotary.base == 500_000.0
+
+
+@pytest.mark.parametrize("key", ["position_embedding_type", "pos_emb_type"])
+@pytest.mark.parametrize("kind", ["nope", "learned_absolute"])
+def test_a_kind_of_positions_that_does_not_turn_is_said(rotary, key, kind):
+    if key == "position_embedding_type":
+        assert not rotary(**{key: "rope"}).warnings
+    assert any(key in said and kind in said for said in rotary(**{key: kind}).warnings)

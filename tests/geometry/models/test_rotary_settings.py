@@ -14,7 +14,9 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
+from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
+from geometry.models.alibi import find_alibi
 from geometry.models.rotary import ROTARY_FAMILIES, read_rotary
 from geometry.models.rotary_families import WITH_OWN_CODE
 
@@ -267,4 +269,78 @@ def test_families_with_own_code(kind, seed):
     found = read_rotary({"model_type": kind, **settings})
     np.testing.assert_allclose(found.rates, base ** (-np.arange(0, width, 2) / width))
     assert found.pairing == ("interleaved" if kind == "chatglm" else "halves")
-    assert not found.note
+    assert not found.note or (kind == "chatglm" and "ChatGLM2-32K" in found.note)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["afmoe", "cohere2", "exaone4", "exaone_moe", "flint", "kolibri1"])
+def test_families_of_which_only_layers_of_sliding_attention_turn(kind):
+    sizes = {"num_hidden_layers": 11, "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16}
+    own = CONFIG_MAPPING[kind](**sizes, sliding_window=32)
+    saved = json.loads(json.dumps(own.to_dict(), default=str))
+    expected = [i for i, one in enumerate(own.layer_types) if one == "full_attention"]
+    for config in (saved, {"model_type": kind, **sizes}):
+        assert list(read_rotary(config).layers_without) == expected
+    listed = {"layer_types": ["full_attention"] * 2, "num_hidden_layers": 2, "sliding_window": None}
+    config = {"model_type": kind, **sizes, **listed}
+    if kind in ("cohere2", "flint"):
+        with pytest.raises(SourceError, match="no layer turns"):
+            read_rotary(config)
+    else:
+        expected = (0, 1) if kind == "afmoe" else ()
+        assert read_rotary(config).layers_without == expected
+
+
+SMALL = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize("settings", [
+    {"partial_rotary_factor": 0.5}, {"rope_parameters": {"partial_rotary_factor": 0.5}},
+    {"rotary_pct": 0.5}, {"rotary_dim": 8}, {"rope_ratio": 50}, {"rotary_emb_base": 5e5},
+    {"rope_scaling": {"type": "dynamic", "factor": 2.0, "alpha": 1000.0}},
+])  # fmt: skip
+def test_settings_of_other_families_are_said_and_not_used(settings):
+    found = read_rotary({"model_type": "llama", **SMALL, **settings})
+    np.testing.assert_array_equal(found.rates, 10_000.0 ** (-np.arange(0, 16, 2) / 16))
+    assert "is not a setting of the code of llama models, and not used" in found.note
+
+
+@pytest.mark.parametrize(("kind", "settings", "n_pairs"), [
+    ("phi", {"partial_rotary_factor": 0.25}, 2), ("gpt_neox", {"rotary_pct": 0.5}, 4),
+    ("gptj", {"rotary_dim": 8}, 4), ("nomic_bert", {"rotary_emb_fraction": 0.5}, 4),
+    ("brandnew", {"rotary_pct": 0.5}, 4), ("llama", {"partial_rotary_factor": 1.0}, 8),
+    ("llama", {"rope_theta": 5e5, "rotary_emb_base": 5e5}, 8), ("qwen", {"rotary_pct": 0.5}, 4),
+])  # fmt: skip
+def test_settings_of_the_family_are_used(kind, settings, n_pairs):
+    found = read_rotary({"model_type": kind, **SMALL, **settings})
+    assert found.n_pairs == n_pairs
+    assert "setting of" not in found.note
+
+
+def test_a_setting_that_a_code_may_read_is_said():
+    found = read_rotary({"model_type": "deepseek", **SMALL, "rotary_pct": 0.5})
+    assert "not known whether the code of deepseek models reads rotary_pct" in found.note
+    ratio = read_rotary({"model_type": "baichuan", **SMALL, "rope_ratio": 50})
+    assert (ratio.base, "rope_ratio" in ratio.note) == (10_000.0, True)
+
+
+def test_chatglms_ratio_has_two_readings():
+    config = {"model_type": "chatglm", **SMALL, "kv_channels": 16}
+    found = read_rotary({**config, "rope_ratio": 50})
+    assert found.base == 500_000.0
+    assert found.note.count("ChatGLM2-32K divides positions by it") == 1
+    assert not read_rotary({**config, "rope_ratio": 1}).note
+
+
+def test_qwens_rates_grow_from_the_length_of_its_training():
+    config = {"model_type": "qwen", **SMALL, "max_position_embeddings": 8192, "seq_length": 2048,
+              "use_dynamic_ntk": True}  # fmt: skip
+    found = read_rotary(config)
+    assert (found.scaling, found.until, found.context) == ("dynamic", 2048, 8192)
+    assert any("up to 2,048 positions" in note for note in found.notes(4096))
+
+
+@pytest.mark.parametrize("kind", ["falcon", "RefinedWeb", "RefinedWebModel"])
+def test_falcons_slopes_are_divided_with_its_scores(kind):
+    config = {"model_type": kind, **SMALL, "n_head": 4, "alibi": True}
+    np.testing.assert_allclose(find_alibi({}, config).slopes, 0.25 ** np.arange(1, 5) / 4)

@@ -16,7 +16,7 @@ CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
 OURS = turning_rates(10_000.0, 16)
 THEIRS = turning_rates(500_000.0, 16)
 NAMES = ("model.layers.{}.self_attn.rotary_emb.inv_freq", "model.rotary_emb.inv_freq",
-         "rotary_emb.inv_freq", "inv_freq", "rope.freqs",
+         "rotary_emb.inv_freq", "inv_freq", "rope.freqs", "layers.{}.attn.rotary.freqs",
          "gpt_neox.layers.{}.attention.rotary_emb.inv_freq")  # fmt: skip
 
 
@@ -58,11 +58,58 @@ def test_those_before_a_scaling_change_nothing(tmp_path):
 def test_layers_that_differ_are_said(tmp_path):
     stored = {
         NAMES[0].format(layer): torch.tensor(rates, dtype=torch.float32)
-        for layer, rates in enumerate((OURS, THEIRS, THEIRS / 2))
+        for layer, rates in enumerate((THEIRS, THEIRS / 2, THEIRS))
     }
     model = opened(tmp_path, **stored)
     np.testing.assert_allclose(model.rotary.rates, THEIRS, rtol=1e-6)
     assert any("some layers have others" in warning for warning in model.warnings)
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_single_layer_that_differs_is_said_and_not_shown(odd, tmp_path):
+    stored = {
+        NAMES[0].format(layer): torch.tensor(THEIRS if layer == odd else OURS).float()
+        for layer in range(3)
+    }
+    model = opened(tmp_path, **stored)
+    np.testing.assert_array_equal(model.rotary.rates, OURS)
+    assert any(NAMES[0].format(odd) in warning for warning in model.warnings)
+
+
+GEMMA = {**CONFIG, "model_type": "gemma3_text", "head_dim": 16, "rope_theta": 1e6,
+         "num_hidden_layers": 6}  # fmt: skip
+FAR = turning_rates(1e6, 16)
+
+
+@pytest.mark.parametrize("name", [
+    "model.rotary_emb_local.inv_freq", "model.layers.0.self_attn.rotary_emb.inv_freq",
+])  # fmt: skip
+def test_those_of_sliding_layers_are_not_those_of_full_attention(name, tmp_path):
+    model = opened(tmp_path, GEMMA, **{name: torch.tensor(THEIRS)})
+    np.testing.assert_array_equal(model.rotary.rates, FAR)
+    np.testing.assert_allclose(model.rotary.rates_at(0), THEIRS)
+    np.testing.assert_array_equal(model.rotary.rates_at(5), FAR)
+    assert any(name in warning for warning in model.warnings)
+    same = opened(tmp_path, GEMMA, **{name: torch.tensor(OURS)})
+    np.testing.assert_array_equal(same.rotary.rates_at(0), OURS)
+    assert not same.warnings
+    swapped = opened(tmp_path, GEMMA, **{name: torch.tensor(FAR)})
+    np.testing.assert_allclose(swapped.rotary.rates_at(0), FAR)
+    assert any(name in warning for warning in swapped.warnings)
+
+
+def test_those_of_layers_of_full_attention(tmp_path):
+    name = "model.layers.5.self_attn.rotary_emb.inv_freq"
+    model = opened(tmp_path, GEMMA, **{name: torch.tensor(THEIRS)})
+    np.testing.assert_allclose(model.rotary.rates, THEIRS)
+    np.testing.assert_allclose(model.rotary.rates_at(5), THEIRS)
+    np.testing.assert_array_equal(model.rotary.rates_at(0), OURS)
+
+
+def test_those_whose_layers_are_not_known_are_said(tmp_path):
+    model = opened(tmp_path, GEMMA, **{"model.rotary_emb.inv_freq": torch.tensor(THEIRS)})
+    np.testing.assert_array_equal(model.rotary.rates, FAR)
+    assert any("does not tell of which layers" in warning for warning in model.warnings)
 
 
 @pytest.mark.parametrize("stored", [
@@ -75,8 +122,9 @@ def test_those_that_do_not_fit_or_cannot_be_read_are_said(stored, tmp_path):
     assert any("inv_freq" in warning for warning in model.warnings)
 
 
-def test_those_of_another_part_are_left_alone(tmp_path):
-    model = opened(tmp_path, **{"visual.rotary_pos_emb.inv_freq": torch.ones(4)})
+@pytest.mark.parametrize("part", ["visual", "img_encoder", "image_model", "patch_encoder", "vit"])
+def test_those_of_another_part_are_left_alone(part, tmp_path):
+    model = opened(tmp_path, **{f"{part}.rotary_pos_emb.inv_freq": torch.ones(4)})
     assert not model.warnings
 
 

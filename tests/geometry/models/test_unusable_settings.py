@@ -78,8 +78,9 @@ def test_a_list_with_an_entry_for_each_layer(key, value):
 def test_a_constant_of_a_scaling(group, kind, key, value):
     scaling = {"rope_type": kind, **{name: SOUND[name] for name in SCALINGS[kind]}}
     scaling["original_max_position_embeddings"] = 64
-    assert not read_rotary({**LLAMA, group: scaling}).note
-    config = {**LLAMA, group: {**scaling, key: value}}
+    family = {**LLAMA, "model_type": "hunyuan_v1_dense" if kind == "dynamic" else "llama"}
+    assert not read_rotary({**family, group: scaling}).note
+    config = {**family, group: {**scaling, key: value}}
     assert names_it(config, key)
     np.testing.assert_array_equal(read_rotary(config).rates, turning_rates(10_000.0, 16))
 
@@ -101,7 +102,7 @@ def test_a_constant_that_is_missing(kind, key):
 def test_of_each_kind_of_layer(inside):
     kinds = {"full_attention": {"rope_theta": 1e6}, "sliding_attention": inside}
     key = list(inside)[-1]
-    config = {**LLAMA, "model_type": "gemma3_text", "head_dim": 16, "rope_parameters": kinds}
+    config = {**LLAMA, "model_type": "gemma4_text", "head_dim": 16, "rope_parameters": kinds}
     assert names_it(config, f"sliding_attention.{key}")
 
 
@@ -115,9 +116,16 @@ def test_of_each_kind_of_layer(inside):
         ({"rope_scaling": {"rope_type": "default", "factor": 4.0}}, "rope_scaling.factor"),
         ({"rope_scaling": {"type": "linear", "factor": 2.0, "new": 1}}, "rope_scaling.new"),
         ({"rope_scaling": {"type": "newest", "factor": 2.0}}, "newest"),
-        ({"rope_theta": 1e6, "rotary_emb_base": 5e5}, "rope_theta"),
+        ({"rope_theta": 1e6, "rotary_emb_base": 5e5}, "rotary_emb_base"),
         ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1e+06"),
         ({"use_rope": False}, "use_rope"),
+        ({"use_nope": True}, "use_nope"),
+        ({"use_alibi": True}, "use_alibi"),
+        ({"nope_layer_interval": 2}, "nope_layer_interval"),
+        ({"pos_emb_type": "alibi"}, "pos_emb_type"),
+        ({"position_scale": 4.0}, "position_scale"),
+        ({"interpolation_factor": 8}, "interpolation_factor"),
+        ({"position_interpolation": 4}, "position_interpolation"),
     ],
 )
 def test_what_is_not_used_is_named(settings, named):
