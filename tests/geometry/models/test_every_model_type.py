@@ -92,8 +92,12 @@ def ask(kind: str) -> None:
     with torch.device("meta"):
         own = getattr(transformers, CLASSES[kind], None) if kind in CLASSES else None
         model = AutoModel.from_config(config) if own is None else own(config)
-    settings = settings_of(model.config)
+    settings = settings_of(model.config) | WITH_POSITIONS.get(kind, {})
     find_architecture(index_of(model), {"model_type": kind, **settings}, None)
+
+
+#: Settings without which the attention of a family has no positions.
+WITH_POSITIONS = {"granitemoehybrid": {"position_embedding_type": "rope"}}
 
 
 @pytest.mark.slow
