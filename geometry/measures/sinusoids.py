@@ -118,6 +118,10 @@ class FoundSinusoid:
         return f"a fixed table of sines and cosines ({_WORDS[self.kind]}{begin})"
 
 
+#: Half of the last place of bfloat16 near 1, and the rounding of an angle for each row.
+_COARSEST, _PER_ROW = 2.0**-9, 2.0**-21
+
+
 def find_sinusoid(
     table: npt.NDArray[np.floating], grid: tuple[int, int] | None = None
 ) -> FoundSinusoid | None:
@@ -144,8 +148,10 @@ def find_sinusoid(
     for kind in get_args(Sinusoid):
         start = sinusoid(kind, few + _FIRST_ROWS[-1], d)
         for first in _FIRST_ROWS:
-            bound, beginning = _bound(table, first), start[first : first + few]
-            if _away(table[:few], beginning) <= bound and off_sinusoid(table, kind, first) <= bound:
+            away = _away(table[:few], start[first : first + few])
+            if away > _COARSEST + _PER_ROW * (n + first):
+                continue  # of most tables, without a look at all of their numbers
+            if max(away, off_sinusoid(table, kind, first)) <= _bound(table, first):
                 return FoundSinusoid(kind, first)
     return None
 
@@ -164,6 +170,6 @@ def _bound(table: npt.NDArray[np.floating], first: int) -> float:
     """Return the difference that rounding can make, of angles and of numbers as stored."""
     bits = np.ascontiguousarray(table, dtype=np.float32).view(np.uint32)
     # Half of the last place of bfloat16, of float16 and of float32, near 1.
-    places = ((16, 2.0**-9), (13, 2.0**-12))
+    places = ((16, _COARSEST), (13, 2.0**-12))
     stored = (share for zeros, share in places if not (bits & ((1 << zeros) - 1)).any())
-    return next(stored, 2.0**-24) + 2.0**-21 * (len(table) + first)
+    return next(stored, 2.0**-24) + _PER_ROW * (len(table) + first)
