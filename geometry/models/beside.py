@@ -11,7 +11,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
     (r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
      "a bias of attention scores by distance"),
-    (r"relative_position_bias_table$|continuous_position_bias_mlp\.2\.weight$|rel_pos_x_bias",
+    (r"relative_position_bias_table$|continuous_position_bias_mlp\.\d\.weight$|rel_pos_x_bias",
      "a bias of attention scores by offset in two directions"),
     (r"\brel_pos_h$", "vectors by offset in rows and columns in attention"),
     (r"relative_pos_embeddings\.weight$", "a bias of attention scores by distance and content"),
@@ -20,6 +20,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
 )  # fmt: skip
+
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 #: What families do with positions beside a table, of which no tensor tells.
 _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
@@ -48,9 +50,12 @@ def beside(family: str | None, names: Iterable[str]) -> list[str]:
     names
         The tensors of this part of the model, without the table itself.
     """
+    kinds: dict[str, str] = {}
+    for name in names:  # those of a kind, which repeat in each layer, are looked at once
+        kinds.setdefault(name.translate(_NO_DIGITS), name)
     found: dict[str, str] = {}
-    for name in names:
-        for pattern, words in _NAMES:
+    for pattern, words in _NAMES:
+        for name in kinds.values():
             if words not in found and re.search(pattern, name):
                 found[words] = name
     notes = [f"It also has {words}, which is not shown: {name}." for words, name in found.items()]
